@@ -21,12 +21,12 @@ package struct TokenAuthenticator: Sendable {
     self.rates = rates
   }
 
-  /// Passes the session of the request's token to `answer`, at once if the session is in memory. If
+  /// Passes the session of the request's token to `respond`, at once if the session is in memory. If
   /// the token is not valid, `orElse` may return a response.
-  func answer(
-    _ request: Request,
+  func respond(
+    to request: Request,
     orElse: (@Sendable () async throws -> Response?)? = nil,
-    _ answer: @escaping @Sendable (LiveSession) throws -> HandlerResult
+    _ respond: @escaping @Sendable (LiveSession) throws -> HandlerResult
   ) throws -> HandlerResult {
     let now = millisecondsSince1970()
     let found = request.head.withBytes(of: .authorization) { field -> SessionDirectory.Lookup in
@@ -34,7 +34,7 @@ package struct TokenAuthenticator: Sendable {
       return directory.authenticate(token, at: now)
     }
     switch found ?? .refused {
-    case .session(let session): return try admit(session, request, answer)
+    case .session(let session): return try admit(session, request, respond)
     case .refused:
       let problem = Problem.unauthorized(request.head.has(.authorization))
       guard let orElse else { throw problem }
@@ -44,7 +44,7 @@ package struct TokenAuthenticator: Sendable {
       }
     case .unknown(let token):
       return .async {
-        if let session = try await load(token, at: now) { return try admit(session, request, answer) }
+        if let session = try await load(token, at: now) { return try admit(session, request, respond) }
         guard let known = try await orElse?() else { throw Problem.unauthorized(true) }
         return .response(known)
       }
@@ -54,10 +54,10 @@ package struct TokenAuthenticator: Sendable {
   private func admit(
     _ session: LiveSession,
     _ request: Request,
-    _ answer: (LiveSession) throws -> HandlerResult
+    _ respond: (LiveSession) throws -> HandlerResult
   ) throws -> HandlerResult {
-    guard let rates else { return try answer(session) }
-    return try rates.respond(to: session.rate, at: request.arrival) { try answer(session) }
+    guard let rates else { return try respond(session) }
+    return try rates.respond(to: session.rate, at: request.arrival) { try respond(session) }
   }
 
   private func load(_ token: SessionDirectory.UnknownToken, at now: Int64) async throws(Problem) -> LiveSession? {
@@ -79,13 +79,13 @@ struct StateAuthenticator: Sendable {
   let cache: StateCache
   let registry: RegisteredLedger
 
-  func answer(
-    _ request: Request,
-    _ answer: @escaping @Sendable (LiveSession) throws -> HandlerResult
+  func respond(
+    to request: Request,
+    _ respond: @escaping @Sendable (LiveSession) throws -> HandlerResult
   ) throws -> HandlerResult {
-    try sessions.answer(request) { session in
+    try sessions.respond(to: request) { session in
       do {
-        return addingCursor(to: try answer(session), of: session.user)
+        return addingCursor(to: try respond(session), of: session.user)
       } catch {
         throw addingCursor(to: error, of: session.user)
       }

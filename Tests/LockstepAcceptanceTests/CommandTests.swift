@@ -122,7 +122,7 @@ struct CommandTests {
     let server = try RawServer()
     let folder = try TemporaryDirectory()
     let process = try LockstepProcess(["health", "--url", "http://127.0.0.1:\(server.port)"], in: folder)
-    await aside { server.answerOne("HTTP/1.1 503 Full\r\nConnection: close\r\n\r\n\u{1B}]0;owned\u{7}\u{9B}2J") }
+    await aside { server.respondOnce("HTTP/1.1 503 Full\r\nConnection: close\r\n\r\n\u{1B}]0;owned\u{7}\u{9B}2J") }
     #expect(await process.ended() == .exit(1))
     #expect(
       process.errors

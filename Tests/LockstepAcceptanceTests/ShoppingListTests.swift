@@ -19,8 +19,8 @@ struct ShoppingListTests {
         self.token = token
       } else {
         let body = #"{"email":"ada@example.com","password":"\#(ShoppingListTests.password)"}"#
-        let answer = try await Self.ask(port, "POST", "/v1/users", body, [])
-        self.token = try #require(try JSON(parsing: answer.body)["token"]?.stringValue)
+        let response = try await Self.ask(port, "POST", "/v1/users", body, [])
+        self.token = try #require(try JSON(parsing: response.body)["token"]?.stringValue)
       }
     }
 

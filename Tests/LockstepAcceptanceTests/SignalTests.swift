@@ -28,9 +28,9 @@ struct SignalTests {
     #expect(try await idle.isClosed())
     #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
     try await half.send("}")
-    let answer = try await half.response()
-    #expect(answer.status == 422)
-    #expect(answer.field("Connection") == "close")
+    let response = try await half.response()
+    #expect(response.status == 422)
+    #expect(response.field("Connection") == "close")
     #expect(await process.ended() == .exit(0))
     #expect(process.errors.contains("INFO draining") && process.errors.hasSuffix("INFO stopped\n"))
   }

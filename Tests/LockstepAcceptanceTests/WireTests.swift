@@ -34,8 +34,8 @@ struct WireTests {
       let paths = (0..<100).map { $0 % 2 == 0 ? "/healthz" : "/nowhere/\($0)" }
       try await client.send(paths.map { "GET \($0) HTTP/1.1\r\nHost: h\r\n\r\n" }.joined())
       for path in paths {
-        let answer = try await client.response()
-        #expect(answer.text.contains(path == "/healthz" ? "ok" : path + "."))
+        let response = try await client.response()
+        #expect(response.text.contains(path == "/healthz" ? "ok" : path + "."))
       }
     }
   }
@@ -56,10 +56,10 @@ struct WireTests {
       for request in Self.malformed {
         let client = try RawClient(port: port)
         try await client.send(request)
-        let answer = try await client.response()
-        #expect(answer.status == 400, "\(request.debugDescription)")
-        #expect(answer.field("Connection") == "close")
-        #expect(answer.text.contains("/problems/malformed-request"))
+        let response = try await client.response()
+        #expect(response.status == 400, "\(request.debugDescription)")
+        #expect(response.field("Connection") == "close")
+        #expect(response.text.contains("/problems/malformed-request"))
         client.finishSending()
         #expect(try await client.isClosed())
       }

@@ -34,10 +34,10 @@ struct EncryptionTests {
   func plain() async throws {
     let server = try RawServer()
     try await HTTPClientTests.withClient { client in
-      async let answered: Void = aside { server.answerOne("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") }
+      async let responded: Void = aside { server.respondOnce("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") }
       let result = await HTTPClientTests.post(client, to: "https://127.0.0.1:\(server.port)/")
       #expect { try result.get() } throws: { ($0 as? TransferError)?.kind == .encryption }
-      await answered
+      await responded
     }
   }
 
@@ -59,8 +59,8 @@ struct EncryptionTests {
     defer { for end in ends { close(end) } }
     // openssl's server responds with the text that it reads, and it reads once a client is
     // connected.
-    let answer = Array("HTTP/1.1 204 No Content\r\n\r\n".utf8)
-    try #require(write(ends[1], answer, answer.count) == answer.count)
+    let response = Array("HTTP/1.1 204 No Content\r\n\r\n".utf8)
+    try #require(write(ends[1], response, response.count) == response.count)
     let server = try ChildProcess.spawn(
       [
         "/bin/sh", "-c", "exec \"$0\" \"$@\" <&9 >'\(folder.file("out"))' 2>&1", "openssl", "s_server", "-accept",

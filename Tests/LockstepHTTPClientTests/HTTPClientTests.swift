@@ -74,11 +74,11 @@ struct HTTPClientTests {
     // The redirect leads to a closed port.
     let target = try RawServer(listens: false)
     try await Self.withClient { client in
-      let answer =
+      let response =
         "HTTP/1.1 \(status) X\r\nLocation: http://127.0.0.1:\(target.port)/x\r\nContent-Length: 4\r\n\r\ndone"
-      async let answered: Void = aside { server.answerOne(answer) }
+      async let responded: Void = aside { server.respondOnce(response) }
       #expect(await Self.post(client, to: "http://127.0.0.1:\(server.port)/") == .success(status))
-      await answered
+      await responded
     }
   }
 
@@ -127,14 +127,14 @@ struct HTTPClientTests {
       ("HTTP/1.1 200 OK\r\nX: " + String(repeating: "x", count: 99) + "\r\n\r\n", .tooLong),
     ]
   )
-  func incomplete(answer: String, expected: TransferError.Kind) async throws {
+  func incomplete(response: String, expected: TransferError.Kind) async throws {
     let server = try RawServer()
     try await Self.withClient {
       $0.bounds.responseBytes = 99
     } _: { client in
-      async let answered: Void = aside { server.answerOne(answer) }
+      async let responded: Void = aside { server.respondOnce(response) }
       #expect(kind(await Self.post(client, to: "http://127.0.0.1:\(server.port)/")) == expected)
-      await answered
+      await responded
     }
   }
 
@@ -204,11 +204,11 @@ struct HTTPClientTests {
     let server = try RawServer()
     let whole = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
     try await Self.withClient { client in
-      for (answer, expected) in [(whole, nil), ("", TransferError.Kind.broken), (whole, nil)] {
-        async let answered: Void = aside { server.answerOne(answer) }
+      for (response, expected) in [(whole, nil), ("", TransferError.Kind.broken), (whole, nil)] {
+        async let responded: Void = aside { server.respondOnce(response) }
         let result = await Self.post(client, to: "http://127.0.0.1:\(server.port)/")
         #expect(kind(result) == expected)
-        await answered
+        await responded
       }
     }
   }

@@ -36,16 +36,16 @@ struct PlainClientTests {
   }
 
   @Test("It returns the status and the body", arguments: [Status.ok, .serviceUnavailable])
-  func answer(status: Status) async throws {
+  func response(status: Status) async throws {
     try await LoopbackServer.run { request in
       Response(
         status: status,
         body: .bytes(Array("said of \(request.head.path)".utf8))
       )
     } _: { port in
-      let answer = try await Self.get(port).get()
-      #expect(answer.status == status.code)
-      #expect(answer.body == "said of /x")
+      let response = try await Self.get(port).get()
+      #expect(response.status == status.code)
+      #expect(response.body == "said of /x")
     }
   }
 
@@ -76,9 +76,9 @@ struct PlainClientTests {
   )
   func otherProtocol(text: String) async throws {
     let server = try RawServer()
-    async let answering: Void = aside { server.answerOne(text) }
+    async let responding: Void = aside { server.respondOnce(text) }
     let result = await Self.get(server.port)
-    await answering
+    await responding
     let error = #expect(throws: SystemError.self) { try result.get() }
     #expect(error?.reason == "the response is not HTTP")
   }

@@ -47,14 +47,14 @@ struct BodyMemoryTests {
 
   /// The ways in which a request with a partly read body may end.
   enum Ending: CaseIterable {
-    case answered, incomplete, reset, slow, streamed, closed
+    case complete, incomplete, reset, slow, streamed, closed
   }
 
   @Test("However a request ends, exactly the memory of its body is released", arguments: Ending.allCases)
   func givenBack(ending: Ending) async throws {
     let respond: @Sendable (Request) async throws -> Response = { request in
-      let answer = await echo(request)
-      guard case .streamed = ending, answer.status == .ok else { return answer }
+      let response = await echo(request)
+      guard case .streamed = ending, response.status == .ok else { return response }
       return Response(status: .ok, body: .stream { try await $0.write(Array("piece".utf8)) })
     }
     try await TestServer.run({ $0.bodyMemory = 1000 }, respond: respond) { server in
@@ -62,7 +62,7 @@ struct BodyMemoryTests {
       for _ in 0..<2 {
         let client = try await uploading(server)
         switch ending {
-        case .answered, .streamed:
+        case .complete, .streamed:
           try await client.send(String(repeating: "a", count: 100))
           #expect(try await client.response().status == 200)
         case .incomplete:
@@ -82,7 +82,7 @@ struct BodyMemoryTests {
   @Test("A parked request keeps the memory of its body until its response, or until its client disconnects")
   func waiting() async throws {
     let bell = WakeSignal()
-    try await TestServer.run(answer: { _ in .parked(bell) }) { server in
+    try await TestServer.run(responder: { _ in .parked(bell) }) { server in
       let client = try server.connect()
       try await client.send(Self.whole(300))
       await eventually { server.server.count(.bodyBytes) == 300 }
@@ -100,10 +100,10 @@ struct BodyMemoryTests {
   func drained() async throws {
     let gate = Gate()
     let respond: @Sendable (Request) async -> Response = { request in
-      let answer = await echo(request)
+      let response = await echo(request)
       // A detached task is not cancelled with the handler.
       await Task.detached { await gate.wait() }.value
-      return answer
+      return response
     }
     try await TestServer.run(respond: respond) { server in
       let client = try server.connect()

@@ -109,7 +109,7 @@ struct BodyTests {
 
   @Test("Broken chunks in a body that the handler does not read end the connection, and the response says so")
   func brokenUnwantedChunks() async throws {
-    try await TestServer.run(answer: { _ in .response(Problem(.notFound).response) }) { server in
+    try await TestServer.run(responder: { _ in .response(Problem(.notFound).response) }) { server in
       let client = try server.connect()
       try await client.send(
         "PUT /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nGET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -157,9 +157,9 @@ struct BodyTests {
       try await client.send(Array(head.utf8) + [UInt8](repeating: 0x61, count: 10_240))
       await eventually { server.server.count(.received) == head.utf8.count + 10_240 }
       server.advance(by: 1.2)
-      let answer = try await client.response()
-      #expect(answer.status == 408)
-      #expect(answer.field("Connection") == "close")
+      let response = try await client.response()
+      #expect(response.status == 408)
+      #expect(response.field("Connection") == "close")
       #expect(server.server.count(.timedOut) == 1)
     }
   }
@@ -198,7 +198,7 @@ struct BodyTests {
 
   @Test("The rest of a body that the handler does not read must make progress too, or the connection is closed")
   func stalledUnwanted() async throws {
-    try await TestServer.run(answer: { _ in .response(Problem(.notFound).response) }) { server in
+    try await TestServer.run(responder: { _ in .response(Problem(.notFound).response) }) { server in
       let client = try server.connect()
       try await client.send("PUT /x HTTP/1.1\r\nHost: h\r\nContent-Length: 50000\r\n\r\n")
       #expect(try await client.response().status == 404)

@@ -33,7 +33,7 @@ struct OutputMemoryTests {
 
   @Test("One response is always sent; above the limit, further long ones are refused, and their connections are kept")
   func bound() async throws {
-    try await TestServer.run({ $0.outputMemory = 0 }, answer: Self.respond) { server in
+    try await TestServer.run({ $0.outputMemory = 0 }, responder: Self.respond) { server in
       let first = try await Self.waiting(server)
       let second = try server.connect()
       try await second.send("GET /medium HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -60,7 +60,7 @@ struct OutputMemoryTests {
   @Test("Clients that never read hold no more memory than the limit, however many they are")
   func neverReading() async throws {
     let bound = 24 * 1024 * 1024
-    try await TestServer.run({ $0.outputMemory = bound }, answer: Self.respond) { server in
+    try await TestServer.run({ $0.outputMemory = bound }, responder: Self.respond) { server in
       var clients: [RawClient] = []
       for _ in 0..<50 {
         let client = try server.connect(receiveBuffer: 64 * 1024)
@@ -89,11 +89,11 @@ struct OutputMemoryTests {
   )
   func stream(isEventSource: Bool) async throws {
     let bell = WakeSignal()
-    let answer: @Sendable (Request) -> HandlerResult = { request in
+    let responder: @Sendable (Request) -> HandlerResult = { request in
       isEventSource && request.head.path == "/stream"
         ? .eventStream(Response(status: .ok), bell) : Self.respond(request)
     }
-    try await TestServer.run({ $0.outputMemory = 0 }, answer: answer) { server in
+    try await TestServer.run({ $0.outputMemory = 0 }, responder: responder) { server in
       let first = try await Self.waiting(server)
       let second = try server.connect(receiveBuffer: 64 * 1024)
       try await second.send("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -109,7 +109,7 @@ struct OutputMemoryTests {
 
   @Test("The memory that a stream holds counts from its first byte on; without room for it, the client gets 503")
   func holdingStream() async throws {
-    try await TestServer.run({ $0.outputMemory = Self.long.count * 5 / 2 }, answer: Self.respond) { server in
+    try await TestServer.run({ $0.outputMemory = Self.long.count * 5 / 2 }, responder: Self.respond) { server in
       let first = try await Self.waiting(server, for: "GET /holding HTTP/1.1\r\nHost: h\r\n\r\n")
       #expect(server.server.count(.outputBytes) >= Self.long.count)
       let second = try server.connect()
@@ -140,7 +140,7 @@ struct OutputMemoryTests {
     ["/long", "/stream", "/holding"]
   )
   func givenBack(ending: Ending, path: String) async throws {
-    try await TestServer.run(answer: Self.respond) { server in
+    try await TestServer.run(responder: Self.respond) { server in
       for _ in 0..<2 {
         let client = try await Self.waiting(server, for: "GET \(path) HTTP/1.1\r\nHost: h\r\n\r\n")
         switch ending {
@@ -160,7 +160,7 @@ struct OutputMemoryTests {
 
   @Test("A server that stops releases the memory of output for slow clients")
   func drained() async throws {
-    try await TestServer.run(answer: Self.respond) { server in
+    try await TestServer.run(responder: Self.respond) { server in
       let client = try await Self.waiting(server)
       server.server.drain()
       await eventually { (try? server.connect()) == nil }
@@ -173,8 +173,8 @@ struct OutputMemoryTests {
   @Test("Waiting clients that get short responses at the same moment need none of this memory")
   func waitingClients() async throws {
     let bell = WakeSignal()
-    let answer: @Sendable (Request) -> HandlerResult = { $0.head.path == "/long" ? Self.respond($0) : .parked(bell) }
-    try await TestServer.run({ $0.outputMemory = 0 }, answer: answer) { server in
+    let responder: @Sendable (Request) -> HandlerResult = { $0.head.path == "/long" ? Self.respond($0) : .parked(bell) }
+    try await TestServer.run({ $0.outputMemory = 0 }, responder: responder) { server in
       let slow = try await Self.waiting(server)
       var clients: [RawClient] = []
       for _ in 0..<500 {
@@ -217,7 +217,7 @@ struct OutputMemoryTests {
 
   @Test("A client that reads 600 bytes every nine seconds is disconnected")
   func drip() async throws {
-    try await TestServer.run(answer: Self.respond) { server in
+    try await TestServer.run(responder: Self.respond) { server in
       let client = try await Self.waiting(server)
       await eventually {
         var bytes = [UInt8](repeating: 0, count: 600)
@@ -233,7 +233,7 @@ struct OutputMemoryTests {
   @Test("A parked request, and a stream without output, may take any time", arguments: [false, true])
   func idle(isStream: Bool) async throws {
     let bell = WakeSignal()
-    try await TestServer.run(answer: { _ in isStream ? .eventStream(Response(status: .ok), bell) : .parked(bell) }) {
+    try await TestServer.run(responder: { _ in isStream ? .eventStream(Response(status: .ok), bell) : .parked(bell) }) {
       server in
       let client = try server.connect()
       try await client.send(Self.get)

@@ -60,7 +60,7 @@ struct OutputTests {
   )
   func slow(isStreamed: Bool) async throws {
     let body = Self.bytes(12 * 1024 * 1024)
-    try await TestServer.run(answer: { _ in
+    try await TestServer.run(responder: { _ in
       .response(Response(status: .ok, body: isStreamed ? .stream { try await $0.write(body) } : .bytes(body)))
     }) { server in
       let client = try server.connect(receiveBuffer: 64 * 1024)

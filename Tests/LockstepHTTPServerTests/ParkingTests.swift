@@ -13,7 +13,7 @@ struct ParkingTests {
   @Test("A parked request gets its response when it is woken, and the connection is kept")
   func woken() async throws {
     let bell = WakeSignal()
-    try await TestServer.run(answer: { $0.head.path == "/" ? .parked(bell) : .response(.text("next")) }) { server in
+    try await TestServer.run(responder: { $0.head.path == "/" ? .parked(bell) : .response(.text("next")) }) { server in
       let client = try server.connect()
       try await client.send(Self.request + "GET /next HTTP/1.1\r\nHost: h\r\n\r\n")
       await eventually { bell.waiting == 1 }
@@ -28,7 +28,7 @@ struct ParkingTests {
   func wokenForNothing() async throws {
     let isReady = Atomic(false)
     let bell = WakeSignal { _ in isReady.load(ordering: .sequentiallyConsistent) }
-    try await TestServer.run(answer: { _ in .parked(bell) }) { server in
+    try await TestServer.run(responder: { _ in .parked(bell) }) { server in
       let client = try server.connect()
       try await client.send(Self.request)
       await eventually { bell.waiting == 1 }
@@ -51,7 +51,7 @@ struct ParkingTests {
   @Test("A parked request gets its response at its deadline")
   func timeOver() async throws {
     let bell = WakeSignal(deadline: 6_000_000_000)
-    try await TestServer.run(answer: { _ in .parked(bell) }) { server in
+    try await TestServer.run(responder: { _ in .parked(bell) }) { server in
       let client = try server.connect()
       try await client.send(Self.request)
       await eventually { bell.waiting == 1 }
@@ -63,7 +63,7 @@ struct ParkingTests {
   @Test("If its client disconnects, a parked request ends at once and is released", arguments: [false, true])
   func gone(resets: Bool) async throws {
     let bell = WakeSignal()
-    try await TestServer.run(answer: { _ in .parked(bell) }) { server in
+    try await TestServer.run(responder: { _ in .parked(bell) }) { server in
       let client = try server.connect()
       try await client.send(Self.request)
       await eventually { bell.waiting == 1 }
@@ -77,7 +77,7 @@ struct ParkingTests {
   @Test("If its client half-closes the connection, a parked request gets its response at once")
   func halfClosed() async throws {
     let bell = WakeSignal()
-    try await TestServer.run(answer: { _ in .parked(bell) }) { server in
+    try await TestServer.run(responder: { _ in .parked(bell) }) { server in
       let client = try server.connect()
       try await client.send(Self.request)
       await eventually { bell.waiting == 1 }
@@ -90,7 +90,7 @@ struct ParkingTests {
   @Test("A server that stops responds to all parked requests")
   func draining() async throws {
     let bell = WakeSignal()
-    try await TestServer.run(loops: 2, answer: { _ in .parked(bell) }) { server in
+    try await TestServer.run(loops: 2, responder: { _ in .parked(bell) }) { server in
       var clients: [RawClient] = []
       for _ in 0..<50 {
         let client = try server.connect()
@@ -110,7 +110,7 @@ struct ParkingTests {
   @Test("One wake-up of a shared signal responds to 2,000 parked requests")
   func many() async throws {
     let bell = WakeSignal()
-    try await TestServer.run(loops: 2, answer: { _ in .parked(bell) }) { server in
+    try await TestServer.run(loops: 2, responder: { _ in .parked(bell) }) { server in
       var clients: [RawClient] = []
       for _ in 0..<2000 {
         let client = try server.connect()
@@ -128,14 +128,14 @@ struct ParkingTests {
 struct EventSourceTests {
   private static let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
-  private static func answer(_ bell: WakeSignal) -> @Sendable (Request) -> HandlerResult {
+  private static func responder(_ bell: WakeSignal) -> @Sendable (Request) -> HandlerResult {
     { _ in .eventStream(Response(status: .ok), bell) }
   }
 
   @Test("Each piece is one chunk, in order, and the connection is kept after the last piece")
   func pieces() async throws {
     let bell = WakeSignal()
-    try await TestServer.run(answer: Self.answer(bell)) { server in
+    try await TestServer.run(responder: Self.responder(bell)) { server in
       let client = try server.connect()
       try await client.send(Self.request)
       await eventually { bell.waiting == 1 }
@@ -154,7 +154,7 @@ struct EventSourceTests {
   )
   func deadline() async throws {
     let bell = WakeSignal(deadline: 3_000_000_000)
-    try await TestServer.run(answer: Self.answer(bell)) { server in
+    try await TestServer.run(responder: Self.responder(bell)) { server in
       bell.tell(.bytes(Array("first".utf8)))
       let client = try server.connect()
       try await client.send("GET / HTTP/1.0\r\n\r\n")
@@ -172,7 +172,7 @@ struct EventSourceTests {
   @Test("If its client disconnects, a stream ends at once")
   func gone() async throws {
     let bell = WakeSignal()
-    try await TestServer.run(answer: Self.answer(bell)) { server in
+    try await TestServer.run(responder: Self.responder(bell)) { server in
       let client = try server.connect()
       try await client.send(Self.request)
       await eventually { bell.waiting == 1 }
@@ -185,7 +185,7 @@ struct EventSourceTests {
   @Test("A server that stops ends the body properly")
   func draining() async throws {
     let bell = WakeSignal()
-    try await TestServer.run(answer: Self.answer(bell)) { server in
+    try await TestServer.run(responder: Self.responder(bell)) { server in
       let client = try server.connect()
       try await client.send(Self.request)
       await eventually { bell.waiting == 1 }
@@ -199,7 +199,7 @@ struct EventSourceTests {
   @Test("If its client does not read, a source is not asked for more, and the connection is closed after its timeout")
   func slow() async throws {
     let bell = WakeSignal()
-    try await TestServer.run(answer: Self.answer(bell)) { server in
+    try await TestServer.run(responder: Self.responder(bell)) { server in
       let client = try server.connect(receiveBuffer: 64 * 1024)
       try await client.send(Self.request)
       await eventually { bell.waiting == 1 }

@@ -15,7 +15,7 @@ struct PipeliningTests {
 
   @Test("Immediate and asynchronous responses keep their order, however the requests are split")
   func mixed() async throws {
-    try await TestServer.run(answer: { request in
+    try await TestServer.run(responder: { request in
       let path = request.head.path
       guard path.hasSuffix("3") else { return .response(.text(path)) }
       return .async {
@@ -38,7 +38,7 @@ struct PipeliningTests {
 
   @Test("A client that pipelines without end does not starve other clients")
   func fairness() async throws {
-    try await TestServer.run(answer: { .response(.text($0.head.path)) }) { server in
+    try await TestServer.run(responder: { .response(.text($0.head.path)) }) { server in
       let greedy = try server.connect()
       let modest = try server.connect()
       try await modest.send("GET /before HTTP/1.1\r\nHost: h\r\n\r\n")

@@ -24,7 +24,7 @@ struct ResponseValidityTests {
 
     var asked: Int { questions.load(ordering: .relaxed) }
 
-    func answer(_: Request) -> HandlerResult {
+    func respond(to _: Request) -> HandlerResult {
       let number = requests.add(1, ordering: .relaxed).newValue
       return .reusable(.text("\(number)" + String(repeating: " ", count: padding)), self)
     }
@@ -40,7 +40,7 @@ struct ResponseValidityTests {
   @Test("The handler is not called again while its last response is valid")
   func again() async throws {
     let counter = Counter()
-    try await TestServer.run(answer: { counter.answer($0) }) { server in
+    try await TestServer.run(responder: { counter.respond(to: $0) }) { server in
       let client = try server.connect()
       for round in 1...3 {
         for _ in 1...5 {
@@ -59,7 +59,7 @@ struct ResponseValidityTests {
   @Test("A request only counts as repeated if all bytes are equal, on the same connection")
   func others() async throws {
     let counter = Counter()
-    try await TestServer.run(answer: { counter.answer($0) }) { server in
+    try await TestServer.run(responder: { counter.respond(to: $0) }) { server in
       let client = try server.connect()
       let different = [
         Self.request("/"), Self.request("/a"), Self.request("/", field: "A: 2"), Self.request("/", field: "a: 2"),
@@ -81,7 +81,7 @@ struct ResponseValidityTests {
   @Test("A repeated request is recognized in a pipeline, split anywhere, and after empty lines")
   func pieces() async throws {
     let counter = Counter()
-    try await TestServer.run(answer: { counter.answer($0) }) { server in
+    try await TestServer.run(responder: { counter.respond(to: $0) }) { server in
       let client = try server.connect()
       let request = Self.request("/")
       try await client.send(request + request + request + Self.request("/b") + request)
@@ -99,7 +99,7 @@ struct ResponseValidityTests {
 
   @Test("A handler can see whether the previous request was the same")
   func repetition() async throws {
-    try await TestServer.run(answer: { .response(.text("\($0.isRepetition)")) }) { server in
+    try await TestServer.run(responder: { .response(.text("\($0.isRepetition)")) }) { server in
       let client = try server.connect()
       for (target, expected) in [("/", "false"), ("/", "true"), ("/", "true"), ("/b", "false"), ("/", "false")] {
         try await client.send(Self.request(target))
@@ -115,7 +115,7 @@ struct ResponseValidityTests {
   @Test("The handler is called for each request with a body")
   func bodies() async throws {
     let counter = Counter()
-    try await TestServer.run(answer: { counter.answer($0) }) { server in
+    try await TestServer.run(responder: { counter.respond(to: $0) }) { server in
       let client = try server.connect()
       for number in 1...3 {
         try await client.send(Self.request("/", "PUT", field: "Content-Length: 1") + "x")
@@ -130,7 +130,7 @@ struct ResponseValidityTests {
   )
   func longBodies(padding: Int, expected: [String]) async throws {
     let counter = Counter(padding: padding)
-    try await TestServer.run(answer: { counter.answer($0) }) { server in
+    try await TestServer.run(responder: { counter.respond(to: $0) }) { server in
       let client = try server.connect()
       for expected in expected {
         try await client.send(Self.request("/"))
@@ -142,7 +142,7 @@ struct ResponseValidityTests {
   @Test("Any other response in between replaces the kept response")
   func forgotten() async throws {
     let counter = Counter()
-    try await TestServer.run(answer: { $0.head.path == "/" ? counter.answer($0) : .response(.text("other")) }) {
+    try await TestServer.run(responder: { $0.head.path == "/" ? counter.respond(to: $0) : .response(.text("other")) }) {
       server in
       let client = try server.connect()
       for expected in ["1", "other", "2", "2"] {
@@ -155,7 +155,7 @@ struct ResponseValidityTests {
   @Test("While the server shuts down, a repeated request gets one more response, and the connection is closed")
   func draining() async throws {
     let counter = Counter()
-    try await TestServer.run(answer: { counter.answer($0) }) { server in
+    try await TestServer.run(responder: { counter.respond(to: $0) }) { server in
       let client = try server.connect()
       try await client.send(Self.request("/"))
       #expect(try await client.response().field("Connection") == nil)

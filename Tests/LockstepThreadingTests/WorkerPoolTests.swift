@@ -84,20 +84,20 @@ struct WorkerPoolTests {
     let refused = try await withThrowingTaskGroup(of: Void.self) { group in
       await block(pool, with: gate, in: &group)
       // The first of these two waits in the queue, and the other is refused.
-      let answers = Log()
+      let refusals = Log()
       for number in 1...2 {
         group.addTask {
           do {
             try await pool.run {}
           } catch let error as PoolOverloadedError {
             #expect(error.description == "the pool \"test\" is overloaded: 1 pieces of work wait already")
-            answers.add(number)
+            refusals.add(number)
             gate.open()
           }
         }
       }
       try await group.waitForAll()
-      return answers.all.count
+      return refusals.all.count
     }
     #expect(refused == 1)
     #expect(try await pool.run { true })

@@ -19,7 +19,7 @@ public struct RouteDescription: Sendable {
   package var parameters: [RouteParameter]
   package var body: RouteBody?
   /// All responses but problems.
-  package var answers: [RouteResponse]
+  package var responses: [RouteResponse]
   /// The problems of this route. The server itself may respond with any other.
   package var problems: Set<ProblemKind>
   /// Schemas that the members above refer to by name. A name has one schema for all routes.
@@ -31,7 +31,7 @@ public struct RouteDescription: Sendable {
     access: Access = .anybody,
     parameters: [RouteParameter] = [],
     body: RouteBody? = nil,
-    answers: [RouteResponse],
+    responses: [RouteResponse],
     problems: Set<ProblemKind> = [],
     schemas: [String: JSON] = [:]
   ) {
@@ -40,7 +40,7 @@ public struct RouteDescription: Sendable {
     self.access = access
     self.parameters = parameters
     self.body = body
-    self.answers = answers
+    self.responses = responses
     self.problems = problems
     self.schemas = schemas
   }

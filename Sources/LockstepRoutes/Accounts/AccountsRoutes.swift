@@ -65,7 +65,7 @@ package struct AccountsRoutes: Sendable {
         summary: "Changes the password and ends every other session.",
         bodyLimit: AuthenticationRoutes.bodyLimit
       ) { request in
-        try authenticator.answer(request) { session in
+        try authenticator.respond(to: request) { session in
           try request.withBody { body in try changePassword(request, body, session) }
         }
       }
@@ -105,7 +105,7 @@ package struct AccountsRoutes: Sendable {
     to request: Request,
     _ read: @escaping @Sendable (LiveSession, Preconditions) async throws -> Response
   ) throws -> HandlerResult {
-    try authenticator.answer(request) { session in
+    try authenticator.respond(to: request) { session in
       let preconditions = try Preconditions(of: request.head)
       return .making(Problem.init(accounts:)) { try await read(session, preconditions) }
     }
@@ -200,14 +200,14 @@ package struct AccountsRoutes: Sendable {
     done: @escaping @Sendable () -> Void = {}
   ) -> HandlerResult {
     .making(Problem.init(accounts:)) {
-      let settlement = try await ledger.commit(
+      let keyed = try await ledger.commit(
         key: key,
         prepare: prepare,
-        answer: StoredResponse(.done),
+        response: StoredResponse(.done),
         refusal: { $0.isLasting ? StoredResponse(Problem($0).response) : nil }
       )
-      if settlement.answer.status == Status.noContent.code { done() }
-      return Response(settlement)
+      if keyed.response.status == Status.noContent.code { done() }
+      return Response(keyed)
     }
   }
 
@@ -220,15 +220,15 @@ package struct AccountsRoutes: Sendable {
     key: @escaping @Sendable (Request, [UInt8]) throws -> AccountsLedger.Key?,
     _ leave: @escaping @Sendable (LiveSession, [UInt8]) throws -> HandlerResult
   ) throws -> HandlerResult {
-    let lastAnswer: @Sendable () async throws -> Response? = {
+    let lastResponse: @Sendable () async throws -> Response? = {
       do {
         guard let key = try key(request, try await request.body.collect()) else { return nil }
-        return try await ledger.answer(to: key).map { Response(KeyedResponse(answer: $0, isReplay: true)) }
+        return try await ledger.response(to: key).map { Response(KeyedResponse(response: $0, isReplay: true)) }
       } catch {
         throw Problem(accounts: error) ?? error
       }
     }
-    return try authenticator.answer(request, orElse: lastAnswer) { session in
+    return try authenticator.respond(to: request, orElse: lastResponse) { session in
       try request.withBody { body in try leave(session, body) }
     }
   }
@@ -268,7 +268,7 @@ extension RouteDescription {
       part: "Accounts",
       access: .user,
       parameters: parameters + [.ifNoneMatch],
-      answers: [.shown(schema, fields: RouteField.validators + fields), .unmodified],
+      responses: [.shown(schema, fields: RouteField.validators + fields), .unmodified],
       problems: problems.union([.invalidParameter, .unauthorized, .overloaded]),
       schemas: schemas
     )
@@ -286,7 +286,7 @@ extension RouteDescription {
       part: "Accounts",
       parameters: parameters,
       body: body.map { RouteBody($0) },
-      answers: [.done],
+      responses: [.done],
       problems: problems
     )
     description.problems.remove(.quotaExceeded)

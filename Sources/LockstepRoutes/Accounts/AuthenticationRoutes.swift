@@ -30,11 +30,11 @@ struct AuthenticationRoutes: Sendable {
     let limit = Self.bodyLimit
     return [
       Route(.post, "/v1/users", summary: "Creates an account and its first session.", bodyLimit: limit) {
-        try answer($0, signUp)
+        try respond(to: $0, signUp)
       }
       .described(Self.description("signUp", password: newPassword)),
       Route(.post, "/v1/sessions", summary: "Logs a device in: creates a session.", bodyLimit: limit) {
-        try answer($0, logIn)
+        try respond(to: $0, logIn)
       }
       .described(Self.description("logIn", password: .passwordSchema, [.unauthorized])),
     ]
@@ -57,7 +57,7 @@ struct AuthenticationRoutes: Sendable {
       part: "Accounts",
       parameters: [.idempotencyKey],
       body: body,
-      answers: [RouteResponse(.created, "The new session.", fields: fields, json: Session.signedInFormat.schema)],
+      responses: [RouteResponse(.created, "The new session.", fields: fields, json: Session.signedInFormat.schema)],
       problems: RouteDescription.bodyProblems(body).union(problems).union([
         .invalidParameter, .conflict, .tooManyRequests, .overloaded,
       ]),
@@ -65,7 +65,7 @@ struct AuthenticationRoutes: Sendable {
     )
   }
 
-  private func answer(_ request: Request, _ entrance: Entrance) throws -> HandlerResult {
+  private func respond(to request: Request, _ entrance: Entrance) throws -> HandlerResult {
     try request.withBody { body in
       let key = try IdempotencyKey.text(of: request)
       var reader = PayloadReader(try JSON(readingBodyOf: request, body))
@@ -93,14 +93,14 @@ struct AuthenticationRoutes: Sendable {
     guard let key else {
       return Self.response(try await accounts.commit(entrance.prepare(credentials)), entrance)
     }
-    let settlement = try await ledger.enter(
+    let keyed = try await ledger.enter(
       credentials,
       key: key,
       request: request,
       prepare: { () throws(AccountsError) in try await entrance.prepare(credentials) },
-      answer: { StoredResponse(Self.response($0, entrance)) }
+      response: { StoredResponse(Self.response($0, entrance)) }
     )
-    return Response(settlement)
+    return Response(keyed)
   }
 
   private static func response(_ entered: SignedIn, _ entrance: Entrance) -> Response {

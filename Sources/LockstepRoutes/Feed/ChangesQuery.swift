@@ -113,7 +113,7 @@ struct ChangesDescription {
       part: "Changes",
       access: .user,
       parameters: [since, collections] + RouteParameter.waiting + [.lastEventID],
-      answers: [
+      responses: [
         RouteResponse(
           .ok,
           "The difference between the states at since and at cursor. If Accept asks for text/event-stream, a stream of "

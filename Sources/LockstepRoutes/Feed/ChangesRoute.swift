@@ -27,7 +27,7 @@ package struct ChangesRoute: Sendable {
 
   package var route: Route {
     Route(.get, "/v1/changes", summary: "Gives the changesets since a cursor.") { request in
-      try reader.gate.answer(request) { session in
+      try reader.gate.respond(to: request) { session in
         let query = try ChangesQuery(request, waiting, modules: modules)
         if case .cursor(.some, let text) = query.since {
           waiting.directory.note(cursor: Cursor.plainTag(text), of: session)
@@ -61,7 +61,7 @@ package struct ChangesRoute: Sendable {
     switch try document(moment, isKnown: !check.isFirst) {
     case .known(let document):
       if document.isEmpty, !check.isLast { return .unchanged }
-      return .answer(.response(response(document, wait)))
+      return .ready(.response(response(document, wait)))
     case .long(let make):
       return .later {
         let document = try await make()
@@ -69,7 +69,7 @@ package struct ChangesRoute: Sendable {
       }
     // There are nearly always changes after a cursor that is older than the states in memory. If
     // there are none, the client can wait with the present cursor, which the response has.
-    case .stored(let make): return .answer(.async { .response(response(try await make(), wait)) })
+    case .stored(let make): return .ready(.async { .response(response(try await make(), wait)) })
     }
   }
 

@@ -17,20 +17,20 @@ package struct JournalRoute: Sendable {
 
   package var route: Route {
     Route(.get, "/v1/journal", summary: "Lists actions and their mutations, oldest first.") { request in
-      try reader.gate.answer(request) { session in
+      try reader.gate.respond(to: request) { session in
         let query = try request.query
         let limit = try query.integer("limit", in: 1...Self.limit) ?? 100
         let since = try FeedPosition(query.text("since"))
         let wait = try reader.waiting.preference(of: request, query)
         let page = { @Sendable (wait: WaitPreference?) in
-          HandlerResult.async { .response(try await answer(since, limit, session, wait)) }
+          HandlerResult.async { .response(try await response(since, limit, session, wait)) }
         }
         guard case .cursor(let cursor, _) = since, let wait else { return page(nil) }
         guard wait.seconds > 0, let cursor, isKnown(cursor) else { return page(wait) }
         return try reader.waiting.wait(request, for: wait, of: session) { cached, _, look in
           // A cursor of a lost history gets a response at once.
           if cached.state.revision == cursor.revision, !look.isLast { return .unchanged }
-          return .answer(page(wait))
+          return .ready(page(wait))
         }
       }
     }
@@ -58,7 +58,7 @@ package struct JournalRoute: Sendable {
           schema: ["type": "integer", "minimum": 1, "maximum": JSON(limit), "default": 100]
         ),
       ] + RouteParameter.waiting,
-      answers: [
+      responses: [
         RouteResponse(
           .ok,
           "The entries up to cursor.",
@@ -85,7 +85,7 @@ package struct JournalRoute: Sendable {
     cursor.store == store && reader.registry.current.knows(cursor.registered)
   }
 
-  private func answer(
+  private func response(
     _ since: FeedPosition,
     _ limit: Int,
     _ session: LiveSession,

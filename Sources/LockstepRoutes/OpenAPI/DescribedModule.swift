@@ -126,7 +126,7 @@ struct ModuleDescriptions {
       operation("act", "act"),
       part: part,
       body: RouteBody(described.oneOrMore),
-      answers: [.results],
+      responses: [.results],
       problems: [.notFound],
       schemas: .shared(SharedSchema.mutation, SharedSchema.results, described.actionSchema)
     )
@@ -138,7 +138,7 @@ struct ModuleDescriptions {
         operation("patch", "patch"),
         part: part,
         body: RouteBody(described.body(of: verb, action)),
-        answers: [.written(.ok, "The resource after it.", shows: described.state)]
+        responses: [.written(.ok, "The resource after it.", shows: described.state)]
       )
     }
     switch verb {
@@ -179,7 +179,7 @@ struct ModuleDescriptions {
   private func writing(
     _ operation: String,
     _ body: RouteBody,
-    _ answers: [RouteResponse],
+    _ responses: [RouteResponse],
     schemas: [String: JSON] = [:]
   ) -> RouteDescription {
     .writing(
@@ -187,7 +187,7 @@ struct ModuleDescriptions {
       part: part,
       parameters: [name],
       body: body,
-      answers: answers,
+      responses: responses,
       problems: [.notFound],
       schemas: schemas
     )

@@ -29,7 +29,7 @@ extension RouteField {
   static let validators = [etag, cacheControl, vary]
 
   /// Fields that the response of any route may have.
-  fileprivate static let ofAnyAnswer = [
+  fileprivate static let ofAnyResponse = [
     RouteField("X-Request-Id", "The request's id in the server's log: the client's own or the server's."),
     RouteField("RateLimit-Policy", "The rate limit of the token or the address, if there is one."),
     RouteField("RateLimit", "The requests left, and the seconds until all are available again."),
@@ -73,7 +73,7 @@ extension RouteResponse {
       let isOpen = access == .anybody || access == .anybodyOrUser
       all += [.contentEncoding] + RouteField.forBrowsers.map { isOpen ? $0 : $0.sometimes }
     }
-    return all + RouteField.ofAnyAnswer
+    return all + RouteField.ofAnyResponse
   }
 }
 
@@ -89,7 +89,7 @@ extension ProblemKind {
       let isOfAll = all.allSatisfy { $0.contains { $0.name == field.name && $0.isAlways } }
       found.append(isOfAll ? field : field.sometimes)
     }
-    return found + RouteField.forBrowsers + [.contentEncoding, .vary.sometimes] + RouteField.ofAnyAnswer
+    return found + RouteField.forBrowsers + [.contentEncoding, .vary.sometimes] + RouteField.ofAnyResponse
   }
 
   private var fields: [RouteField] {
@@ -124,7 +124,7 @@ extension RouteDescription {
       part: part,
       access: .user,
       parameters: parameters + RouteParameter.reading,
-      answers: [
+      responses: [
         .shown(schema, fields: common + fields),
         RouteResponse(.notModified, "Not modified, or the wait is over.", fields: common, sharedName: "Unchanged"),
       ],
@@ -138,7 +138,7 @@ extension RouteDescription {
     part: String,
     parameters: [RouteParameter] = [],
     body: RouteBody? = nil,
-    answers: [RouteResponse],
+    responses: [RouteResponse],
     problems: Set<ProblemKind> = [],
     schemas: [String: JSON] = [:]
   ) -> RouteDescription {
@@ -148,7 +148,7 @@ extension RouteDescription {
       access: .user,
       parameters: parameters + RouteParameter.writing,
       body: body,
-      answers: answers,
+      responses: responses,
       problems: problems.union(bodyProblems(body)).union([
         .invalidParameter, .unauthorized, .conflict, .preconditionFailed, .validationFailed, .quotaExceeded,
         .overloaded,
@@ -158,7 +158,7 @@ extension RouteDescription {
   }
 
   static func removing(_ name: String, part: String, parameters: [RouteParameter]) -> RouteDescription {
-    var description = writing(name, part: part, parameters: parameters, answers: [.removed], problems: [.notFound])
+    var description = writing(name, part: part, parameters: parameters, responses: [.removed], problems: [.notFound])
     description.problems.remove(.quotaExceeded)
     return description
   }

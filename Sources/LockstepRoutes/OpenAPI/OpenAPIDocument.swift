@@ -51,8 +51,8 @@ struct OpenAPIDocument {
     Requests and responses are JSON. A body is read as JSON if its Content-Type is absent, `application/json`, any `+json`, or \
     `application/x-www-form-urlencoded`, which plain `curl -d` sends.
 
-    Every GET route answers HEAD too. OPTIONS of any path is 204 with Allow; it answers CORS preflights of allowed \
-    origins. A method that a path does not have is 405 with Allow.
+    Every GET route responds to HEAD too. OPTIONS of any path is 204 with Allow; it responds to CORS preflights of \
+    allowed origins. A method that a path does not have is 405 with Allow.
 
     A write, login or sign-up with an `Origin` that is neither the server's own nor allowed by the operator is refused \
     with 403 `forbidden`.
@@ -83,14 +83,14 @@ struct OpenAPIDocument {
     if let body = description.body {
       operation["requestBody"] = ["required": .bool(body.isRequired), "content": Self.content(body.content)]
     }
-    var answers = JSONObject()
-    for answer in description.answers {
-      answers[String(answer.status.code)] = reference(to: answer, description.access)
+    var operationResponses = JSONObject()
+    for response in description.responses {
+      operationResponses[String(response.status.code)] = reference(to: response, description.access)
     }
     // `OriginCheck` may refuse any write.
     let problems = route.method == .get ? description.problems : description.problems.union([.forbidden])
-    addProblems(problems, to: &answers)
-    operation["responses"] = .object(answers)
+    addProblems(problems, to: &operationResponses)
+    operation["responses"] = .object(operationResponses)
     var path = paths[route.pattern]?.objectValue ?? JSONObject()
     path[route.method.name.lowercased()] = .object(operation)
     paths[route.pattern] = .object(path)
@@ -135,15 +135,15 @@ struct OpenAPIDocument {
     return .object(headers)
   }
 
-  private mutating func reference(to answer: RouteResponse, _ access: RouteDescription.Access) -> JSON {
-    let reference = answer.sharedName.map { JSON.string("#/components/responses/\($0)") }
-    if let name = answer.sharedName, let reference, responses[name] != nil { return ["$ref": reference] }
-    var response: JSONObject = [
-      "description": .string(answer.summary), "headers": headers(answer.allFields(for: access)),
+  private mutating func reference(to response: RouteResponse, _ access: RouteDescription.Access) -> JSON {
+    let reference = response.sharedName.map { JSON.string("#/components/responses/\($0)") }
+    if let name = response.sharedName, let reference, responses[name] != nil { return ["$ref": reference] }
+    var described: JSONObject = [
+      "description": .string(response.summary), "headers": headers(response.allFields(for: access)),
     ]
-    if !answer.content.isEmpty { response["content"] = Self.content(answer.content) }
-    guard let name = answer.sharedName, let reference else { return .object(response) }
-    responses[name] = .object(response)
+    if !response.content.isEmpty { described["content"] = Self.content(response.content) }
+    guard let name = response.sharedName, let reference else { return .object(described) }
+    responses[name] = .object(described)
     return ["$ref": reference]
   }
 
@@ -158,15 +158,15 @@ struct OpenAPIDocument {
   }
 
   /// Refers to the problems of a route. Problems of one status share a response.
-  private mutating func addProblems(_ problems: Set<ProblemKind>, to answers: inout JSONObject) {
+  private mutating func addProblems(_ problems: Set<ProblemKind>, to operationResponses: inout JSONObject) {
     let kinds = ProblemKind.allCases.filter(problems.contains)
     for status in Set(kinds.map(\.status.code)).sorted() {
       let kinds = kinds.filter { $0.status.code == status }
       let name = kinds.map(\.slug).joined(separator: ".")
       if responses[name] == nil { responses[name] = response(with: kinds) }
-      answers[String(status)] = ["$ref": .string("#/components/responses/\(name)")]
+      operationResponses[String(status)] = ["$ref": .string("#/components/responses/\(name)")]
     }
-    answers["default"] = ["$ref": "#/components/responses/Problem"]
+    operationResponses["default"] = ["$ref": "#/components/responses/Problem"]
   }
 
   private mutating func response(with kinds: [ProblemKind]) -> JSON {

@@ -38,7 +38,7 @@ struct ScreenDescriptions {
       access: Self.access,
       parameters: [name] + queryArguments + [.idempotencyKey],
       body: body,
-      answers: [
+      responses: [
         RouteResponse(
           .created,
           "The screen is open.",
@@ -60,7 +60,7 @@ struct ScreenDescriptions {
       part: Self.part,
       access: Self.access,
       parameters: [name, Self.id] + RouteParameter.waiting + [.ifNoneMatch, .lastEventID],
-      answers: [
+      responses: [
         RouteResponse(
           .ok,
           "The screen's state. If Accept asks for text/event-stream, a stream of events named state. The id of an "
@@ -82,8 +82,8 @@ struct ScreenDescriptions {
       "type": "array", "items": action, "minItems": 1, "maxItems": JSON(ScreenRoutes.maximumActions),
     ]
     let fields = RouteField.validators + [.idempotencyReplayed]
-    let answer = RouteResponse(.ok, "Its state after the immediate mutations.", fields: fields, json: shown)
-    return writing("actOnScreen", RouteBody(["oneOf": [action, several]]), answer)
+    let response = RouteResponse(.ok, "Its state after the immediate mutations.", fields: fields, json: shown)
+    return writing("actOnScreen", RouteBody(["oneOf": [action, several]]), response)
   }
 
   var close: RouteDescription { writing("closeScreen", nil, .done) }
@@ -108,14 +108,14 @@ struct ScreenDescriptions {
     return members.map { RouteParameter($0.name, in: .query, "An argument, for links.", schema: $0.value) }
   }
 
-  private func writing(_ name: String, _ body: RouteBody?, _ answer: RouteResponse) -> RouteDescription {
+  private func writing(_ name: String, _ body: RouteBody?, _ response: RouteResponse) -> RouteDescription {
     RouteDescription(
       name,
       part: Self.part,
       access: Self.access,
       parameters: [self.name, Self.id] + RouteParameter.writing,
       body: body,
-      answers: [answer],
+      responses: [response],
       problems: RouteDescription.bodyProblems(body).union([
         .invalidParameter, .unauthorized, .notFound, .conflict, .preconditionFailed, .validationFailed, .overloaded,
       ]),

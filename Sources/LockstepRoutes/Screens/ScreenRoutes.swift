@@ -42,7 +42,7 @@ package struct ScreenRoutes: Sendable {
     let describedAs = ScreenDescriptions(kinds: kinds.values.sorted { $0.name < $1.name })
     return [
       Route(.get, "/v1/reactors", summary: "All reactors: their actions and states.") { request in
-        try catalogue.answer(to: request)
+        try catalogue.respond(to: request)
       }
       .described(ScreenDescriptions.catalogue),
       Route(.post, "/v1/reactors/{name}", summary: "Opens a screen.", bodyLimit: Self.bodyLimit, handler: open)
@@ -67,21 +67,21 @@ package struct ScreenRoutes: Sendable {
   /// Finds the kind of screen that a request names and, if the kind needs one, the session.
   private func admitted(
     _ request: Request,
-    _ answer: @escaping @Sendable (ScreenKind, LiveSession?) throws -> HandlerResult
+    _ respond: @escaping @Sendable (ScreenKind, LiveSession?) throws -> HandlerResult
   ) throws -> HandlerResult {
     let name = request.parameters["name"] ?? ""
     guard let kind = kinds[name] else {
       throw Problem(.notFound, detail: "There is no screen “\(name)”. GET /v1/reactors lists all screens.")
     }
-    guard kind.needsSession else { return try answer(kind, nil) }
-    return try authenticator.answer(request) { try answer(kind, $0) }
+    guard kind.needsSession else { return try respond(kind, nil) }
+    return try authenticator.respond(to: request) { try respond(kind, $0) }
   }
 
   private func found(
     _ request: Request,
-    _ answer: @escaping @Sendable (Screen) throws -> HandlerResult
+    _ respond: @escaping @Sendable (Screen) throws -> HandlerResult
   ) throws -> HandlerResult {
-    try admitted(request) { try answer(try find(request.parameters["id"] ?? "", $0, $1)) }
+    try admitted(request) { try respond(try find(request.parameters["id"] ?? "", $0, $1)) }
   }
 
   private func find(_ id: String, _ kind: ScreenKind, _ session: LiveSession?) throws(Problem) -> Screen {
@@ -262,8 +262,8 @@ extension ScreenIdempotency {
     let key = try IdempotencyKey(of: request, body: body)
     guard let owner, let key else { return .async { .response(try await write()) } }
     do {
-      if let answer = try take(key, of: owner, at: now) {
-        return .response(Response(KeyedResponse(answer: answer, isReplay: true)))
+      if let known = try take(key, of: owner, at: now) {
+        return .response(Response(KeyedResponse(response: known, isReplay: true)))
       }
     } catch {
       throw Problem.describing(error) ?? error

@@ -23,7 +23,7 @@ package struct PreparedDocument: Sendable {
   }
 
   /// The document, or 304. Throws `invalid-parameter` for a malformed list of tags.
-  func answer(to request: Request) throws(Problem) -> HandlerResult {
+  func respond(to request: Request) throws(Problem) -> HandlerResult {
     .response(try Preconditions(of: request.head).isFresh(tag) ? unmodified : whole)
   }
 }
@@ -34,7 +34,7 @@ extension RouteDescription {
       name,
       part: part,
       parameters: [.ifNoneMatch],
-      answers: [.shown(schema, fields: [.etag, .cacheControl]), .unmodified],
+      responses: [.shown(schema, fields: [.etag, .cacheControl]), .unmodified],
       problems: [.invalidParameter]
     )
   }
@@ -52,7 +52,7 @@ package enum IndexRoute {
     let document = PreparedDocument([
       "name": "lockstep", "version": .string(lockstepVersion), "links": .object(links),
     ])
-    return Route(.get, pattern, summary: "Lists links to begin with.") { request in try document.answer(to: request) }
+    return Route(.get, pattern, summary: "Lists links to begin with.") { request in try document.respond(to: request) }
       .described(
         .document(
           "getIndex",
@@ -79,9 +79,9 @@ package final class OpenAPIRoute: Sendable {
 
   package var route: Route {
     Self.route { request in
-      if let document = self.made.withLock({ $0 }) { return try document.answer(to: request) }
+      if let document = self.made.withLock({ $0 }) { return try document.respond(to: request) }
       return .async {
-        try await withTaskExecutorPreference(globalConcurrentExecutor) { try self.document().answer(to: request) }
+        try await withTaskExecutorPreference(globalConcurrentExecutor) { try self.document().respond(to: request) }
       }
     }
   }

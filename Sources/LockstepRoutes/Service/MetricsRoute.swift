@@ -41,7 +41,7 @@ package struct MetricsRoute: Sendable {
       RouteDescription(
         "getMetrics",
         part: "Service",
-        answers: [RouteResponse(.ok, "The metrics.", fields: [.cacheControl], content: [("text/plain", .textSchema)])]
+        responses: [RouteResponse(.ok, "The metrics.", fields: [.cacheControl], content: [("text/plain", .textSchema)])]
       )
     )
   }
@@ -110,7 +110,7 @@ extension MetricsPage {
     each("lockstep_http_rate_limited_total", "Requests refused by a rate limit, by its kind.", "by", refusals)
     single("lockstep_http_connections", "Open connections.", count(.open))
     single("lockstep_http_connections_accepted_total", "Connections accepted.", count(.accepted))
-    single("lockstep_http_connections_refused_total", "Connections over the limit, answered 503.", count(.refused))
+    single("lockstep_http_connections_refused_total", "Connections over the limit, refused with 503.", count(.refused))
     single("lockstep_http_connections_timed_out_total", "Connections ended by a time-out.", count(.timedOut))
     single(
       "lockstep_http_accept_pauses_total",
@@ -119,7 +119,7 @@ extension MetricsPage {
     )
     single("lockstep_http_body_bytes", "Bytes of request bodies in memory.", count(.bodyBytes))
     single("lockstep_http_output_bytes", "Bytes of output that clients have not taken yet.", count(.outputBytes))
-    let refused = "Requests answered 503 because there was no memory for the response."
+    let refused = "Requests refused with 503 because there was no memory for the response."
     single("lockstep_http_responses_refused_total", refused, count(.refusedResponses))
     single(
       "lockstep_http_slow_readers_total",

@@ -77,7 +77,7 @@ extension RouteDescription {
       name,
       part: "Service",
       parameters: parameters,
-      answers: [.shown(schema, fields: [.cacheControl])],
+      responses: [.shown(schema, fields: [.cacheControl])],
       problems: problems,
       schemas: schemas
     )

@@ -18,7 +18,7 @@ package struct ActionsRoute: Sendable {
 
   package var route: Route {
     Route(.post, "/v1/actions", summary: "Performs several actions as one transaction.") { request in
-      try batch.writing.gate.answer(request) { session in
+      try batch.writing.gate.respond(to: request) { session in
         let preconditions = try Preconditions(of: request.head)
         return try request.withBody { body in
           let key = try IdempotencyKey(of: request, body: body)
@@ -39,7 +39,7 @@ package struct ActionsRoute: Sendable {
       "act",
       part: "Actions",
       body: RouteBody(.closedSchema(of: [SchemaMember(name: "actions", schema: actions)])),
-      answers: [.results],
+      responses: [.results],
       problems: [.notFound],
       schemas: .shared(SharedSchema.mutation, SharedSchema.results)
     )

@@ -25,12 +25,12 @@ package final class DefaultsRoutes: Sendable {
     )
     return [
       Route(.get, "/v1/defaults", summary: "The suites in which the user has set values.") { [self] request in
-        try reading.answer(request) { _, _ throws(Problem) in .suites }
+        try reading.respond(to: request) { _, _ throws(Problem) in .suites }
       }
       .described(.reading("listSuites", part: part, shows: .schema(["cursor": .cursorSchema, "suites": suites]))),
       Route(.get, "/v1/defaults/{suite}", summary: "The user's values of a suite, and its registered defaults.") {
         [self] request in
-        try reading.answer(request) { request, query throws(Problem) in
+        try reading.respond(to: request) { request, query throws(Problem) in
           .suite(try request.suiteName(), prefix: try query.text("prefix"))
         }
       }
@@ -44,7 +44,7 @@ package final class DefaultsRoutes: Sendable {
         )
       ),
       Route(.patch, "/v1/defaults/{suite}", summary: "Changes values of a suite, all or none.") { [self] request in
-        try writing.answer(request, change: patch)
+        try writing.respond(to: request, change: patch)
       }
       .described(
         .writing(
@@ -52,18 +52,18 @@ package final class DefaultsRoutes: Sendable {
           part: part,
           parameters: [.suite],
           body: Self.patchBody,
-          answers: [.written(.ok, "The suite after it.", shows: described.state)],
+          responses: [.written(.ok, "The suite after it.", shows: described.state)],
           schemas: .shared(SharedSchema.jsonPatch)
         )
       ),
       Route(.get, "/v1/defaults/{suite}/{key}", summary: "One value, as the whole body.") { [self] request in
-        try reading.answer(request) { request, _ throws(Problem) in
+        try reading.respond(to: request) { request, _ throws(Problem) in
           .value(suite: try request.suiteName(), key: try request.elementName("key"))
         }
       }
       .described(.reading("getDefault", part: part, parameters: key, shows: .valueSchema)),
       Route(.put, "/v1/defaults/{suite}/{key}", summary: "Sets one value to the body.") { [self] request in
-        try writing.answer(request, change: put)
+        try writing.respond(to: request, change: put)
       }
       .described(
         .writing(
@@ -71,14 +71,14 @@ package final class DefaultsRoutes: Sendable {
           part: part,
           parameters: key,
           body: RouteBody(.valueSchema),
-          answers: [
+          responses: [
             .written(.created, "The user had set no value.", shows: .valueSchema),
             .written(.ok, "The user had set a value.", shows: .valueSchema),
           ]
         )
       ),
       Route(.delete, "/v1/defaults/{suite}/{key}", summary: "Removes the user's value.") { [self] request in
-        try writing.answer(request, change: delete)
+        try writing.respond(to: request, change: delete)
       }
       .described(.removing("removeDefault", part: part, parameters: key)),
     ]

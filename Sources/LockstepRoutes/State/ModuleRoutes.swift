@@ -27,12 +27,12 @@ package final class ModuleRoutes: Sendable {
 
   package var routes: [Route] {
     let whole = Route(.get, path, summary: described.summaries.whole) { [self] request in
-      try reading.answer(request) { [self] _, query throws(Problem) in try resource(query) }
+      try reading.respond(to: request) { [self] _, query throws(Problem) in try resource(query) }
     }
     .described(self.described.whole)
     if case .object = module.shape { return [whole] + verbRoutes + actionsRoute }
     let element = Route(.get, elementPath, summary: described.summaries.element) { [self] request in
-      try reading.answer(request) { [self] request, _ throws(Problem) in
+      try reading.respond(to: request) { [self] request, _ throws(Problem) in
         resource(of: try request.elementName(module.keyName))
       }
     }
@@ -75,7 +75,7 @@ package final class ModuleRoutes: Sendable {
   }
 
   private func act(_ request: Request) throws -> HandlerResult {
-    try writing.gate.answer(request) { [self] session in
+    try writing.gate.respond(to: request) { [self] session in
       let preconditions = try Preconditions(of: request.head)
       return try request.withBody { [self] body in
         let idempotencyKey = try IdempotencyKey(of: request, body: body)
@@ -115,7 +115,7 @@ package final class ModuleRoutes: Sendable {
     let isObject = module.shape != .list && module.shape != .map
     let pattern = isObject ? path : verb == .move ? "\(elementPath)/position" : elementPath
     return Route(verb.method, pattern, summary: described.summaries.verb(verb, action)) { [self] request in
-      try writing.answer(request) { [self] request, body in
+      try writing.respond(to: request) { [self] request, body in
         let name = isObject ? nil : try request.elementName(module.keyName)
         return StateWriter.Change(
           resource: name.map(resource(of:)) ?? whole,

@@ -57,7 +57,7 @@ package struct RegisteredRoutes: Sendable {
   private func described(_ name: String, _ body: RouteBody? = nil) -> RouteDescription {
     let shown = JSON.schema(["cursor": .cursorSchema, "values": .valuesSchema])
     let replayed: [RouteField] = body == nil ? [] : [.idempotencyReplayed]
-    let answer = RouteResponse(.ok, "The registered defaults.", fields: RouteField.validators + replayed, json: shown)
+    let response = RouteResponse(.ok, "The registered defaults.", fields: RouteField.validators + replayed, json: shown)
     let problems: Set<ProblemKind> = [.invalidParameter, .unauthorized, .notFound, .overloaded]
     let written: Set<ProblemKind> = [.conflict, .preconditionFailed, .validationFailed, .quotaExceeded]
     return RouteDescription(
@@ -66,7 +66,7 @@ package struct RegisteredRoutes: Sendable {
       access: .administrator,
       parameters: [.suite] + (body == nil ? [.ifNoneMatch] : RouteParameter.writing),
       body: body,
-      answers: body == nil ? [answer, .unmodified] : [answer],
+      responses: body == nil ? [response, .unmodified] : [response],
       problems: body == nil ? problems : problems.union(written).union(RouteDescription.bodyProblems(body)),
       schemas: .shared(SharedSchema.jsonPatch)
     )
@@ -87,7 +87,7 @@ package struct RegisteredRoutes: Sendable {
         suite: suite,
         key: key,
         decide: { registered in try decide(on: suite, of: registered, preconditions, action) },
-        answer: { StoredResponse(response(representation(of: suite, $0))) },
+        response: { StoredResponse(response(representation(of: suite, $0))) },
         refusal: { error in
           (error as? Refusal).map { StoredResponse(Problem($0).response) }
             ?? (error as? Problem).map { StoredResponse($0.response) }

@@ -47,11 +47,11 @@ package final class StateReader: Sendable {
   }
 
   /// Responds to a `GET` of a resource. `?at=<cursor>` asks for a past state.
-  func answer(
-    _ request: Request,
+  func respond(
+    to request: Request,
     resource: @escaping @Sendable (Request, QueryParameters) throws(Problem) -> StateResource
   ) throws -> HandlerResult {
-    try gate.answer(request) { [self] session in
+    try gate.respond(to: request) { [self] session in
       let query = try request.query
       let resource = try resource(request, query)
       let preconditions = try Preconditions(of: request.head)
@@ -91,24 +91,24 @@ package final class StateReader: Sendable {
   ) throws -> HandlerResult {
     try waiting.wait(request, for: wait, of: session) { [self] cached, registered, look in
       let view = StateView(store: store, LedgerView(state: cached.state, registered: registered))
-      let answer = { @Sendable [self] (representation: Representation?) throws -> HandlerResult? in
+      let respond = { @Sendable [self] (representation: Representation?) throws -> HandlerResult? in
         guard look.isLast || !(representation.map { preconditions.isFresh($0) } ?? false) else { return nil }
         return .response(try response(representation, preconditions, view).waited(wait))
       }
       switch try present(resource, cached, view, session.user) {
-      case .made(let representation): return try answer(representation).map { .answer($0) } ?? .unchanged
-      case .later(let make): return .later { try answer(try await make()) }
+      case .made(let representation): return try respond(representation).map { .ready($0) } ?? .unchanged
+      case .later(let make): return .later { try respond(try await make()) }
       }
     }
   }
 
-  /// Passes the state of a session's user to `answer`, at once if it is in memory.
+  /// Passes the state of a session's user to `respond`, at once if it is in memory.
   func withState(
     of session: LiveSession,
-    _ answer: @escaping @Sendable (CachedState) throws -> HandlerResult
+    _ respond: @escaping @Sendable (CachedState) throws -> HandlerResult
   ) throws -> HandlerResult {
-    if let cached = cache.state(of: session.user) { return try answer(cached) }
-    return .async { [cache] in try answer(try await cache.load(session.user)) }
+    if let cached = cache.state(of: session.user) { return try respond(cached) }
+    return .async { [cache] in try respond(try await cache.load(session.user)) }
   }
 
   private enum Present {

@@ -66,11 +66,11 @@ package final class StateWriter: Sendable {
   }
 
   /// Responds to a write of one resource.
-  func answer(
-    _ request: Request,
+  func respond(
+    to request: Request,
     change: @escaping @Sendable (Request, [UInt8]) throws -> Change
   ) throws -> HandlerResult {
-    try gate.answer(request) { [self] session in
+    try gate.respond(to: request) { [self] session in
       let preconditions = try Preconditions(of: request.head)
       return try request.withBody { [self] body in
         let key = try IdempotencyKey(of: request, body: body)
@@ -89,7 +89,7 @@ package final class StateWriter: Sendable {
     of session: LiveSession
   ) throws -> HandlerResult {
     let (store, user) = (reading.store, session.user)
-    let answer = { @Sendable (committed: Committed) in
+    let response = { @Sendable (committed: Committed) in
       write.response(to: committed, in: StateView(store: store, committed.after))
     }
     let problem = { @Sendable (error: any Error) in
@@ -104,7 +104,7 @@ package final class StateWriter: Sendable {
       actions: write.actions,
       condition: preconditions.isEmpty ? nil : condition,
       key: key,
-      answer: { StoredResponse(answer($0)) },
+      response: { StoredResponse(response($0)) },
       refusal: { error in (problem(error) ?? error as? Problem).map { StoredResponse($0.response) } },
       kept: { StoredResponses.kept($0) }
     )
@@ -112,24 +112,24 @@ package final class StateWriter: Sendable {
       switch result {
       case .success(.done(let committed)):
         let weight = write.weight(of: committed, in: StateView(store: store, committed.after))
-        guard weight > BackgroundEncoder.bound else { return .response(answer(committed)) }
+        guard weight > BackgroundEncoder.bound else { return .response(response(committed)) }
         // The transaction is on disk. If the encoder fails, the response is made here.
         return .async {
           .response(
-            (try? await reading.backgroundEncoder.run(for: user) { answer(committed) }) ?? answer(committed)
+            (try? await reading.backgroundEncoder.run(for: user) { response(committed) }) ?? response(committed)
           )
         }
-      case .success(.answered(let replay)) where replay.isReplay:
+      case .success(.recorded(let replay)) where replay.isReplay:
         return .async {
           do {
             let stored = StoredResponses(reading: reading)
-            let whole = try await stored.whole(replay.answer, to: write, preconditions, of: user)
-            return .response(Response(KeyedResponse(answer: whole, isReplay: true)))
+            let whole = try await stored.whole(replay.response, to: write, preconditions, of: user)
+            return .response(Response(KeyedResponse(response: whole, isReplay: true)))
           } catch {
             throw reading.gate.addingCursor(to: problem(error) ?? error, of: user)
           }
         }
-      case .success(.answered(let response)): return .response(Response(response))
+      case .success(.recorded(let first)): return .response(Response(first))
       case .failure(let error): throw reading.gate.addingCursor(to: problem(error) ?? error, of: user)
       }
     }
@@ -249,14 +249,14 @@ extension StoredResponse {
 
 extension Response {
   /// The response that is recorded under an idempotency key.
-  init(_ settlement: KeyedResponse) {
-    let answer = settlement.answer
-    var fields = HeaderFields(recorded: answer.fields)
-    if settlement.isReplay { fields.append(.idempotencyReplayed, "true") }
+  init(_ keyed: KeyedResponse) {
+    let stored = keyed.response
+    var fields = HeaderFields(recorded: stored.fields)
+    if keyed.isReplay { fields.append(.idempotencyReplayed, "true") }
     self.init(
-      status: Status(code: answer.status) ?? .ok,
+      status: Status(code: stored.status) ?? .ok,
       fields: fields,
-      body: answer.body.map(Response.Body.bytes) ?? .none
+      body: stored.body.map(Response.Body.bytes) ?? .none
     )
   }
 }

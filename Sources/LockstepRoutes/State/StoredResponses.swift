@@ -23,47 +23,47 @@ struct StoredResponses: Sendable {
   let reading: StateReader
 
   /// The part of a response that is stored. A refusal can only be rebuilt if it shows the resource.
-  static func kept(_ answer: StoredResponse) -> StoredResponse {
-    let showsResource = (200..<300).contains(answer.status) || answer.status == Status.preconditionFailed.code
-    guard showsResource, let body = answer.body, body.count > longestBody else { return answer }
-    return StoredResponse(status: answer.status, fields: answer.fields, body: nil)
+  static func kept(_ response: StoredResponse) -> StoredResponse {
+    let showsResource = (200..<300).contains(response.status) || response.status == Status.preconditionFailed.code
+    guard showsResource, let body = response.body, body.count > longestBody else { return response }
+    return StoredResponse(status: response.status, fields: response.fields, body: nil)
   }
 
   /// Rebuilds the full response as it was sent the first time. `write` and `preconditions` are read
   /// from the repeated request. Throws `conflict` if the history no longer has what the response
   /// showed.
   func whole(
-    _ answer: StoredResponse,
+    _ stored: StoredResponse,
     to write: some StateWrite,
     _ preconditions: Preconditions,
     of user: UserID
   ) async throws -> StoredResponse {
-    let fields = HeaderFields(recorded: answer.fields)
+    let fields = HeaderFields(recorded: stored.fields)
     // A response without a body has no `Content-Type`, so one with this field had a body.
-    guard answer.body == nil, fields[.contentType] != nil else { return answer }
+    guard stored.body == nil, fields[.contentType] != nil else { return stored }
     let gone = Problem(
       .conflict,
       detail:
-        "This request was answered before, and is not done again. Its answer was too long to keep, and the history "
+        "This request got a response before, and is not done again. Its response was too long to keep, and the history "
         + "that it could be made of is gone: ask for the resource as it is now.",
       fields: fields[.cursor].map { HeaderFields([.cursor: $0]) } ?? HeaderFields()
     )
     guard let cursor = fields[.cursor].flatMap({ Cursor($0) }), let tag = fields[.etag] else { throw gone }
     var again = write.again
-    if answer.status == Status.preconditionFailed.code {
+    if stored.status == Status.preconditionFailed.code {
       again = { preconditions.refusal(of: write.resource, in: $1)?.response }
     }
     let body: [UInt8]?
     if let again {
       let view = try await view(of: write.resource, of: user, at: cursor)
-      let response = view.flatMap { view in Status(code: answer.status).flatMap { again($0, view) } }
+      let response = view.flatMap { view in Status(code: stored.status).flatMap { again($0, view) } }
       // The same tag means the same bytes.
       body = response.flatMap { $0.fields[.etag] == tag ? StoredResponse($0).body : nil }
     } else {
       body = try await results(of: write.actions.count, of: user, at: cursor, tag)
     }
     guard let body else { throw gone }
-    return StoredResponse(status: answer.status, fields: answer.fields, body: body)
+    return StoredResponse(status: stored.status, fields: stored.fields, body: body)
   }
 
   private func view(of resource: StateResource?, of user: UserID, at cursor: Cursor) async throws -> StateView? {

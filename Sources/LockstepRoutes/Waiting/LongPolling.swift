@@ -48,7 +48,7 @@ struct LongPolling: Sendable {
         let poll = LongPoll(deadline: preference.deadline(for: request), watcher) { poll, isLast in
           try watcher.load { cached, registered in
             switch try respond(cached, registered, StateCheck(isFirst: false, isLast: isLast)) {
-            case .answer(let answer): answer
+            case .ready(let result): result
             case .unchanged: .parked(poll)
             case .later(let work): .async { try await work() ?? .parked(poll) }
             }
@@ -57,7 +57,7 @@ struct LongPolling: Sendable {
         return .parked(poll)
       }
       switch try respond(cached, registered, StateCheck(isFirst: true, isLast: preference.seconds == 0)) {
-      case .answer(let answer): return answer
+      case .ready(let result): return result
       case .unchanged: return try park()
       case .later(let work): return .async { try await work() ?? park() }
       }
@@ -188,7 +188,7 @@ struct StateCheck: Sendable {
 }
 
 enum LongPollResult: Sendable {
-  case answer(HandlerResult)
+  case ready(HandlerResult)
   case unchanged
   /// The response takes long to make. `nil`: nothing has changed.
   case later(@Sendable () async throws -> HandlerResult?)

@@ -67,7 +67,7 @@ package struct LedgerUserStates: UserStates {
         session: session,
         actions: [action],
         // Without an idempotency key, no response is kept.
-        answer: { _ in StoredResponse(status: 200, fields: [], body: nil) },
+        response: { _ in StoredResponse(status: 200, fields: [], body: nil) },
         refusal: { _ in nil }
       )
       _ = try await turns.run(for: session.user) {

@@ -18,12 +18,12 @@ package struct StoredResponse: Sendable, Equatable {
 
 /// The response to a write with an idempotency key.
 package struct KeyedResponse: Sendable {
-  package let answer: StoredResponse
+  package let response: StoredResponse
   /// Whether an earlier request with the same key got this response.
   package let isReplay: Bool
 
-  package init(answer: StoredResponse, isReplay: Bool = false) {
-    self.answer = answer
+  package init(response: StoredResponse, isReplay: Bool = false) {
+    self.response = response
     self.isReplay = isReplay
   }
 }
@@ -57,7 +57,7 @@ package struct IdempotencyRecords {
     recorded: (StoredResponse) -> StoredResponse = { $0 }
   ) throws -> KeyedResponse {
     let known = try self.response(to: key, of: owner, at: now)
-    if let known { return KeyedResponse(answer: known, isReplay: true) }
+    if let known { return KeyedResponse(response: known, isReplay: true) }
     let response: StoredResponse
     do {
       response = try write()
@@ -66,7 +66,7 @@ package struct IdempotencyRecords {
       response = refused
     }
     try record(recorded(response), to: key, of: owner, at: now)
-    return KeyedResponse(answer: response)
+    return KeyedResponse(response: response)
   }
 
   /// The recorded response to a key. Throws `IdempotencyKeyReusedError` if it belongs to another request.

@@ -42,30 +42,30 @@ package struct AccountsLedger: Sendable {
   package func commit(
     key: Key?,
     prepare: @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Void>,
-    answer: StoredResponse,
+    response: StoredResponse,
     refusal: @Sendable (AccountsError) -> StoredResponse?
   ) async throws -> KeyedResponse {
     guard let key else {
       try await accounts.commit(prepare())
-      return KeyedResponse(answer: answer)
+      return KeyedResponse(response: response)
     }
     try inFlightKeys.claim(key.key, of: key.owner)
     defer { inFlightKeys.release(key.key, of: key.owner) }
-    if let known = try await self.answer(to: key) { return KeyedResponse(answer: known, isReplay: true) }
+    if let known = try await self.response(to: key) { return KeyedResponse(response: known, isReplay: true) }
     do throws(AccountsError) {
-      try await write(prepare()) { _ in (key, answer) }
-      return KeyedResponse(answer: answer)
+      try await write(prepare()) { _ in (key, response) }
+      return KeyedResponse(response: response)
     } catch {
       guard let refusal = refusal(error) else { throw error }
       let now = now()
       try await writer.write { connection in
         try IdempotencyRecords(connection: connection).record(refusal, to: key.key, of: key.owner, at: now)
       }
-      return KeyedResponse(answer: refusal)
+      return KeyedResponse(response: refusal)
     }
   }
 
-  package func answer(to key: Key) async throws -> StoredResponse? {
+  package func response(to key: Key) async throws -> StoredResponse? {
     let now = now()
     return try await readers.read { connection in
       try IdempotencyRecords(connection: connection).response(to: key.key, of: key.owner, at: now)
@@ -81,27 +81,27 @@ package struct AccountsLedger: Sendable {
     key: String,
     request: [UInt8],
     prepare: @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<SignedIn>,
-    answer: @escaping @Sendable (SignedIn) -> StoredResponse
+    response: @escaping @Sendable (SignedIn) -> StoredResponse
   ) async throws -> KeyedResponse {
     let address = accounts.addressKey(of: credentials)
     let visitorKey = IdempotencyKey(key, fingerprint: [])
     try inFlightKeys.claim(visitorKey, of: .visitor(address: address))
     defer { inFlightKeys.release(visitorKey, of: .visitor(address: address)) }
-    if let known = try await sealedAnswer(credentials, key: key, request: request, address: address) {
-      return KeyedResponse(answer: known, isReplay: true)
+    if let known = try await sealedResponse(credentials, key: key, request: request, address: address) {
+      return KeyedResponse(response: known, isReplay: true)
     }
     let prepared = try await prepare()
     let seal = try await accounts.seal(for: credentials, key: key)
     let fingerprint = seal.fingerprint(of: request)
     let entered = try await write(prepared) { entered in
-      let plain = answer(entered)
+      let plain = response(entered)
       let sealed = StoredResponse(status: plain.status, fields: plain.fields, body: plain.body.map(seal.seal))
       return (Key(key: IdempotencyKey(key, fingerprint: fingerprint), owner: .user(entered.user.id)), sealed)
     }
-    return KeyedResponse(answer: answer(entered))
+    return KeyedResponse(response: response(entered))
   }
 
-  private func sealedAnswer(
+  private func sealedResponse(
     _ credentials: Credentials,
     key: String,
     request: [UInt8],
@@ -127,7 +127,7 @@ package struct AccountsLedger: Sendable {
 
   private func write<Value>(
     _ change: PreparedAccountsWrite<Value>,
-    recording answer: @escaping @Sendable (Value) -> (key: Key, answer: StoredResponse)
+    recording response: @escaping @Sendable (Value) -> (key: Key, response: StoredResponse)
   ) async throws(AccountsError) -> Value {
     let now = now()
     accounts.directory.sessionEndings.begin()
@@ -135,8 +135,8 @@ package struct AccountsLedger: Sendable {
     do {
       let written = try await writer.write { connection in
         let written = try change.run(in: connection)
-        let (key, answer) = answer(written.value)
-        try IdempotencyRecords(connection: connection).record(answer, to: key.key, of: key.owner, at: now)
+        let (key, recorded) = response(written.value)
+        try IdempotencyRecords(connection: connection).record(recorded, to: key.key, of: key.owner, at: now)
         return written
       }
       return accounts.finish(written)

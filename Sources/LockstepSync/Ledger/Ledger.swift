@@ -121,13 +121,13 @@ package final class Ledger: Sendable {
     let response = try IdempotencyRecords(connection: connection).once(key, of: .user(transaction.user), at: now) {
       let committed: Committed
       (committed, change) = try self.change(transaction, at: now, in: connection)
-      return transaction.answer(committed)
+      return transaction.response(committed)
     } refusal: {
       transaction.refusal($0)
     } recorded: {
       transaction.kept($0)
     }
-    return Unit(outcome: .answered(response), change: change)
+    return Unit(outcome: .recorded(response), change: change)
   }
 
   /// Refuses a transaction of an ended session, also if only the store knows that it has ended.

@@ -50,7 +50,7 @@ package final class RegisteredLedger: Sendable {
     let key: IdempotencyKey?
     /// Returns the new values of keys; nil removes a key. Throws a refusal.
     let decide: @Sendable (RegisteredDefaults) throws -> [(key: String, value: [UInt8]?)]
-    let answer: @Sendable (RegisteredDefaults) -> StoredResponse
+    let response: @Sendable (RegisteredDefaults) -> StoredResponse
     /// The response to a refusal; nil for any other error, which must not be recorded.
     let refusal: @Sendable (any Error) -> StoredResponse?
 
@@ -58,13 +58,13 @@ package final class RegisteredLedger: Sendable {
       suite: String,
       key: IdempotencyKey? = nil,
       decide: @escaping @Sendable (RegisteredDefaults) throws -> [(key: String, value: [UInt8]?)],
-      answer: @escaping @Sendable (RegisteredDefaults) -> StoredResponse,
+      response: @escaping @Sendable (RegisteredDefaults) -> StoredResponse,
       refusal: @escaping @Sendable (any Error) -> StoredResponse?
     ) {
       self.suite = suite
       self.key = key
       self.decide = decide
-      self.answer = answer
+      self.response = response
       self.refusal = refusal
     }
   }
@@ -99,8 +99,8 @@ package final class RegisteredLedger: Sendable {
   private func run(_ change: Change, in connection: SQLiteConnection) throws -> Outcome {
     var registered = latest
     guard let key = change.key else {
-      let answer = try perform(change, on: &registered, in: connection)
-      return Outcome(response: KeyedResponse(answer: answer), registered: registered)
+      let response = try perform(change, on: &registered, in: connection)
+      return Outcome(response: KeyedResponse(response: response), registered: registered)
     }
     let response = try IdempotencyRecords(connection: connection).once(key, of: .administrator, at: now()) {
       try perform(change, on: &registered, in: connection)
@@ -124,7 +124,7 @@ package final class RegisteredLedger: Sendable {
       try service.write(key, in: suite, value: value, revision: revision, at: now(), to: connection)
       registered.apply(key, in: suite, value: value, revision: revision)
     }
-    return change.answer(registered)
+    return change.response(registered)
   }
 
   private func publish(_ result: Result<Outcome, any Error>, _ ticket: UInt64) -> Result<KeyedResponse, any Error> {

@@ -12,7 +12,7 @@ package final class Transaction: Sendable {
     /// Without a key. The caller makes the response, which takes no time of the writer thread.
     case done(Committed)
     /// With a key. The response is on disk too.
-    case answered(KeyedResponse)
+    case recorded(KeyedResponse)
   }
 
   package let user: UserID
@@ -24,7 +24,7 @@ package final class Transaction: Sendable {
   let condition: (@Sendable (LedgerView) throws -> Void)?
   let key: IdempotencyKey?
   /// The response, recorded for the key. Without a key, the caller of the ledger makes the response.
-  let answer: @Sendable (Committed) -> StoredResponse
+  let response: @Sendable (Committed) -> StoredResponse
   /// The response to a refusal; nil for any other error, which must not be recorded.
   let refusal: @Sendable (any Error) -> StoredResponse?
   /// The part of a response that is recorded; the caller can make the rest again.
@@ -36,7 +36,7 @@ package final class Transaction: Sendable {
     actions: [UserAction],
     condition: (@Sendable (LedgerView) throws -> Void)? = nil,
     key: IdempotencyKey? = nil,
-    answer: @escaping @Sendable (Committed) -> StoredResponse,
+    response: @escaping @Sendable (Committed) -> StoredResponse,
     refusal: @escaping @Sendable (any Error) -> StoredResponse?,
     kept: @escaping @Sendable (StoredResponse) -> StoredResponse = { $0 }
   ) {
@@ -45,7 +45,7 @@ package final class Transaction: Sendable {
     self.actions = actions
     self.condition = condition
     self.key = key
-    self.answer = answer
+    self.response = response
     self.refusal = refusal
     self.kept = kept
   }

@@ -47,7 +47,7 @@ package final class BackgroundEncoder: Sendable {
 
   package init(_ pool: WorkerPool, threads: Int) {
     self.pool = pool
-    shares = FairShareLimiter(name: "a user's long answers", atOnce: threads / 2, waiting: 256)
+    shares = FairShareLimiter(name: "a user's long responses", atOnce: threads / 2, waiting: 256)
   }
 
   package func run<Value: Sendable>(

@@ -43,7 +43,7 @@ struct CrashClient {
   /// it.
   private var uncertain: Write?
   /// The last acknowledged write that had a key, and its response.
-  private var answered: (write: Write, answer: RawResponse)?
+  private var lastKeyed: (write: Write, response: RawResponse)?
   private var writes = 0
 
   init(prefix: String, token: String, seed: UInt64) {
@@ -59,11 +59,11 @@ struct CrashClient {
     let client = try RawClient(port: port)
     while true {
       let write = next()
-      guard let answer = await Self.exchange(request(write), over: client) else {
+      guard let response = await Self.exchange(request(write), over: client) else {
         uncertain = write
         return
       }
-      try accept(answer, to: write)
+      try accept(response, to: write)
       acknowledged()
     }
   }
@@ -81,10 +81,10 @@ struct CrashClient {
     }
   }
 
-  private mutating func accept(_ answer: RawResponse, to write: Write) throws {
-    try #require((200...204).contains(answer.status), "\(write): \(answer.status) \(answer.text)")
+  private mutating func accept(_ response: RawResponse, to write: Write) throws {
+    try #require((200...204).contains(response.status), "\(write): \(response.status) \(response.text)")
     expected.apply(write.change, by: prefix)
-    if write.key != nil { answered = (write, answer) }
+    if write.key != nil { lastKeyed = (write, response) }
   }
 
   // MARK: Checking
@@ -97,22 +97,25 @@ struct CrashClient {
     var ifItHappened = expected
     if let uncertain { ifItHappened.apply(uncertain.change, by: prefix) }
     try #require(found == expected || found == ifItHappened, "\(prefix): \(found), and not \(expected)")
-    if let answered {
-      let again = try #require(await Self.exchange(request(answered.write), over: client))
+    if let lastKeyed {
+      let again = try #require(await Self.exchange(request(lastKeyed.write), over: client))
       #expect(again.field("Idempotency-Replayed") == "true")
-      #expect(again.isSame(as: answered.answer), "the repeated request got \(again), but before \(answered.answer)")
+      #expect(
+        again.isSame(as: lastKeyed.response),
+        "the repeated request got \(again), but before \(lastKeyed.response)"
+      )
     }
     guard let uncertain else { return }
     // Sends the unacknowledged write again, as a client's outbox does.
-    let answer = try #require(await Self.exchange(request(uncertain), over: client))
+    let response = try #require(await Self.exchange(request(uncertain), over: client))
     let hadHappened = found == ifItHappened && found != expected
     if uncertain.key != nil {
-      try accept(answer, to: uncertain)
-      #expect((answer.field("Idempotency-Replayed") == "true") == hadHappened, "\(uncertain)")
+      try accept(response, to: uncertain)
+      #expect((response.field("Idempotency-Replayed") == "true") == hadHappened, "\(uncertain)")
     } else {
       // Without a key, the second removal of an element finds nothing.
-      let isGone = hadHappened && answer.status == 404
-      if isGone { expected.apply(uncertain.change, by: prefix) } else { try accept(answer, to: uncertain) }
+      let isGone = hadHappened && response.status == 404
+      if isGone { expected.apply(uncertain.change, by: prefix) } else { try accept(response, to: uncertain) }
     }
     self.uncertain = nil
     let after = try await state(over: client)

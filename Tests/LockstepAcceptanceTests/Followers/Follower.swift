@@ -119,19 +119,19 @@ struct Follower {
 
   private mutating func poll(_ client: RawClient) async throws {
     try await send(client, changes(wait: false))
-    try take(try await answer(client), isWait: false)
+    try take(try await client.response(), isWait: false)
   }
 
   private mutating func wait(_ client: RawClient) async throws {
     try await send(client, changes(wait: true))
-    try take(try await answer(client), isWait: point != nil)
+    try take(try await client.response(), isWait: point != nil)
   }
 
-  private mutating func take(_ answer: RawResponse, isWait: Bool) throws {
-    guard answer.status == 200 else { throw fault("\(answer.status) \(answer.text)") }
+  private mutating func take(_ response: RawResponse, isWait: Bool) throws {
+    guard response.status == 200 else { throw fault("\(response.status) \(response.text)") }
     server.count { $0.polls += 1 }
-    let document = try JSON(parsing: answer.body)
-    guard answer.field("Cursor") == document["cursor"]?.stringValue else { throw fault("two cursors: \(answer)") }
+    let document = try JSON(parsing: response.body)
+    guard response.field("Cursor") == document["cursor"]?.stringValue else { throw fault("two cursors: \(response)") }
     let before = point?.cursor
     let isEmpty = try take(document)
     // A wait with the current cursor must not end without a change. With an older cursor it may: a
@@ -291,8 +291,6 @@ struct Follower {
     let lines = ["GET \(target) HTTP/1.1", "Host: h", "Authorization: Bearer \(token)"] + fields
     try await client.send(lines.joined(separator: "\r\n") + "\r\n\r\n")
   }
-
-  private func answer(_ client: RawClient) async throws -> RawResponse { try await client.response() }
 
   private func get(_ client: RawClient, _ target: String) async throws -> RawResponse {
     try await send(client, target)

@@ -110,15 +110,18 @@ extension RestartTests {
       -> RawResponse
     {
       try await client.send(request)
-      let answer = try await client.response()
+      let response = try await client.response()
       // A refused write changes nothing.
-      let isRefused = [404, 409, 422].contains(answer.status)
-      try #require((200...204).contains(answer.status) || isRefused, "\(request): \(answer.status) \(answer.text)")
+      let isRefused = [404, 409, 422].contains(response.status)
+      try #require(
+        (200...204).contains(response.status) || isRefused,
+        "\(request): \(response.status) \(response.text)"
+      )
       server.count {
         $0.writes += 1
         if isRefused { $0.refusals += 1 }
       }
-      return answer
+      return response
     }
   }
 }

@@ -42,8 +42,13 @@ struct OperatorTests {
   }
 
   private func logIn(_ port: Int, _ password: String) async throws -> (status: Int, token: String) {
-    let answer = try await ask(port, "POST", "/v1/sessions", #"{"email":"ada@example.com","password":"\#(password)"}"#)
-    return (answer.status, (try? JSON(parsing: answer.body))?["token"]?.stringValue ?? "")
+    let response = try await ask(
+      port,
+      "POST",
+      "/v1/sessions",
+      #"{"email":"ada@example.com","password":"\#(password)"}"#
+    )
+    return (response.status, (try? JSON(parsing: response.body))?["token"]?.stringValue ?? "")
   }
 
   @Test(

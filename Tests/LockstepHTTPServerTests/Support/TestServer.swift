@@ -28,14 +28,19 @@ struct TestServer {
     respond: @escaping @Sendable (Request) async throws -> Response,
     _ body: (TestServer) async throws -> Void
   ) async throws {
-    try await run(loops: loops, change, answer: { request in .async { .response(try await respond(request)) } }, body)
+    try await run(
+      loops: loops,
+      change,
+      responder: { request in .async { .response(try await respond(request)) } },
+      body
+    )
   }
 
   /// Runs `body` with a server that responds like this. The server has stopped when this returns.
   static func run(
     loops: Int = 1,
     _ change: (inout Limits) -> Void = { _ in },
-    answer: @escaping Responder,
+    responder: @escaping Responder,
     _ body: (TestServer) async throws -> Void
   ) async throws {
     var configuration = Server.Configuration()
@@ -43,7 +48,7 @@ struct TestServer {
     change(&configuration.limits)
     let time = ManualTime()
     let server = try Server(configuration, time: time.serverTime)
-    try server.start(respond: answer)
+    try server.start(respond: responder)
     do {
       try await body(TestServer(server: server, time: time))
     } catch {

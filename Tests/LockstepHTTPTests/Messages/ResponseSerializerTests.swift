@@ -38,7 +38,7 @@ struct ResponseSerializerTests {
     return fields
   }
 
-  private static let answers = [
+  private static let expectedHeads = [
     ExpectedHead(
       "a body",
       text,
@@ -118,7 +118,7 @@ struct ResponseSerializerTests {
     ),
   ]
 
-  @Test("The head has exactly these bytes", arguments: answers)
+  @Test("The head has exactly these bytes", arguments: expectedHeads)
   func heads(_ expected: ExpectedHead) {
     var output = Array("before".utf8)
     ResponseSerializer.appendHead(

@@ -50,7 +50,7 @@ struct CORSPolicyTests {
   ]
 
   @Test("Every response has the fields of the policy", arguments: cases)
-  func answers(_ asked: Asked) throws {
+  func fields(_ asked: Asked) throws {
     let policy = CORSPolicy(origins: asked.origins)
     let fields = policy.fields(forOrigin: asked.origin)
     #expect(policy.isOn == !asked.origins.isEmpty)

@@ -87,8 +87,8 @@ struct SessionDirectoryTests {
         let asked = LockedState(0)
         for _ in 0..<100 {
           group.addTask {
-            let answer = fixture.directory.authenticate(bytes(ann), at: fixture.now)
-            guard case .unknown(let token) = answer else { return nil }
+            let lookup = fixture.directory.authenticate(bytes(ann), at: fixture.now)
+            guard case .unknown(let token) = lookup else { return nil }
             asked.withLock { $0 += 1 }
             return try await fixture.directory.load(token, at: fixture.now)
           }

@@ -54,8 +54,8 @@ struct CatalogueTests {
   @Test("It lists all reactors with scope, authentication and URL")
   func names() async throws {
     try await ServerFixture.run { users in
-      let answer = try await users.ask("GET", "/v1/reactors")
-      let items = try #require(answer.json["items"]?.arrayValue)
+      let response = try await users.ask("GET", "/v1/reactors")
+      let items = try #require(response.json["items"]?.arrayValue)
       #expect(items.compactMap { $0["name"]?.stringValue } == Self.actions.map(\.reactor))
       #expect(
         items.map { $0["scope"]?.stringValue } == ["user", "user", "user", "screen", "screen", "screen", "screen"]
@@ -63,7 +63,7 @@ struct CatalogueTests {
       #expect(items.filter { $0["auth"] == false }.map { $0["name"] } == ["login"])
       let starts = items.filter { $0["start"] == true }.compactMap { $0["href"]?.stringValue }
       #expect(starts == ["login", "workingHistory", "favoritesTop"].map { "/v1/reactors/\($0)" })
-      #expect(try Self.item("photoDetail", in: answer.json)["arguments"]?["required"] == ["photoId"])
+      #expect(try Self.item("photoDetail", in: response.json)["arguments"]?["required"] == ["photoId"])
     }
   }
 
@@ -83,9 +83,9 @@ struct CatalogueTests {
       for sample in samples {
         if sample.type == "answer" { try await screen.shows("a prompt") { $0["prompt"] != nil } }
         Self.checkState(try await screen.state(), item)
-        let answer = try await screen.act("\(JSON.object(["type": .string(sample.type), "payload": sample.payload]))")
-        #expect(answer.status == 200, "\(answer.text)")
-        Self.checkState(answer.json["state"], item)
+        let response = try await screen.act("\(JSON.object(["type": .string(sample.type), "payload": sample.payload]))")
+        #expect(response.status == 200, "\(response.text)")
+        Self.checkState(response.json["state"], item)
       }
       if name == "login" { try await screen.shows("a session") { $0["session"] != nil } }
       Self.checkState(try await screen.state(), item)
@@ -102,8 +102,8 @@ struct CatalogueTests {
       let target = "/v1/\(name)\(name == "defaults" ? "/standard" : "")"
       for sample in samples {
         let action: JSON = ["module": .string(name), "type": .string(sample.type), "payload": sample.payload]
-        let answer = try await phone.post("/v1/actions", "\(JSON.object(["actions": [action]]))")
-        #expect(answer.status == 200, "\(answer.text)")
+        let response = try await phone.post("/v1/actions", "\(JSON.object(["actions": [action]]))")
+        #expect(response.status == 200, "\(response.text)")
         Self.checkState(try await phone.get(target).json, item)
       }
     }
@@ -127,11 +127,11 @@ struct CatalogueTests {
         let schema = try #require(item["actions"]?.arrayValue?.first { $0["type"] == .string(type) }?["payload"])
         #expect(!SchemaValidator.faults(payload, schema).isEmpty, "\(reactor) \(type)")
         let action: JSONObject = ["module": .string(reactor), "type": .string(type), "payload": payload]
-        let answer =
+        let response =
           item["scope"] == "user"
           ? try await phone.post("/v1/actions", "\(JSON.object(["actions": [.object(action)]]))")
           : try await phone.open(reactor).act("\(JSON.object(action))")
-        #expect(answer.status == 422, "\(reactor) \(type) \(answer.text)")
+        #expect(response.status == 422, "\(reactor) \(type) \(response.text)")
       }
     }
   }

@@ -39,44 +39,44 @@ struct FavoritesTopScreenTests {
       #expect(try await screen.act(#"{"type":"viewWillAppear"}"#).json["state"] == ["favoriteIds": ["a/ü b"]])
 
       #expect(try await screen.ask("DELETE", screen.href).status == 204)
-      #expect(try await screen.read().problem == Told("not-found"))
+      #expect(try await screen.read().problem == ProblemSummary("not-found"))
       #expect(OpenedScreen.count(of: users) == 0)
     }
   }
 
   /// Invalid actions, and the expected problems.
-  private static let bad: [(actions: String, told: Told)] = [
-    ("", Told("malformed-json")),
-    ("7", Told("validation-failed", "")),
-    ("[]", Told("validation-failed", "")),
-    ("{}", Told("validation-failed", "/type")),
-    (#"{"type":"fly"}"#, Told("validation-failed", "/type")),
-    (#"{"type":"tapFavoritePhoto"}"#, Told("validation-failed", "/payload/row")),
-    (#"{"type":"tapFavoritePhoto","payload":[]}"#, Told("validation-failed", "/payload")),
-    (#"{"type":"tapFavoritePhoto","payload":{"row":-1}}"#, Told("validation-failed", "/payload/row")),
-    (#"{"type":"tapFavoritePhoto","payload":{"row":1}}"#, Told("validation-failed", "/payload/row")),
-    (#"{"type":"setActive","payload":{"value":"no"}}"#, Told("validation-failed", "/payload/value")),
+  private static let bad: [(actions: String, expected: ProblemSummary)] = [
+    ("", ProblemSummary("malformed-json")),
+    ("7", ProblemSummary("validation-failed", "")),
+    ("[]", ProblemSummary("validation-failed", "")),
+    ("{}", ProblemSummary("validation-failed", "/type")),
+    (#"{"type":"fly"}"#, ProblemSummary("validation-failed", "/type")),
+    (#"{"type":"tapFavoritePhoto"}"#, ProblemSummary("validation-failed", "/payload/row")),
+    (#"{"type":"tapFavoritePhoto","payload":[]}"#, ProblemSummary("validation-failed", "/payload")),
+    (#"{"type":"tapFavoritePhoto","payload":{"row":-1}}"#, ProblemSummary("validation-failed", "/payload/row")),
+    (#"{"type":"tapFavoritePhoto","payload":{"row":1}}"#, ProblemSummary("validation-failed", "/payload/row")),
+    (#"{"type":"setActive","payload":{"value":"no"}}"#, ProblemSummary("validation-failed", "/payload/value")),
     (
       #"[{"type":"tapFavoritePhoto","payload":{"row":0}},{"type":"x"},{"type":"setActive"}]"#,
-      Told("validation-failed", "/1/type", "/2/payload/value")
+      ProblemSummary("validation-failed", "/1/type", "/2/payload/value")
     ),
     (
       #"[{"type":"tapFavoritePhoto","payload":{"row":0}},{"type":"tapFavoritePhoto","payload":{"row":9}}]"#,
-      Told("validation-failed", "/1/payload/row")
+      ProblemSummary("validation-failed", "/1/payload/row")
     ),
   ]
 
   @Test("Invalid actions are refused with all their faults, and nothing changes", arguments: bad.indices)
   func refused(index: Int) async throws {
-    let (actions, told) = Self.bad[index]
+    let (actions, expected) = Self.bad[index]
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
       try await phone.addFavorites("a")
       let screen = try await phone.open("favoritesTop")
-      let answer = try await screen.act(actions)
-      #expect(answer.problem == told, "\(answer.text)")
+      let response = try await screen.act(actions)
+      #expect(response.problem == expected, "\(response.text)")
       let failed: JSON? = actions.hasPrefix("[{") ? 1 : nil
-      #expect(answer.json["failed"] == failed)
+      #expect(response.json["failed"] == failed)
       #expect(try await screen.read().tag == screen.opened.tag)
     }
   }

@@ -52,14 +52,18 @@ struct OpenedScreen: Sendable {
     _ sourceLocation: SourceLocation = #_sourceLocation,
     where isExpected: (JSON) -> Bool
   ) async throws {
-    var answer = try await read()
-    for _ in 0..<100 where !isExpected(answer.json["state"] ?? .null) {
-      let tag = try #require(answer.field("ETag"))
+    var response = try await read()
+    for _ in 0..<100 where !isExpected(response.json["state"] ?? .null) {
+      let tag = try #require(response.field("ETag"))
       let next = try await read(["If-None-Match: \(tag)", "Prefer: wait=50"])
       try #require(next.status == 200, "\(next.text)")
-      answer = next
+      response = next
     }
-    #expect(isExpected(answer.json["state"] ?? .null), "\(answer.text) is not \(what)", sourceLocation: sourceLocation)
+    #expect(
+      isExpected(response.json["state"] ?? .null),
+      "\(response.text) is not \(what)",
+      sourceLocation: sourceLocation
+    )
   }
 
   /// The number of open screens.
@@ -71,10 +75,10 @@ struct OpenedScreen: Sendable {
 extension ServerFixture {
   /// Opens a screen at a URL.
   func open(_ target: String, _ body: String = "", token: String?) async throws -> OpenedScreen {
-    let answer = try await ask("POST", target, body: Array(body.utf8), token: token)
-    try #require(answer.status == 201, "\(answer.text)")
-    let href = try #require(answer.json["href"]?.stringValue)
-    return OpenedScreen(users: self, token: token, href: href, opened: answer)
+    let response = try await ask("POST", target, body: Array(body.utf8), token: token)
+    try #require(response.status == 201, "\(response.text)")
+    let href = try #require(response.json["href"]?.stringValue)
+    return OpenedScreen(users: self, token: token, href: href, opened: response)
   }
 
   /// The number of requests that wait for screens.

@@ -53,20 +53,23 @@ struct OtherScreensTests {
   func arguments() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
-      let cases: [(String, String, Told)] = [
-        ("/v1/reactors/none", "", Told("not-found")),
-        ("/v1/reactors/photoDetail", "", Told("validation-failed", "/arguments/photoId")),
-        ("/v1/reactors/photoDetail?photoId=", "", Told("validation-failed", "/arguments/photoId")),
-        ("/v1/reactors/photoDetail?photoId=a&photoId=b", "", Told("invalid-parameter")),
-        ("/v1/reactors/photoDetail", #"{"arguments":{"photoId":7}}"#, Told("validation-failed", "/arguments/photoId")),
-        ("/v1/reactors/photoDetail", #"{"arguments":[]}"#, Told("validation-failed", "/arguments")),
-        ("/v1/reactors/photoDetail", "[]", Told("validation-failed", "")),
-        ("/v1/reactors/photoDetail", "{", Told("malformed-json")),
+      let cases: [(String, String, ProblemSummary)] = [
+        ("/v1/reactors/none", "", ProblemSummary("not-found")),
+        ("/v1/reactors/photoDetail", "", ProblemSummary("validation-failed", "/arguments/photoId")),
+        ("/v1/reactors/photoDetail?photoId=", "", ProblemSummary("validation-failed", "/arguments/photoId")),
+        ("/v1/reactors/photoDetail?photoId=a&photoId=b", "", ProblemSummary("invalid-parameter")),
+        (
+          "/v1/reactors/photoDetail", #"{"arguments":{"photoId":7}}"#,
+          ProblemSummary("validation-failed", "/arguments/photoId")
+        ),
+        ("/v1/reactors/photoDetail", #"{"arguments":[]}"#, ProblemSummary("validation-failed", "/arguments")),
+        ("/v1/reactors/photoDetail", "[]", ProblemSummary("validation-failed", "")),
+        ("/v1/reactors/photoDetail", "{", ProblemSummary("malformed-json")),
       ]
-      for (target, body, told) in cases {
-        #expect(try await phone.post(target, body).problem == told, "\(target) \(body)")
+      for (target, body, expected) in cases {
+        #expect(try await phone.post(target, body).problem == expected, "\(target) \(body)")
       }
-      #expect(try await users.post("/v1/reactors/favoritesTop", "").problem == Told("unauthorized"))
+      #expect(try await users.post("/v1/reactors/favoritesTop", "").problem == ProblemSummary("unauthorized"))
       #expect(OpenedScreen.count(of: users) == 0)
     }
   }
@@ -98,7 +101,7 @@ struct OtherScreensTests {
       let seen = [typed.text, right.text, "\(state)", users.log.text, try await users.ask("GET", "/v1/reactors").text]
       for text in seen { #expect(!text.contains(ServerFixture.password) && !text.contains("wrong password")) }
       let refused = try await screen.act(#"{"type":"setPassword","payload":{"value":["secret word"]}}"#)
-      #expect(refused.problem == Told("validation-failed", "/payload/value"))
+      #expect(refused.problem == ProblemSummary("validation-failed", "/payload/value"))
       #expect(!refused.text.contains("secret word"))
     }
   }
@@ -129,14 +132,14 @@ struct OtherScreensTests {
 
   @Test("A saved working history goes to the upstream and then to the profile, and waiters are notified")
   func workingHistory() async throws {
-    let upstream = Answers()
+    let upstream = RecordingUpstream()
     try await LoopbackServer.run(respond: upstream.respond(to:)) { port in
       let url = try UpstreamURL("http://127.0.0.1:\(port)/profiles")
       try await ServerFixture.run({ $0.profileUpstream = url }) { users in
         let phone = try await users.signUp()
         let screen = try await phone.open("workingHistory")
         #expect(screen.opened.json["state"]?["saveEnabled"] == false)
-        #expect(try await screen.act(#"{"type":"save"}"#).problem == Told("conflict"))
+        #expect(try await screen.act(#"{"type":"save"}"#).problem == ProblemSummary("conflict"))
         let since = try await phone.get("/v1/changes?since=now").json["cursor"]?.stringValue ?? ""
         let waiter = try await phone.waiting("/v1/changes?since=\(since)&wait=50")
         let saving = try await screen.act(Self.saving)
@@ -152,7 +155,7 @@ struct OtherScreensTests {
 
   @Test("If the upstream fails, the screen asks the user and retries if the user says so")
   func failing() async throws {
-    let upstream = Answers()
+    let upstream = RecordingUpstream()
     upstream.fail()
     try await LoopbackServer.run(respond: upstream.respond(to:)) { port in
       let url = try UpstreamURL("http://127.0.0.1:\(port)/profiles")
@@ -166,7 +169,7 @@ struct OtherScreensTests {
         #expect(prompt["choices"] == ["retry", "cancel"])
         #expect(try await phone.get("/v1/profile").json == [:])
         let other = #"{"type":"answer","payload":{"prompt":"other","choice":"retry"}}"#
-        #expect(try await screen.act(other).problem == Told("conflict"))
+        #expect(try await screen.act(other).problem == ProblemSummary("conflict"))
         upstream.recover()
         let id = prompt["id"]?.stringValue ?? ""
         _ = try await screen.act(#"{"type":"answer","payload":{"prompt":"\#(id)","choice":"retry"}}"#)
@@ -224,7 +227,7 @@ struct OtherScreensTests {
 }
 
 /// An upstream that records its requests and can be made to fail.
-private final class Answers: Sendable {
+private final class RecordingUpstream: Sendable {
   private let state = Mutex((bodies: [JSON](), fails: false))
 
   var bodies: [JSON] { state.withLock { $0.bodies } }

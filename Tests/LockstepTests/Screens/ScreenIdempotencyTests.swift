@@ -10,7 +10,7 @@ import Testing
 @testable import LockstepSync
 
 @Suite("A write to a screen with an idempotency key is applied once", .timeLimit(.minutes(10)))
-struct ScreenAnswersTests {
+struct ScreenIdempotencyTests {
   private static let key = ["Idempotency-Key: k"]
   private static let owner = ScreenIdempotency.Owner.screen("s")
 
@@ -18,7 +18,7 @@ struct ScreenAnswersTests {
     IdempotencyKey(text, method: "POST", target: "/", body: Array(body.utf8))
   }
 
-  private static func answer(_ bytes: Int = 1) -> StoredResponse {
+  private static func response(_ bytes: Int = 1) -> StoredResponse {
     StoredResponse(status: 200, fields: [], body: [UInt8](repeating: 0, count: bytes))
   }
 
@@ -39,7 +39,7 @@ struct ScreenAnswersTests {
       #expect(again.field("Location") == first.field("Location"))
       #expect(again.field("Idempotency-Replayed") == "true")
       let other = try await phone.post("/v1/reactors/photoDetail", #"{"arguments":{"photoId":"b"}}"#, Self.key)
-      #expect(other.problem == Told("validation-failed"))
+      #expect(other.problem == ProblemSummary("validation-failed"))
       let theirs = try await tablet.post("/v1/reactors/photoDetail", body, Self.key)
       #expect(theirs.json["id"] != first.json["id"])
       #expect(OpenedScreen.count(of: users) == 2)
@@ -62,8 +62,8 @@ struct ScreenAnswersTests {
   )
   func unfitKey(key: String) async throws {
     try await ServerFixture.run { users in
-      let answer = try await users.post("/v1/reactors/login", "", ["Idempotency-Key: \(key)"])
-      #expect(answer.problem == Told("invalid-parameter"))
+      let response = try await users.post("/v1/reactors/login", "", ["Idempotency-Key: \(key)"])
+      #expect(response.problem == ProblemSummary("invalid-parameter"))
       #expect(OpenedScreen.count(of: users) == 0)
     }
   }
@@ -82,11 +82,11 @@ struct ScreenAnswersTests {
       #expect(again.body == first.body)
       #expect(again.field("Idempotency-Replayed") == "true")
       #expect(try await screen.state()["position"] == "Captain")
-      #expect(try await type("Cook", Self.key).problem == Told("validation-failed"))
+      #expect(try await type("Cook", Self.key).problem == ProblemSummary("validation-failed"))
 
       let save = #"{"type":"save"}"#
       let refused = try await screen.act(save, ["Idempotency-Key: save"])
-      #expect(refused.problem == Told("conflict"))
+      #expect(refused.problem == ProblemSummary("conflict"))
       _ = try await screen.act(#"{"type":"setCompanyName","payload":{"value":"Aurora"}}"#)
       let still = try await screen.act(save, ["Idempotency-Key: save"])
       #expect(still.body == refused.body)
@@ -131,8 +131,8 @@ struct ScreenAnswersTests {
   func madeUp() async throws {
     try await ServerFixture.run { users in
       for name in 0..<3 {
-        let answer = try await users.ask("DELETE", "/v1/reactors/login/\(name)", Self.key)
-        #expect(answer.status == 404)
+        let response = try await users.ask("DELETE", "/v1/reactors/login/\(name)", Self.key)
+        #expect(response.status == 404)
       }
       #expect(users.running.withLock { $0?.components.screens?.responses.ownerCount } == 0)
     }
@@ -140,26 +140,26 @@ struct ScreenAnswersTests {
 
   @Test("While a request runs, its key is in use; if the request could not be carried out, it may be sent again")
   func atWork() throws {
-    let answers = ScreenIdempotency()
-    #expect(try answers.take(Self.key("a"), of: Self.owner, at: 0) == nil)
-    #expect(throws: IdempotencyKeyInUseError.self) { try answers.take(Self.key("a"), of: Self.owner, at: 0) }
-    answers.settle(Self.key("a"), of: Self.owner, nil)
-    #expect(try answers.take(Self.key("a"), of: Self.owner, at: 0) == nil)
-    answers.settle(Self.key("a"), of: Self.owner, Self.answer())
-    #expect(try answers.take(Self.key("a"), of: Self.owner, at: 0) == Self.answer())
-    #expect(throws: IdempotencyKeyReusedError.self) { try answers.take(Self.key("a", "b"), of: Self.owner, at: 0) }
+    let responses = ScreenIdempotency()
+    #expect(try responses.take(Self.key("a"), of: Self.owner, at: 0) == nil)
+    #expect(throws: IdempotencyKeyInUseError.self) { try responses.take(Self.key("a"), of: Self.owner, at: 0) }
+    responses.settle(Self.key("a"), of: Self.owner, nil)
+    #expect(try responses.take(Self.key("a"), of: Self.owner, at: 0) == nil)
+    responses.settle(Self.key("a"), of: Self.owner, Self.response())
+    #expect(try responses.take(Self.key("a"), of: Self.owner, at: 0) == Self.response())
+    #expect(throws: IdempotencyKeyReusedError.self) { try responses.take(Self.key("a", "b"), of: Self.owner, at: 0) }
   }
 
   @Test("The oldest responses are evicted by number and by bytes, and the last one always stays")
   func bounds() throws {
-    let answers = ScreenIdempotency()
+    let responses = ScreenIdempotency()
     func keep(_ name: String, _ bytes: Int) throws {
-      _ = try answers.take(Self.key(name), of: Self.owner, at: 0)
-      answers.settle(Self.key(name), of: Self.owner, Self.answer(bytes))
+      _ = try responses.take(Self.key(name), of: Self.owner, at: 0)
+      responses.settle(Self.key(name), of: Self.owner, Self.response(bytes))
     }
     func isKept(_ name: String) throws -> Bool {
-      let isKept = try answers.take(Self.key(name), of: Self.owner, at: 0) != nil
-      if !isKept { answers.settle(Self.key(name), of: Self.owner, nil) }
+      let isKept = try responses.take(Self.key(name), of: Self.owner, at: 0) != nil
+      if !isKept { responses.settle(Self.key(name), of: Self.owner, nil) }
       return isKept
     }
     for number in 0...ScreenIdempotency.maximumKeys { try keep("\(number)", 1) }
@@ -175,16 +175,16 @@ struct ScreenAnswersTests {
 
   @Test("The responses of all owners together have a limit, and the oldest are evicted")
   func boundInAll() throws {
-    let answers = ScreenIdempotency(bound: 20_000)
+    let responses = ScreenIdempotency(bound: 20_000)
     for number in 0..<5_000 {
       let owner = ScreenIdempotency.Owner.screen("\(number)")
-      #expect(try answers.take(Self.key("k"), of: owner, at: 0) == nil)
-      answers.settle(Self.key("k"), of: owner, Self.answer(1_000))
-      #expect(answers.bytes <= 20_000)
+      #expect(try responses.take(Self.key("k"), of: owner, at: 0) == nil)
+      responses.settle(Self.key("k"), of: owner, Self.response(1_000))
+      #expect(responses.bytes <= 20_000)
     }
-    #expect(answers.ownerCount == 13)
-    #expect(try answers.take(Self.key("k"), of: .screen("4999"), at: 0) != nil)
-    #expect(try answers.take(Self.key("k"), of: .screen("4980"), at: 0) == nil)
+    #expect(responses.ownerCount == 13)
+    #expect(try responses.take(Self.key("k"), of: .screen("4999"), at: 0) != nil)
+    #expect(try responses.take(Self.key("k"), of: .screen("4980"), at: 0) == nil)
   }
 
   @Test("Closing an anonymous screen removes its responses, except the one to the closing")
@@ -196,25 +196,25 @@ struct ScreenAnswersTests {
         let action = #"{"type":"setUsername","payload":{"value":"\#(text)"}}"#
         #expect(try await screen.act(action, ["Idempotency-Key: \(key)"]).status == 200)
       }
-      let answers = try #require(users.running.withLock { $0?.components.screens?.responses })
-      #expect(answers.bytes > 20_000)
+      let responses = try #require(users.running.withLock { $0?.components.screens?.responses })
+      #expect(responses.bytes > 20_000)
       for _ in 0..<2 { #expect(try await screen.ask("DELETE", screen.href, nil, Self.key).status == 204) }
-      #expect(answers.bytes < 2_000)
-      #expect(answers.ownerCount == 1)
+      #expect(responses.bytes < 2_000)
+      #expect(responses.ownerCount == 1)
     }
   }
 
   @Test("Owners without recent requests are removed, unless one of their requests is running")
   func forgetting() throws {
-    let answers = ScreenIdempotency()
+    let responses = ScreenIdempotency()
     for (name, time) in [("old", Int64(1)), ("new", 3), ("busy", 1)] {
       let owner = ScreenIdempotency.Owner.screen(name)
-      #expect(try answers.take(Self.key("a"), of: owner, at: time) == nil)
-      if name != "busy" { answers.settle(Self.key("a"), of: owner, Self.answer()) }
+      #expect(try responses.take(Self.key("a"), of: owner, at: time) == nil)
+      if name != "busy" { responses.settle(Self.key("a"), of: owner, Self.response()) }
     }
-    answers.forget(before: 2)
-    #expect(answers.ownerCount == 2)
-    #expect(try answers.take(Self.key("a"), of: .screen("new"), at: 3) == Self.answer())
-    #expect(throws: IdempotencyKeyInUseError.self) { try answers.take(Self.key("a"), of: .screen("busy"), at: 3) }
+    responses.forget(before: 2)
+    #expect(responses.ownerCount == 2)
+    #expect(try responses.take(Self.key("a"), of: .screen("new"), at: 3) == Self.response())
+    #expect(throws: IdempotencyKeyInUseError.self) { try responses.take(Self.key("a"), of: .screen("busy"), at: 3) }
   }
 }

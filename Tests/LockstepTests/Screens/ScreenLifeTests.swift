@@ -26,9 +26,9 @@ struct ScreenLifeTests {
         (ada, ended.href), (bob, screen.href), (tablet, screen.href), (ada, other), (ada, made + "x"),
         (ada, made + String(repeating: "0", count: 32)), (ada, made + "%00"),
       ] {
-        let answer = try await device.ask(method, href + behind, body)
-        #expect(answer.status == 404)
-        texts.insert(answer.text)
+        let response = try await device.ask(method, href + behind, body)
+        #expect(response.status == 404)
+        texts.insert(response.text)
       }
       #expect(texts.count == 1)
       #expect(try await users.ask(method, screen.href + behind, body: body.map { Array($0.utf8) }).status == 401)
@@ -81,7 +81,7 @@ struct ScreenLifeTests {
       let waiter = try await tablet.waiting(other.href, ["If-None-Match: \(tag)", "Prefer: wait=50"])
       await eventually { users.waitingForScreens == 1 }
       _ = try await phone.delete("/v1/sessions/\(tablet.session)")
-      #expect(try await waiter.response().problem == Told("unauthorized"))
+      #expect(try await waiter.response().problem == ProblemSummary("unauthorized"))
       #expect(OpenedScreen.count(of: users) == 1)
       #expect(try await mine.read().status == 200)
       _ = try await phone.ask("DELETE", "/v1/me", #"{"password":"\#(ServerFixture.password)"}"#)
@@ -96,16 +96,16 @@ struct ScreenLifeTests {
       let first = try await phone.open("favoritesTop")
       _ = try await phone.open("workingHistory")
       let full = try await phone.post("/v1/reactors/favoritesTop", "")
-      #expect(full.problem == Told("too-many-requests"))
+      #expect(full.problem == ProblemSummary("too-many-requests"))
       #expect(full.field("Retry-After") == "1")
       _ = try await first.ask("DELETE", first.href)
       _ = try await phone.open("favoritesTop")
       for _ in 0..<3 { _ = try await users.open("/v1/reactors/login", token: nil) }
       let anonymous = try await users.post("/v1/reactors/login", "")
-      #expect(anonymous.problem == Told("too-many-requests"))
+      #expect(anonymous.problem == ProblemSummary("too-many-requests"))
       #expect(anonymous.field("Retry-After") == "60")
       _ = try await tablet.open("favoritesTop")
-      #expect(try await tablet.post("/v1/reactors/favoritesTop", "").problem == Told("overloaded"))
+      #expect(try await tablet.post("/v1/reactors/favoritesTop", "").problem == ProblemSummary("overloaded"))
       // Idle screens are found within a minute.
       users.advance(by: 16 * 60)
       _ = try await tablet.open("favoritesTop")
@@ -140,8 +140,8 @@ struct ScreenLifeTests {
   )
   func unknown(_ target: String, _ body: String, _ pointer: String) async throws {
     try await ServerFixture.run { users in
-      let answer = try await users.signUp().post("/v1/reactors/\(target)", body)
-      #expect(answer.problem == Told("validation-failed", pointer))
+      let response = try await users.signUp().post("/v1/reactors/\(target)", body)
+      #expect(response.problem == ProblemSummary("validation-failed", pointer))
       #expect(OpenedScreen.count(of: users) == 0)
     }
   }
@@ -235,7 +235,7 @@ struct ScreenLifeTests {
       #expect(present["state"]?["favoriteIds"] == ["a"])
       let closed = try await screen.ask("DELETE", screen.href, nil, ["If-Match: \(tag)"])
       for refused in [changed, closed] {
-        #expect(refused.problem == Told("precondition-failed"))
+        #expect(refused.problem == ProblemSummary("precondition-failed"))
         #expect(refused.json["current"] == present && refused.json["cursor"] == present["cursor"])
         #expect(refused.tag == present["cursor"]?.stringValue)
       }
@@ -248,21 +248,21 @@ struct ScreenLifeTests {
       let phone = try await users.signUp()
       let screen = try await phone.open("workingHistory")
       let texts = (0..<200).map { "\($0)" }
-      let answers = await withTaskGroup(of: JSON?.self) { group in
+      let responses = await withTaskGroup(of: JSON?.self) { group in
         for worker in 0..<8 {
           group.addTask {
             var last: JSON?
             for text in texts where Int(text).map({ $0 % 8 == worker }) ?? false {
-              let answer = try? await screen.act(#"{"type":"setPosition","payload":{"value":"\#(text)"}}"#)
-              if answer?.status != 200 { return nil }
-              last = answer?.json["state"]?["position"]
+              let response = try? await screen.act(#"{"type":"setPosition","payload":{"value":"\#(text)"}}"#)
+              if response?.status != 200 { return nil }
+              last = response?.json["state"]?["position"]
             }
             return last
           }
         }
         return await group.reduce(into: []) { $0.append($1) }
       }
-      for answer in answers { #expect(texts.contains(answer?.stringValue ?? "")) }
+      for response in responses { #expect(texts.contains(response?.stringValue ?? "")) }
       // Each action made a new state. The number after the cursor's dot counts the states.
       let tag = try await screen.read().tag ?? ""
       #expect(tag.hasSuffix(".201"))

@@ -86,10 +86,10 @@ struct UserReadersTests {
       let waiting = (0..<UserReaders.waiting).map { _ in Task { try await readers.read(for: id) { _ in } } }
       await eventually { readers.shares.waiting(of: id) == UserReaders.waiting }
       for path in ["/v1/defaults/standard?at=\(cursor)", "/v1/journal", "/v1/me", "/v1/sessions"] {
-        let answer = try await ada.get(path)
-        #expect(answer.status == 503, "\(path)")
-        #expect(answer.problem == Told("overloaded"))
-        #expect(answer.field("Retry-After") == "1")
+        let response = try await ada.get(path)
+        #expect(response.status == 503, "\(path)")
+        #expect(response.problem == ProblemSummary("overloaded"))
+        #expect(response.field("Retry-After") == "1")
       }
       // A state in memory needs no reader.
       #expect(try await ada.get("/v1/defaults/standard/a").status == 200)

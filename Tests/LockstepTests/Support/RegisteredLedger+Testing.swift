@@ -15,7 +15,7 @@ extension RegisteredLedger {
         suite: suite,
         key: nil,
         decide: decide,
-        answer: { _ in StoredResponse(status: 200, fields: [], body: nil) },
+        response: { _ in StoredResponse(status: 200, fields: [], body: nil) },
         refusal: { _ in nil }
       )
     )

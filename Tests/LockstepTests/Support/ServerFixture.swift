@@ -23,7 +23,7 @@ final class ServerFixture: Sendable {
   private let replace: @Sendable (inout ScreenServices) -> Void
   let running: Mutex<LockstepServer?>
   /// Created at the first response.
-  private let described = Mutex<DescribedAnswers?>(nil)
+  private let described = Mutex<OpenAPIValidator?>(nil)
 
   private init(
     _ change: (inout Configuration) -> Void,
@@ -124,16 +124,16 @@ final class ServerFixture: Sendable {
     if let token { fields.append("Authorization: Bearer \(token)") }
     if let body { fields.append("Content-Length: \(body.count)") }
     try await client.send(Array(Gateway.request(method, target, fields).utf8) + (body ?? []))
-    let answer = try await client.response(toHead: method == "HEAD")
-    for fault in try description().faults(answer, toMethod: method, target) { Issue.record("\(fault)") }
-    return answer
+    let response = try await client.response(toHead: method == "HEAD")
+    for fault in try description().faults(response, toMethod: method, target) { Issue.record("\(fault)") }
+    return response
   }
 
   /// The server's OpenAPI document, for comparison with responses.
-  func description() throws -> DescribedAnswers {
+  func description() throws -> OpenAPIValidator {
     try described.withLock { described in
       if let described { return described }
-      let made = try DescribedAnswers(try #require(running.withLock { $0 }).components)
+      let made = try OpenAPIValidator(try #require(running.withLock { $0 }).components)
       described = made
       return made
     }
@@ -167,9 +167,9 @@ final class ServerFixture: Sendable {
   ) async throws -> Device {
     var body: JSONObject = ["email": .string("\(name)@example.com"), "password": .string(password)]
     if let device { body["device"] = .string(device) }
-    let answer = try await ask("POST", target, body: JSON.object(body).encoded())
-    try #require(answer.status == 201, "\(answer.text)")
-    let document = answer.json
+    let response = try await ask("POST", target, body: JSON.object(body).encoded())
+    try #require(response.status == 201, "\(response.text)")
+    let document = response.json
     return Device(
       users: self,
       token: try #require(document["token"]?.stringValue),
@@ -222,13 +222,13 @@ struct Device: Sendable {
 
   /// The ids of the favorites in order.
   func favoriteIDs(_ target: String = "/v1/favorites") async throws -> [String] {
-    let answer = try await get(target)
-    return (answer.json["items"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }
+    let response = try await get(target)
+    return (response.json["items"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }
   }
 }
 
 /// The parts of a problem that tests compare: its slug, and the pointers of its faults.
-struct Told: Equatable, CustomStringConvertible {
+struct ProblemSummary: Equatable, CustomStringConvertible {
   let slug: String
   let pointers: [String]
 
@@ -260,7 +260,7 @@ extension RawResponse {
 
   /// The problem in the response. If the body is not a valid problem document, a failure is
   /// recorded, and the problem is nil.
-  var problem: Told? {
+  var problem: ProblemSummary? {
     let document = json
     guard field("Content-Type") == "application/problem+json", document["status"]?.intValue == status,
       document["title"]?.stringValue?.isEmpty == false, document["detail"]?.stringValue?.isEmpty == false,
@@ -270,7 +270,7 @@ extension RawResponse {
       return nil
     }
     let errors = document["errors"]?.arrayValue ?? []
-    return Told(
+    return ProblemSummary(
       slug: String(type.dropFirst("/problems/".count)),
       pointers: errors.map { $0["pointer"]?.stringValue ?? "?" }
     )

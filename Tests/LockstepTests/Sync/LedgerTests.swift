@@ -16,8 +16,8 @@ struct LedgerTests {
 
   private static let standard = DefaultsAction.collection("standard")
 
-  private func text(_ settlement: KeyedResponse) -> String {
-    String(decoding: settlement.answer.body ?? [], as: UTF8.self)
+  private func text(_ keyed: KeyedResponse) -> String {
+    String(decoding: keyed.response.body ?? [], as: UTF8.self)
   }
 
   /// Begins a transaction. Returns when it waits behind the unit that blocks the writer.
@@ -43,7 +43,7 @@ struct LedgerTests {
   func batch() async throws {
     let fixture = try SyncFixture()
     let ann = try await fixture.user(1)
-    let settlement = try await fixture.commit(
+    let committed = try await fixture.commit(
       [
         try fixture.set("count", 1), try fixture.action("defaults", "increment", ["key": "count", "by": 2]),
         try fixture.set("count", 3), try fixture.action("favorites", "toggle", ["id": "a"]),
@@ -51,7 +51,7 @@ struct LedgerTests {
       ],
       as: ann
     )
-    let lines = text(settlement).split(separator: "\n")
+    let lines = text(committed).split(separator: "\n")
     #expect(lines.count == 5)
     #expect(lines[1] == #"[{"type":"set","payload":{"key":"count","value":3}}]"#)
     #expect(lines[2] == "[]")
@@ -268,7 +268,7 @@ struct LedgerTests {
     for isRestarted in [false, true] {
       if isRestarted { try fixture.restart() }
       let again = try await fixture.commit([increment], as: ann, key: "k")
-      #expect(again.isReplay && again.answer == first.answer)
+      #expect(again.isReplay && again.response == first.response)
     }
     #expect(try await fixture.state(of: ann).revision == 1)
     // Another user's same key is another key.
@@ -289,11 +289,11 @@ struct LedgerTests {
     let ann = try await fixture.user(1)
     let remove = try fixture.action("defaults", "remove", ["key": "a"])
     let first = try await fixture.commit([try fixture.set("b", 1), remove], as: ann, key: "k")
-    #expect(first.answer.status == 400 && !first.isReplay)
+    #expect(first.response.status == 400 && !first.isReplay)
     #expect(try await fixture.state(of: ann).revision == 0)
     try await fixture.commit([try fixture.set("a", 1)], as: ann)
     let again = try await fixture.commit([try fixture.set("b", 1), remove], as: ann, key: "k")
-    #expect(again.isReplay && again.answer == first.answer)
+    #expect(again.isReplay && again.response == first.response)
     #expect(try await fixture.state(of: ann).revision == 1)
     fixture.clock.advance(by: .seconds(24 * 3600))
     try await fixture.commit([remove], as: ann, key: "other")

@@ -37,7 +37,7 @@ private struct ModelRun {
     let user: Int
     let actions: [(module: String, type: String, payload: JSON)]
     let key: String
-    let settlement: KeyedResponse
+    let first: KeyedResponse
     let at: Int64
   }
 
@@ -102,10 +102,10 @@ private struct ModelRun {
     )
     let asked = try actions.map { try fixture.action($0.module, $0.type, $0.payload) }
     do {
-      let settlement = try await fixture.commit(asked, as: sessions[user], key: key)
-      if let key { keyed.append(Keyed(user: user, actions: actions, key: key, settlement: settlement, at: now)) }
-      #expect(!settlement.isReplay && settlement.answer.status == (failed == nil ? 200 : 400), "\(actions)")
-      if failed != nil { #expect(settlement.answer.body?.first == UInt8(ascii: "0") + UInt8(failed ?? 0)) }
+      let first = try await fixture.commit(asked, as: sessions[user], key: key)
+      if let key { keyed.append(Keyed(user: user, actions: actions, key: key, first: first, at: now)) }
+      #expect(!first.isReplay && first.response.status == (failed == nil ? 200 : 400), "\(actions)")
+      if failed != nil { #expect(first.response.body?.first == UInt8(ascii: "0") + UInt8(failed ?? 0)) }
     } catch let refused as ActionRefusal {
       #expect(key == nil && refused.index == failed, "\(actions)")
     }
@@ -175,7 +175,7 @@ private struct ModelRun {
     let earlier = random.one(of: keyed)
     let asked = try earlier.actions.map { try fixture.action($0.module, $0.type, $0.payload) }
     let again = try await fixture.commit(asked, as: sessions[earlier.user], key: earlier.key)
-    #expect(again.isReplay && again.answer == earlier.settlement.answer)
+    #expect(again.isReplay && again.response == earlier.first.response)
     try await check(earlier.user)
   }
 

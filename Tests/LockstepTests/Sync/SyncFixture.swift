@@ -192,7 +192,7 @@ final class SyncFixture: Sendable {
         let body = actions.flatMap { Array($0.record.utf8) }
         return IdempotencyKey($0, method: "POST", target: "/", body: body)
       },
-      answer: { committed in
+      response: { committed in
         let body = committed.mutations.map { String(decoding: CollectionMutation.encoded($0), as: UTF8.self) }
         return StoredResponse(status: 200, fields: [], body: Array(body.joined(separator: "\n").utf8))
       },
@@ -302,8 +302,8 @@ extension Ledger {
   /// Commits a transaction and returns its response, with a key or without.
   func settle(_ transaction: Transaction) async throws -> KeyedResponse {
     switch try await commit(transaction) {
-    case .done(let committed): KeyedResponse(answer: transaction.answer(committed))
-    case .answered(let settlement): settlement
+    case .done(let committed): KeyedResponse(response: transaction.response(committed))
+    case .recorded(let response): response
     }
   }
 }

@@ -86,9 +86,9 @@ struct ProfileUpstreamTests {
   func status(status: Int, kind: UpstreamError.Kind?, mayPass: Bool) async throws {
     let server = try RawServer()
     try await withUpstream("http://who:s3cret@127.0.0.1:\(server.port)/s3cret") { upstream in
-      async let answered: Void = aside { server.answerOne("HTTP/1.1 \(status) X\r\nContent-Length: 0\r\n\r\n") }
+      async let responded: Void = aside { server.respondOnce("HTTP/1.1 \(status) X\r\nContent-Length: 0\r\n\r\n") }
       let failure = await failure(upstream)
-      await answered
+      await responded
       #expect(failure?.kind == kind && (failure?.mayPass ?? false) == mayPass)
       guard let failure else { return }
       #expect(
@@ -120,10 +120,10 @@ struct ProfileUpstreamTests {
       (long, .failed(status: nil)), (broken, .unreachable), ("HTTP/1.1 204 No Content\r\n\r\n", nil),
     ]
     try await withUpstream("http://127.0.0.1:\(server.port)/") { upstream in
-      for (answer, kind) in cases {
-        async let answered: Void = aside { server.answerOne(answer) }
+      for (response, kind) in cases {
+        async let responded: Void = aside { server.respondOnce(response) }
         #expect(await failure(upstream)?.kind == kind)
-        await answered
+        await responded
       }
     }
   }

@@ -8,11 +8,11 @@ struct AccountPreconditionTests {
   private static let change = #"{"current":"\#(ServerFixture.password)","new":"another horse"}"#
 
   /// Checks that a 412 contains the representation that a `GET` returns.
-  private func expectChanged(_ answer: RawResponse, _ present: RawResponse, _ what: String) {
-    #expect(answer.problem == Told("precondition-failed"), "\(what)")
-    #expect(answer.json["current"] == present.json, "\(what)")
-    #expect(answer.json["cursor"]?.stringValue == present.tag, "\(what)")
-    #expect(answer.field("ETag") == present.field("ETag"), "\(what)")
+  private func expectChanged(_ response: RawResponse, _ present: RawResponse, _ what: String) {
+    #expect(response.problem == ProblemSummary("precondition-failed"), "\(what)")
+    #expect(response.json["current"] == present.json, "\(what)")
+    #expect(response.json["cursor"]?.stringValue == present.tag, "\(what)")
+    #expect(response.field("ETag") == present.field("ETag"), "\(what)")
   }
 
   @Test("Erasing an account and changing its password are conditional on the account's tag")
@@ -26,7 +26,7 @@ struct AccountPreconditionTests {
         for condition in [#"If-Match: "x""#, "If-Match: W/\(tag)", "If-None-Match: *", "If-None-Match: \(tag)"] {
           expectChanged(try await ada.ask(method, path, body, [condition]), me, "\(path) \(condition)")
         }
-        #expect(try await ada.ask(method, path, body, ["If-Match: x"]).problem == Told("invalid-parameter"))
+        #expect(try await ada.ask(method, path, body, ["If-Match: x"]).problem == ProblemSummary("invalid-parameter"))
       }
       #expect(try await ada.get("/v1/me").body == me.body)
       let changed = try await ada.put("/v1/me/password", Self.change, [#"If-Match: "x", \#(tag)"#])
@@ -63,7 +63,7 @@ struct AccountPreconditionTests {
       let ada = try await users.signUp()
       #expect(try await ada.put("/v1/me/password", Self.change, ["If-Match: *"]).status == 204)
       let wrong = try await ada.ask("DELETE", "/v1/me", Self.erasure, [#"If-Match: "x""#])
-      #expect(wrong.problem == Told("forbidden"))
+      #expect(wrong.problem == ProblemSummary("forbidden"))
     }
   }
 
@@ -91,7 +91,7 @@ struct AccountPreconditionTests {
       #expect(own.json["id"]?.stringValue == tablet.session && own.json["current"] == true)
       let ben = try await users.signUp("ben")
       for id in [ben.session, "none", "018f0000-0000-7000-8000-000000000000"] {
-        #expect(try await phone.get("/v1/sessions/\(id)").problem == Told("not-found"), "\(id)")
+        #expect(try await phone.get("/v1/sessions/\(id)").problem == ProblemSummary("not-found"), "\(id)")
       }
       #expect(try await phone.get("/v1/sessions/\(phone.session)").json["current"] == true)
     }
@@ -111,7 +111,7 @@ struct AccountPreconditionTests {
       #expect(try await tablet.get("/v1/me").status == 200)
       #expect(try await phone.delete(path, ["If-Match: \(tag)"]).status == 204)
       #expect(try await tablet.get("/v1/me").status == 401)
-      #expect(try await phone.delete(path, ["If-Match: *"]).problem == Told("not-found"))
+      #expect(try await phone.delete(path, ["If-Match: *"]).problem == ProblemSummary("not-found"))
 
       let current = try await phone.get("/v1/sessions/current")
       expectChanged(try await phone.delete("/v1/sessions/current", [#"If-Match: "x""#]), current, "current")
@@ -127,9 +127,9 @@ struct AccountPreconditionTests {
       let me = try await ada.get("/v1/me")
       let fields = [#"If-Match: "x""#, "Idempotency-Key: k"]
       for isReplay in [false, true] {
-        let answer = try await ada.ask("DELETE", "/v1/me", Self.erasure, fields)
-        expectChanged(answer, me, "replay: \(isReplay)")
-        #expect(answer.field("Idempotency-Replayed") == (isReplay ? "true" : nil))
+        let response = try await ada.ask("DELETE", "/v1/me", Self.erasure, fields)
+        expectChanged(response, me, "replay: \(isReplay)")
+        #expect(response.field("Idempotency-Replayed") == (isReplay ? "true" : nil))
       }
     }
   }

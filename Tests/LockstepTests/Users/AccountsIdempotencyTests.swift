@@ -31,7 +31,7 @@ struct AccountsIdempotencyTests {
       for secret in [token, "correct horse", "ada@"] { #expect(!kept.contains(secret)) }
       #expect(try await users.ask("GET", "/v1/me", token: token).status == 200)
       // Without the key it is another request.
-      #expect(try await users.post("/v1/users", Self.credentials).problem == Told("conflict"))
+      #expect(try await users.post("/v1/users", Self.credentials).problem == ProblemSummary("conflict"))
     }
   }
 
@@ -55,9 +55,9 @@ struct AccountsIdempotencyTests {
       for body in [
         Self.credentials.replacing("phone", with: "tablet"), Self.credentials.replacing("horse", with: "house"),
       ] {
-        let answer = try await users.post("/v1/users", body, Self.key)
-        #expect(answer.status == 422)
-        #expect(answer.problem == Told("validation-failed"))
+        let response = try await users.post("/v1/users", body, Self.key)
+        #expect(response.status == 422)
+        #expect(response.problem == ProblemSummary("validation-failed"))
         #expect(try await users.post("/v1/sessions", body, Self.key).status == 422)
       }
       var status = 0
@@ -103,7 +103,7 @@ struct AccountsIdempotencyTests {
     try await ServerFixture.run { users in
       _ = try await users.post("/v1/users", Self.credentials, Self.key)
       users.time.advance(by: 86_400)
-      #expect(try await users.post("/v1/users", Self.credentials, Self.key).problem == Told("conflict"))
+      #expect(try await users.post("/v1/users", Self.credentials, Self.key).problem == ProblemSummary("conflict"))
     }
   }
 
@@ -119,7 +119,7 @@ struct AccountsIdempotencyTests {
       try await users.restart()
       #expect(Self.isSame(try await ada.put("/v1/me/password", body, Self.key), as: first))
       let other = try await ada.put("/v1/me/password", body.replacing("staple", with: "pebble"), Self.key)
-      #expect(other.problem == Told("validation-failed"))
+      #expect(other.problem == ProblemSummary("validation-failed"))
       #expect(try await users.logIn(password: "battery staple").get("/v1/me").status == 200)
       // The stored fingerprint has a key, so that it cannot be computed from a guessed password.
       let guessed = IdempotencyKey("1", method: "PUT", target: "/v1/me/password", body: Array(body.utf8))
@@ -135,10 +135,10 @@ struct AccountsIdempotencyTests {
       let ada = try await users.signUp()
       let body = #"{"current":"wrong horse","new":"battery staple"}"#
       let first = try await ada.put("/v1/me/password", body, Self.key)
-      #expect(first.problem == Told("forbidden"))
+      #expect(first.problem == ProblemSummary("forbidden"))
       #expect(Self.isSame(try await ada.put("/v1/me/password", body, Self.key), as: first))
       let erasure = try await ada.ask("DELETE", "/v1/me", #"{"password":"wrong horse"}"#, Self.key)
-      #expect(erasure.problem == Told("forbidden"))
+      #expect(erasure.problem == ProblemSummary("forbidden"))
       #expect(Self.isSame(try await ada.ask("DELETE", "/v1/me", #"{"password":"wrong horse"}"#, Self.key), as: erasure))
     }
   }
@@ -150,7 +150,7 @@ struct AccountsIdempotencyTests {
       let first = try await ada.delete("/v1/sessions/\(tablet.session)", Self.key)
       #expect(first.status == 204)
       #expect(Self.isSame(try await ada.delete("/v1/sessions/\(tablet.session)", Self.key), as: first))
-      #expect(try await ada.delete("/v1/sessions/\(tablet.session)").problem == Told("not-found"))
+      #expect(try await ada.delete("/v1/sessions/\(tablet.session)").problem == ProblemSummary("not-found"))
 
       let other = ["Idempotency-Key: 2"]
       let out = try await ada.delete("/v1/sessions/current", other)
@@ -195,7 +195,9 @@ struct AccountsIdempotencyTests {
       try await users.register("standard", #"{"b":2}"#)
       try await users.restart()
       #expect(Self.isSame(try await users.administer("PATCH", path, #"{"a":1}"#, Self.key), as: first))
-      #expect(try await users.administer("PATCH", path, #"{"a":2}"#, Self.key).problem == Told("validation-failed"))
+      #expect(
+        try await users.administer("PATCH", path, #"{"a":2}"#, Self.key).problem == ProblemSummary("validation-failed")
+      )
       #expect(try await users.administer("GET", path).json["values"] == ["b": 2])
       let refused = ["Idempotency-Key: 2", #"If-Match: "x""#]
       let refusal = try await users.administer("PATCH", path, #"{"c":1}"#, refused)
@@ -207,13 +209,13 @@ struct AccountsIdempotencyTests {
   @Test("A request that is sent several times at the same time is applied once")
   func atOnce() async throws {
     try await ServerFixture.run { users in
-      let answers = try await withThrowingTaskGroup(of: RawResponse.self) { group in
+      let responses = try await withThrowingTaskGroup(of: RawResponse.self) { group in
         for _ in 0..<6 { group.addTask { try await users.post("/v1/users", Self.credentials, Self.key) } }
         return try await group.reduce(into: []) { $0.append($1) }
       }
       // A client whose request arrives while the first one runs gets 409 and must retry.
-      #expect(answers.allSatisfy { [201, 409].contains($0.status) })
-      #expect(Set(answers.filter { $0.status == 201 }.map(\.body)).count == 1)
+      #expect(responses.allSatisfy { [201, 409].contains($0.status) })
+      #expect(Set(responses.filter { $0.status == 201 }.map(\.body)).count == 1)
       #expect(try users.count("sessions") == 1)
       for _ in 0..<2 { #expect(try await users.post("/v1/users", Self.credentials, Self.key).status == 201) }
     }

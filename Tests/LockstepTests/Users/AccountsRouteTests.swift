@@ -7,13 +7,13 @@ struct AccountsRouteTests {
   @Test("Signing up returns the user, a token and the session of the device")
   func signUp() async throws {
     try await ServerFixture.run { users in
-      let answer = try await users.post(
+      let response = try await users.post(
         "/v1/users",
         #"{"email":"Ada@Example.com","password":"correct horse","device":"Ada's phone"}"#
       )
-      #expect(answer.status == 201)
-      #expect(answer.field("Cache-Control") == "no-store")
-      let document = answer.json
+      #expect(response.status == 201)
+      #expect(response.field("Cache-Control") == "no-store")
+      let document = response.json
       #expect(document.objectValue?.names == ["user", "token", "expiresAt", "session"])
       #expect(document["user"]?["email"] == "Ada@Example.com")
       #expect(document["user"]?["createdAt"] == "1994-11-06T08:49:37.000Z")
@@ -47,9 +47,9 @@ struct AccountsRouteTests {
     ]
     try await ServerFixture.run { users in
       for (body, pointers) in cases {
-        let answer = try await users.post("/v1/users", body)
-        #expect(answer.status == 422, "\(body)")
-        #expect(answer.problem == Told(slug: "validation-failed", pointers: pointers), "\(body)")
+        let response = try await users.post("/v1/users", body)
+        #expect(response.status == 422, "\(body)")
+        #expect(response.problem == ProblemSummary(slug: "validation-failed", pointers: pointers), "\(body)")
       }
       #expect(try users.count("users") == 0)
     }
@@ -59,9 +59,9 @@ struct AccountsRouteTests {
   func takenAddress() async throws {
     try await ServerFixture.run { users in
       _ = try await users.signUp("ada")
-      let answer = try await users.post("/v1/users", #"{"email":"ADA@EXAMPLE.COM","password":"another one"}"#)
-      #expect(answer.status == 409)
-      #expect(answer.problem == Told("conflict"))
+      let response = try await users.post("/v1/users", #"{"email":"ADA@EXAMPLE.COM","password":"another one"}"#)
+      #expect(response.status == 409)
+      #expect(response.problem == ProblemSummary("conflict"))
       let login = try await users.post("/v1/sessions", #"{"email":"aDa@example.COM","password":"correct horse"}"#)
       #expect(login.status == 201)
     }
@@ -72,9 +72,9 @@ struct AccountsRouteTests {
     try await ServerFixture.run { users in
       _ = try await users.signUp("ada")
       try await users.restart { $0.accounts.registration = .closed }
-      let answer = try await users.post("/v1/users", #"{"email":"bob@example.com","password":"correct horse"}"#)
-      #expect(answer.status == 403)
-      #expect(answer.problem == Told("forbidden"))
+      let response = try await users.post("/v1/users", #"{"email":"bob@example.com","password":"correct horse"}"#)
+      #expect(response.status == 403)
+      #expect(response.problem == ProblemSummary("forbidden"))
       #expect(try await users.logIn("ada").get("/v1/me").status == 200)
     }
   }
@@ -85,10 +85,10 @@ struct AccountsRouteTests {
       _ = try await users.signUp("ada")
       let address = try await users.post("/v1/sessions", #"{"email":"eve@example.com","password":"correct horse"}"#)
       let password = try await users.post("/v1/sessions", #"{"email":"ada@example.com","password":"wrong horse"}"#)
-      for answer in [address, password] {
-        #expect(answer.status == 401)
-        #expect(answer.problem == Told("unauthorized"))
-        #expect(answer.field("WWW-Authenticate") == "Bearer")
+      for response in [address, password] {
+        #expect(response.status == 401)
+        #expect(response.problem == ProblemSummary("unauthorized"))
+        #expect(response.field("WWW-Authenticate") == "Bearer")
       }
       #expect(address.body == password.body)
     }
@@ -101,8 +101,8 @@ struct AccountsRouteTests {
         ("{}", ["/email", "/password"]), (#"{"email":1}"#, ["/email", "/password"]),
         (#"{"email":"ada@example.com","password":"x","device":{}}"#, ["/device"]),
       ] {
-        let answer = try await users.post("/v1/sessions", body)
-        #expect(answer.problem == Told(slug: "validation-failed", pointers: pointers), "\(body)")
+        let response = try await users.post("/v1/sessions", body)
+        #expect(response.problem == ProblemSummary(slug: "validation-failed", pointers: pointers), "\(body)")
       }
     }
   }
@@ -113,10 +113,10 @@ struct AccountsRouteTests {
       _ = try await users.signUp("ada")
       let wrong = #"{"email":"ada@example.com","password":"wrong horse"}"#
       for _ in 0..<10 { #expect(try await users.post("/v1/sessions", wrong).status == 401) }
-      let answer = try await users.post("/v1/sessions", wrong)
-      #expect(answer.status == 429)
-      #expect(answer.problem == Told("too-many-requests"))
-      let wait = try #require(answer.field("Retry-After").flatMap { Double($0) })
+      let response = try await users.post("/v1/sessions", wrong)
+      #expect(response.status == 429)
+      #expect(response.problem == ProblemSummary("too-many-requests"))
+      let wait = try #require(response.field("Retry-After").flatMap { Double($0) })
       users.time.advance(by: wait)
       #expect(try await users.logIn("ada").get("/v1/me").status == 200)
     }
@@ -128,9 +128,9 @@ struct AccountsRouteTests {
       let phone = try await users.signUp("ada", device: "phone")
       users.time.advance(by: 120)
       let tablet = try await users.logIn("ada", device: "tablet")
-      let answer = try await tablet.get("/v1/sessions")
-      #expect(answer.status == 200)
-      let items = try #require(answer.json["items"]?.arrayValue)
+      let response = try await tablet.get("/v1/sessions")
+      #expect(response.status == 200)
+      let items = try #require(response.json["items"]?.arrayValue)
       #expect(items.map { $0["id"] } == [.string(phone.session), .string(tablet.session)])
       #expect(items.map { $0["device"] } == ["phone", "tablet"])
       #expect(items.map { $0["current"] } == [false, true])
@@ -144,15 +144,15 @@ struct AccountsRouteTests {
     try await ServerFixture.run { users in
       let phone = try await users.signUp("ada")
       let tablet = try await users.logIn("ada")
-      let answer = try await tablet.delete("/v1/sessions/\(phone.session)")
-      #expect(answer.status == 204)
-      #expect(answer.body.isEmpty)
+      let response = try await tablet.delete("/v1/sessions/\(phone.session)")
+      #expect(response.status == 204)
+      #expect(response.body.isEmpty)
       let refused = try await phone.get("/v1/favorites")
       #expect(refused.status == 401)
-      #expect(refused.problem == Told("unauthorized"))
+      #expect(refused.problem == ProblemSummary("unauthorized"))
       #expect(refused.field("WWW-Authenticate")?.hasPrefix("Bearer") == true)
       #expect(try await phone.put("/v1/favorites/a", "{}").status == 401)
-      #expect(try await tablet.delete("/v1/sessions/\(phone.session)").problem == Told("not-found"))
+      #expect(try await tablet.delete("/v1/sessions/\(phone.session)").problem == ProblemSummary("not-found"))
       try await users.restart()
       #expect(try await phone.get("/v1/me").status == 401)
       #expect(try await tablet.delete("/v1/sessions/current").status == 204)
@@ -165,7 +165,7 @@ struct AccountsRouteTests {
     try await ServerFixture.run { users in
       let (ada, bob) = (try await users.signUp("ada"), try await users.signUp("bob"))
       for id in [bob.session, "nonsense", "0192e4a0-0000-7000-8000-000000000000", "%27%20OR%201=1"] {
-        #expect(try await ada.delete("/v1/sessions/\(id)").problem == Told("not-found"), "\(id)")
+        #expect(try await ada.delete("/v1/sessions/\(id)").problem == ProblemSummary("not-found"), "\(id)")
       }
       #expect(try await bob.get("/v1/me").status == 200)
     }
@@ -175,10 +175,10 @@ struct AccountsRouteTests {
   func me() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")
-      let answer = try await ada.get("/v1/me")
-      #expect(answer.status == 200)
+      let response = try await ada.get("/v1/me")
+      #expect(response.status == 200)
       #expect(
-        answer.json == ["id": .string(ada.user), "email": "ada@example.com", "createdAt": "1994-11-06T08:49:37.000Z"]
+        response.json == ["id": .string(ada.user), "email": "ada@example.com", "createdAt": "1994-11-06T08:49:37.000Z"]
       )
     }
   }
@@ -188,8 +188,8 @@ struct AccountsRouteTests {
     try await ServerFixture.run { users in
       let phone = try await users.signUp("ada")
       let tablet = try await users.logIn("ada")
-      let answer = try await tablet.put("/v1/me/password", #"{"current":"correct horse","new":"battery staple"}"#)
-      #expect(answer.status == 204)
+      let response = try await tablet.put("/v1/me/password", #"{"current":"correct horse","new":"battery staple"}"#)
+      #expect(response.status == 204)
       #expect(try await phone.get("/v1/me").status == 401)
       #expect(try await tablet.get("/v1/me").status == 200)
       let old = try await users.post("/v1/sessions", #"{"email":"ada@example.com","password":"correct horse"}"#)
@@ -202,17 +202,17 @@ struct AccountsRouteTests {
   func badPasswordChanges() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")
-      let cases: [(body: String, told: Told)] = [
-        (#"{"current":"correct horse","new":"short"}"#, Told("validation-failed", "/new")),
-        (#"{"current":"correct horse","new":"ada@example.com"}"#, Told("validation-failed", "/new")),
-        (#"{"current":"wrong horse","new":"battery staple"}"#, Told("forbidden")),
-        (#"{"new":"short"}"#, Told("validation-failed", "/current", "/new")),
-        (#"{"current":"correct horse"}"#, Told("validation-failed", "/new")),
-        ("{}", Told("validation-failed", "/current", "/new")),
-        (#"{"current":1,"new":null}"#, Told("validation-failed", "/current", "/new")),
+      let cases: [(body: String, expected: ProblemSummary)] = [
+        (#"{"current":"correct horse","new":"short"}"#, ProblemSummary("validation-failed", "/new")),
+        (#"{"current":"correct horse","new":"ada@example.com"}"#, ProblemSummary("validation-failed", "/new")),
+        (#"{"current":"wrong horse","new":"battery staple"}"#, ProblemSummary("forbidden")),
+        (#"{"new":"short"}"#, ProblemSummary("validation-failed", "/current", "/new")),
+        (#"{"current":"correct horse"}"#, ProblemSummary("validation-failed", "/new")),
+        ("{}", ProblemSummary("validation-failed", "/current", "/new")),
+        (#"{"current":1,"new":null}"#, ProblemSummary("validation-failed", "/current", "/new")),
       ]
-      for (body, told) in cases {
-        #expect(try await ada.put("/v1/me/password", body).problem == told, "\(body)")
+      for (body, expected) in cases {
+        #expect(try await ada.put("/v1/me/password", body).problem == expected, "\(body)")
       }
       #expect(try await users.logIn("ada").get("/v1/me").status == 200)
     }
@@ -222,13 +222,14 @@ struct AccountsRouteTests {
   func eraseRefused() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")
-      for (body, told) in [
-        ("{}", Told("validation-failed", "/password")), (#"{"password":7}"#, Told("validation-failed", "/password")),
-        (#"{"password":"wrong horse"}"#, Told("forbidden")),
+      for (body, expected) in [
+        ("{}", ProblemSummary("validation-failed", "/password")),
+        (#"{"password":7}"#, ProblemSummary("validation-failed", "/password")),
+        (#"{"password":"wrong horse"}"#, ProblemSummary("forbidden")),
       ] {
-        #expect(try await ada.ask("DELETE", "/v1/me", body).problem == told, "\(body)")
+        #expect(try await ada.ask("DELETE", "/v1/me", body).problem == expected, "\(body)")
       }
-      #expect(try await ada.delete("/v1/me").problem == Told("malformed-json"))
+      #expect(try await ada.delete("/v1/me").problem == ProblemSummary("malformed-json"))
       #expect(try await ada.get("/v1/me").status == 200)
     }
   }
@@ -265,10 +266,10 @@ struct AccountsRouteTests {
       for route in routes {
         let parts = route.split(separator: " ").map(String.init)
         for fields in authorizations {
-          let answer = try await users.ask(parts[0], parts[1], fields, body: Array("{}".utf8))
-          #expect(answer.status == 401, "\(route) \(fields)")
-          #expect(answer.problem == Told("unauthorized"))
-          #expect(answer.field("WWW-Authenticate")?.hasPrefix("Bearer") == true)
+          let response = try await users.ask(parts[0], parts[1], fields, body: Array("{}".utf8))
+          #expect(response.status == 401, "\(route) \(fields)")
+          #expect(response.problem == ProblemSummary("unauthorized"))
+          #expect(response.field("WWW-Authenticate")?.hasPrefix("Bearer") == true)
         }
       }
     }

@@ -25,15 +25,15 @@ struct ActionsRouteTests {
         Self.action("defaults", "increment", #"{"key":"n","by":2}"#),
         Self.action("profile", "save", #"{"position":"Pilot"}"#),
       ])
-      let answer = try await ada.post("/v1/actions", batch)
-      #expect(answer.status == 200)
-      #expect(answer.json["cursor"]?.stringValue == answer.cursor)
-      let kinds = answer.json["results"]?.arrayValue?.map {
+      let response = try await ada.post("/v1/actions", batch)
+      #expect(response.status == 200)
+      #expect(response.json["cursor"]?.stringValue == response.cursor)
+      let kinds = response.json["results"]?.arrayValue?.map {
         $0["mutations"]?.arrayValue?.compactMap { $0["type"]?.stringValue }
       }
       #expect(kinds == [["inserted"], [], ["modified"], ["set"], ["set"], ["set"]])
       for path in ["/v1/favorites", "/v1/defaults/standard", "/v1/profile"] {
-        #expect(try await ada.get(path).cursor == answer.cursor, "\(path)")
+        #expect(try await ada.get(path).cursor == response.cursor, "\(path)")
       }
       #expect(try await ada.get("/v1/favorites/photo:1").json["title"] == "Dawn")
       #expect(try await ada.get("/v1/defaults/standard/n").text == "3")
@@ -68,9 +68,9 @@ struct ActionsRouteTests {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for (module, type, payload, mutations) in steps {
-        let answer = try await ada.post("/v1/actions", Self.batch([Self.action(module, type, payload)]))
-        #expect(answer.status == 200, "\(type) \(payload) \(answer.text)")
-        let found = answer.json["results"]?[0]?["mutations"]?.arrayValue?.compactMap { $0["type"]?.stringValue }
+        let response = try await ada.post("/v1/actions", Self.batch([Self.action(module, type, payload)]))
+        #expect(response.status == 200, "\(type) \(payload) \(response.text)")
+        let found = response.json["results"]?[0]?["mutations"]?.arrayValue?.compactMap { $0["type"]?.stringValue }
         #expect(found?.joined(separator: " ") == mutations, "\(type) \(payload)")
       }
       #expect(try await ada.get("/v1/favorites").json["count"] == 0)
@@ -109,9 +109,9 @@ struct ActionsRouteTests {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for (actions, failed, pointers) in cases {
-        let answer = try await ada.post("/v1/actions", Self.batch(actions))
-        #expect(answer.problem == Told(slug: "validation-failed", pointers: pointers), "\(actions)")
-        #expect(answer.json["failed"]?.intValue == failed, "\(actions)")
+        let response = try await ada.post("/v1/actions", Self.batch(actions))
+        #expect(response.problem == ProblemSummary(slug: "validation-failed", pointers: pointers), "\(actions)")
+        #expect(response.json["failed"]?.intValue == failed, "\(actions)")
       }
       #expect(try await ada.get("/v1/favorites").json["count"] == 0)
       #expect(try users.count("journal") == 0)
@@ -124,10 +124,10 @@ struct ActionsRouteTests {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for body in [Self.batch([]), Self.batch(many), "{}", #"{"actions":{}}"#, #"{"actions":null}"#] {
-        let answer = try await ada.post("/v1/actions", body)
-        #expect(answer.problem == Told("validation-failed", "/actions"), "\(body.prefix(30))")
+        let response = try await ada.post("/v1/actions", body)
+        #expect(response.problem == ProblemSummary("validation-failed", "/actions"), "\(body.prefix(30))")
       }
-      #expect(try await ada.post("/v1/actions", "[]").problem == Told("validation-failed", ""))
+      #expect(try await ada.post("/v1/actions", "[]").problem == ProblemSummary("validation-failed", ""))
       #expect(try await ada.post("/v1/actions", Self.batch(many.dropLast())).status == 200)
       #expect(try await ada.get("/v1/favorites").json["count"] == 500)
     }
@@ -135,11 +135,11 @@ struct ActionsRouteTests {
 
   @Test("A transaction of 500 actions changes nothing if the last one is refused")
   func lastOneWrong() async throws {
-    let refusals: [(action: String, told: Told)] = [
-      (Self.action("favorites", "remove", #"{"id":"absent"}"#), Told("not-found")),
-      (Self.action("favorites", "add", #"{"id":7}"#), Told("validation-failed", "/actions/499/payload/id")),
-      (Self.action("defaults", "increment", #"{"key":"text","by":1}"#), Told("conflict")),
-      (Self.action("favorites", "add", #"{"id":"one too many"}"#), Told("quota-exceeded")),
+    let refusals: [(action: String, expected: ProblemSummary)] = [
+      (Self.action("favorites", "remove", #"{"id":"absent"}"#), ProblemSummary("not-found")),
+      (Self.action("favorites", "add", #"{"id":7}"#), ProblemSummary("validation-failed", "/actions/499/payload/id")),
+      (Self.action("defaults", "increment", #"{"key":"text","by":1}"#), ProblemSummary("conflict")),
+      (Self.action("favorites", "add", #"{"id":"one too many"}"#), ProblemSummary("quota-exceeded")),
     ]
     try await ServerFixture.run {
       $0.favoritesQuota.elements = 499
@@ -148,11 +148,11 @@ struct ActionsRouteTests {
       _ = try await ada.put("/v1/defaults/standard/text", #""seven""#)
       let before = try users.rows("SELECT * FROM journal")
       let cursor = try await ada.get("/v1/favorites").cursor
-      for (action, told) in refusals {
+      for (action, expected) in refusals {
         let adding = (0..<499).map { Self.action("favorites", "add", #"{"id":"\#($0)"}"#) }
-        let answer = try await ada.post("/v1/actions", Self.batch(adding + [action]))
-        #expect(answer.problem == told)
-        #expect(answer.json["failed"] == 499)
+        let response = try await ada.post("/v1/actions", Self.batch(adding + [action]))
+        #expect(response.problem == expected)
+        #expect(response.json["failed"] == 499)
         let list = try await ada.get("/v1/favorites")
         #expect(list.json["count"] == 0)
         #expect(list.cursor == cursor)
@@ -174,7 +174,7 @@ struct ActionsRouteTests {
       #expect(done.status == 200)
       let refused = try await ada.post("/v1/actions", batch, [#"If-Match: "\#(cursor)""#])
       #expect(refused.status == 412)
-      #expect(refused.problem == Told("precondition-failed"))
+      #expect(refused.problem == ProblemSummary("precondition-failed"))
       #expect(refused.json["cursor"]?.stringValue == done.cursor)
       #expect(refused.json["current"]?["cursor"]?.stringValue == done.cursor)
     }
@@ -194,12 +194,12 @@ struct ActionsRouteTests {
       for (start, by, result) in cases {
         _ = try await ada.put("/v1/defaults/standard/n", start)
         let action = Self.action("defaults", "increment", #"{"key":"n","by":\#(by)}"#)
-        let answer = try await ada.post("/v1/actions", Self.batch([action]))
+        let response = try await ada.post("/v1/actions", Self.batch([action]))
         if let result {
-          #expect(answer.status == 200, "\(start) + \(by)")
+          #expect(response.status == 200, "\(start) + \(by)")
           #expect(try await ada.get("/v1/defaults/standard/n").text == result)
         } else {
-          #expect(answer.status == (by.count > 20 ? 422 : 409), "\(start) + \(by)")
+          #expect(response.status == (by.count > 20 ? 422 : 409), "\(start) + \(by)")
           #expect(try await ada.get("/v1/defaults/standard/n").text == start)
         }
       }

@@ -60,10 +60,10 @@ struct ChangesTests {
       let own = try await phone.get("/v1/changes?since=now").json["cursor"]?.stringValue ?? ""
       let digits = own.prefix { $0 != "." }
       for cursor in ["nonsense", "00000000.1.0", "\(digits).99.0", "\(digits).0.99", "a.b.c", "...", "-"] {
-        let answer = try await phone.get("/v1/changes?since=\(cursor)&wait=30")
-        #expect(answer.status == 200)
-        #expect(answer.json["reset"]?.boolValue == true, "\(cursor)")
-        #expect(answer.json["since"]?.stringValue == cursor)
+        let response = try await phone.get("/v1/changes?since=\(cursor)&wait=30")
+        #expect(response.status == 200)
+        #expect(response.json["reset"]?.boolValue == true, "\(cursor)")
+        #expect(response.json["since"]?.stringValue == cursor)
         let journal = try await phone.get("/v1/journal?since=\(cursor)&wait=30")
         #expect(journal.status == 200)
         #expect(journal.json["reset"]?.boolValue == true, "\(cursor)")
@@ -340,9 +340,9 @@ struct ChangesTests {
         ("?since=now", false, []), ("?since=now&wait=30", false, []),
       ]
       for row in rows {
-        let answer = try await told(row.query)
-        #expect(answer.reset == row.reset, "\(row.query)")
-        #expect(answer.ids == row.ids, "\(row.query)")
+        let response = try await told(row.query)
+        #expect(response.reset == row.reset, "\(row.query)")
+        #expect(response.ids == row.ids, "\(row.query)")
       }
       #expect(try await phone.get("/v1/journal?since=now").json["cursor"]?.stringValue == cursors[2])
       // Pruning has the same effect.

@@ -28,12 +28,12 @@ struct ConditionalRequestTests {
         #expect(full.status == 200, "\(path)")
         let tag = try #require(full.field("ETag"))
         for condition in [tag, "W/\(tag)", #""other", \#(tag)"#, #"W/"x",W/\#(tag),"#, "*"] {
-          let answer = try await ada.get(path, ["If-None-Match: \(condition)"])
-          #expect(answer.status == 304, "\(path) \(condition)")
-          #expect(answer.body.isEmpty)
-          #expect(answer.field("ETag") == tag, "\(path) \(condition)")
-          #expect(answer.cursor == cursor)
-          for name in ["Cache-Control", "Vary"] { #expect(answer.field(name) == full.field(name), "\(path)") }
+          let response = try await ada.get(path, ["If-None-Match: \(condition)"])
+          #expect(response.status == 304, "\(path) \(condition)")
+          #expect(response.body.isEmpty)
+          #expect(response.field("ETag") == tag, "\(path) \(condition)")
+          #expect(response.cursor == cursor)
+          for name in ["Cache-Control", "Vary"] { #expect(response.field(name) == full.field(name), "\(path)") }
         }
         let twoLines = try await ada.get(path, [#"If-None-Match: "x""#, "If-None-Match: \(tag)"])
         #expect(twoLines.status == 304, "\(path)")
@@ -49,9 +49,11 @@ struct ConditionalRequestTests {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for field in ["If-None-Match: abc", "If-None-Match: \"abc", "If-None-Match: *, \"a\"", "If-None-Match: w/\"a\""] {
-        #expect(try await ada.get("/v1/profile", [field]).problem == Told("invalid-parameter"), "\(field)")
+        #expect(try await ada.get("/v1/profile", [field]).problem == ProblemSummary("invalid-parameter"), "\(field)")
       }
-      #expect(try await ada.put("/v1/favorites/a", "{}", ["If-Match: abc"]).problem == Told("invalid-parameter"))
+      #expect(
+        try await ada.put("/v1/favorites/a", "{}", ["If-Match: abc"]).problem == ProblemSummary("invalid-parameter")
+      )
     }
   }
 
@@ -79,13 +81,13 @@ struct ConditionalRequestTests {
         let types = type.map { ["Content-Type: \($0)"] } ?? []
         // The comparison is strong, so a weak tag never matches.
         for condition in [#""x""#, "W/\(tag)", #""x", W/\#(tag)"#, ""] {
-          let answer = try await ada.ask(method, path, body, types + ["If-Match: \(condition)"])
-          #expect(answer.status == 412, "\(method) \(path) \(condition)")
-          #expect(answer.problem == Told("precondition-failed"))
-          #expect(answer.json["current"] == present.json, "\(method) \(path)")
-          #expect(answer.json["cursor"]?.stringValue == present.tag)
-          #expect(answer.field("ETag") == tag)
-          #expect(answer.cursor == present.cursor)
+          let response = try await ada.ask(method, path, body, types + ["If-Match: \(condition)"])
+          #expect(response.status == 412, "\(method) \(path) \(condition)")
+          #expect(response.problem == ProblemSummary("precondition-failed"))
+          #expect(response.json["current"] == present.json, "\(method) \(path)")
+          #expect(response.json["cursor"]?.stringValue == present.tag)
+          #expect(response.field("ETag") == tag)
+          #expect(response.cursor == present.cursor)
         }
         let other = try await ada.ask(method, path, body, types + ["If-None-Match: \(tag)"])
         #expect(other.status == 412, "\(method) \(path)")
@@ -103,13 +105,13 @@ struct ConditionalRequestTests {
       let ada = try await users.signUp()
       var tag = try #require(try await ada.put("/v1/favorites/a", "{}").field("ETag"))
       for title in ["A", "B", "C"] {
-        let answer = try await ada.patch("/v1/favorites/a", #"{"title":"\#(title)"}"#, ["If-Match: \(tag)"])
-        #expect(answer.status == 200)
-        tag = try #require(answer.field("ETag"))
+        let response = try await ada.patch("/v1/favorites/a", #"{"title":"\#(title)"}"#, ["If-Match: \(tag)"])
+        #expect(response.status == 200)
+        tag = try #require(response.field("ETag"))
         let read = try await ada.get("/v1/favorites/a")
         #expect(read.field("ETag") == tag)
-        #expect(read.body == answer.body)
-        #expect(read.cursor == answer.cursor)
+        #expect(read.body == response.body)
+        #expect(read.cursor == response.cursor)
       }
     }
   }
@@ -122,10 +124,10 @@ struct ConditionalRequestTests {
         for (method, path, body) in [
           ("PUT", "/v1/favorites/a", "{}"), ("DELETE", "/v1/favorites/a", nil), ("PUT", "/v1/defaults/standard/a", "1"),
         ] as [(String, String, String?)] {
-          let answer = try await ada.ask(method, path, body, ["If-Match: \(condition)"])
-          #expect(answer.problem == Told("precondition-failed"), "\(method) \(path)")
-          #expect(answer.json["current"] == .null)
-          #expect(answer.json["cursor"]?.stringValue == answer.cursor)
+          let response = try await ada.ask(method, path, body, ["If-Match: \(condition)"])
+          #expect(response.problem == ProblemSummary("precondition-failed"), "\(method) \(path)")
+          #expect(response.json["current"] == .null)
+          #expect(response.json["cursor"]?.stringValue == response.cursor)
         }
       }
       try await ada.addFavorites("a")
@@ -145,7 +147,7 @@ struct ConditionalRequestTests {
         let made = try await ada.put(path, body, ["If-None-Match: *"])
         #expect(made.status == 201, "\(path)")
         let refused = try await ada.put(path, body.replacing("1", with: "2"), ["If-None-Match: *"])
-        #expect(refused.problem == Told("precondition-failed"), "\(path)")
+        #expect(refused.problem == ProblemSummary("precondition-failed"), "\(path)")
         #expect(refused.json["current"] == made.json)
         #expect(try await ada.get(path).body == made.body)
       }
@@ -159,9 +161,9 @@ struct ConditionalRequestTests {
       for path in ["/v1/me", "/v1/sessions", "/v1/me/export"] {
         let full = try await ada.get(path)
         let tag = try #require(full.field("ETag"), "\(path)")
-        let answer = try await ada.get(path, ["If-None-Match: \(tag)"])
-        #expect(answer.status == 304, "\(path)")
-        #expect(answer.field("ETag") == tag)
+        let response = try await ada.get(path, ["If-None-Match: \(tag)"])
+        #expect(response.status == 304, "\(path)")
+        #expect(response.field("ETag") == tag)
       }
       let tag = try #require(try await ada.get("/v1/sessions").field("ETag"))
       _ = try await users.logIn()
@@ -185,8 +187,8 @@ struct ConditionalRequestTests {
         ([#"If-None-Match: "a"b"#], 400), ([#"If-None-Match: w/"a""#], 400),
       ]
       for row in rows {
-        let answer = try await ada.get("/v1/favorites", row.fields)
-        #expect(answer.status == row.status, "\(row.fields) \(answer.text)")
+        let response = try await ada.get("/v1/favorites", row.fields)
+        #expect(response.status == row.status, "\(row.fields) \(response.text)")
       }
     }
   }

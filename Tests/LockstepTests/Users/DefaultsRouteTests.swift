@@ -11,14 +11,14 @@ struct DefaultsRouteTests {
       for (value, status) in [
         ("true", 201), ("7", 200), (#""dark""#, 200), (#"{"a":[1,2,{"b":null}]}"#, 200), ("[]", 200), (#""""#, 200),
       ] {
-        let answer = try await ada.put("/v1/defaults/standard/theme", value)
-        #expect(answer.status == status, "\(value)")
-        #expect(answer.text == value)
-        #expect(answer.field("Content-Type") == "application/json")
+        let response = try await ada.put("/v1/defaults/standard/theme", value)
+        #expect(response.status == status, "\(value)")
+        #expect(response.text == value)
+        #expect(response.field("Content-Type") == "application/json")
         let read = try await ada.get("/v1/defaults/standard/theme")
         #expect(read.status == 200)
-        #expect(read.body == answer.body)
-        #expect(read.tag == answer.tag)
+        #expect(read.body == response.body)
+        #expect(read.tag == response.tag)
       }
     }
   }
@@ -34,9 +34,9 @@ struct DefaultsRouteTests {
       for (key, value) in [("b", "2"), ("a", "1"), ("c", "[3]")] {
         _ = try await ada.put("/v1/defaults/standard/\(key)", value)
       }
-      let answer = try await ada.get("/v1/defaults/standard")
-      let cursor = try #require(answer.tag)
-      #expect(answer.text == #"{"cursor":"\#(cursor)","values":{"a":1,"b":2,"c":[3]},"registered":[]}"#)
+      let response = try await ada.get("/v1/defaults/standard")
+      let cursor = try #require(response.tag)
+      #expect(response.text == #"{"cursor":"\#(cursor)","values":{"a":1,"b":2,"c":[3]},"registered":[]}"#)
     }
   }
 
@@ -60,10 +60,10 @@ struct DefaultsRouteTests {
       _ = try await ada.patch("/v1/defaults/com.example.App-1_x", #"{"a":1,"bc":22}"#)
       _ = try await ada.put("/v1/defaults/gone/a", "1")
       _ = try await ada.delete("/v1/defaults/gone/a")
-      let answer = try await ada.get("/v1/defaults")
-      #expect(answer.json["cursor"]?.stringValue == answer.tag)
+      let response = try await ada.get("/v1/defaults")
+      #expect(response.json["cursor"]?.stringValue == response.tag)
       #expect(
-        answer.json["suites"] == [
+        response.json["suites"] == [
           ["name": "com.example.App-1_x", "count": 2, "bytes": 6], ["name": "standard", "count": 1, "bytes": 11],
         ]
       )
@@ -75,10 +75,10 @@ struct DefaultsRouteTests {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       _ = try await ada.patch("/v1/defaults/standard", #"{"keep":1,"theme":{"a":1},"old":2}"#)
-      let answer = try await ada.patch("/v1/defaults/standard", #"{"theme":{"b":2},"old":null,"never":null}"#)
-      #expect(answer.status == 200)
-      #expect(answer.json["cursor"]?.stringValue == answer.tag)
-      #expect(answer.json["values"] == ["keep": 1, "theme": ["b": 2]])
+      let response = try await ada.patch("/v1/defaults/standard", #"{"theme":{"b":2},"old":null,"never":null}"#)
+      #expect(response.status == 200)
+      #expect(response.json["cursor"]?.stringValue == response.tag)
+      #expect(response.json["values"] == ["keep": 1, "theme": ["b": 2]])
     }
   }
 
@@ -87,12 +87,12 @@ struct DefaultsRouteTests {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       _ = try await ada.put("/v1/defaults/standard/theme", #"{"a":1,"b":{"c":2,"d":3}}"#)
-      let answer = try await ada.patch(
+      let response = try await ada.patch(
         "/v1/defaults/standard",
         #"{"theme":{"b":{"c":null,"e":4}},"new":{"x":{"y":null}}}"#,
         ["Content-Type: application/merge-patch+json"]
       )
-      #expect(answer.json["values"] == ["theme": ["a": 1, "b": ["d": 3, "e": 4]], "new": ["x": [:]]])
+      #expect(response.json["values"] == ["theme": ["a": 1, "b": ["d": 3, "e": 4]], "new": ["x": [:]]])
     }
   }
 
@@ -106,19 +106,19 @@ struct DefaultsRouteTests {
       _ = try await ada.patch("/v1/defaults/standard", #"{"list":[1],"a":1}"#)
       let type = ["Content-Type: application/json-patch+json"]
       let patch = #"[{"op":"add","path":"/list/-","value":2},{"op":"move","from":"/a","path":"/b"}]"#
-      let answer = try await ada.patch("/v1/defaults/standard", patch, type)
-      #expect(answer.status == 200)
-      #expect(answer.json["values"] == ["app": "x", "b": 1, "list": [1, 2]])
-      for (patch, told) in [
-        (#"[{"op":"add","path":"/c","value":1},{"op":"test","path":"/b","value":9}]"#, Told("conflict")),
-        (#"[{"op":"remove","path":"/app"}]"#, Told("validation-failed", "/0")),
-        (#"[{"op":"add","path":"/c","value":null}]"#, Told("validation-failed", "/c")),
-        (#"[{"op":"replace","path":"","value":[]}]"#, Told("validation-failed", "")),
-        (#"[{"op":"add","path":"/","value":1}]"#, Told("validation-failed", "/")),
+      let response = try await ada.patch("/v1/defaults/standard", patch, type)
+      #expect(response.status == 200)
+      #expect(response.json["values"] == ["app": "x", "b": 1, "list": [1, 2]])
+      for (patch, expected) in [
+        (#"[{"op":"add","path":"/c","value":1},{"op":"test","path":"/b","value":9}]"#, ProblemSummary("conflict")),
+        (#"[{"op":"remove","path":"/app"}]"#, ProblemSummary("validation-failed", "/0")),
+        (#"[{"op":"add","path":"/c","value":null}]"#, ProblemSummary("validation-failed", "/c")),
+        (#"[{"op":"replace","path":"","value":[]}]"#, ProblemSummary("validation-failed", "")),
+        (#"[{"op":"add","path":"/","value":1}]"#, ProblemSummary("validation-failed", "/")),
       ] {
-        #expect(try await ada.patch("/v1/defaults/standard", patch, type).problem == told, "\(patch)")
+        #expect(try await ada.patch("/v1/defaults/standard", patch, type).problem == expected, "\(patch)")
       }
-      #expect(try await ada.get("/v1/defaults/standard").body == answer.body)
+      #expect(try await ada.get("/v1/defaults/standard").body == response.body)
     }
   }
 
@@ -126,14 +126,14 @@ struct DefaultsRouteTests {
   func delete() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
-      #expect(try await ada.delete("/v1/defaults/standard/a").problem == Told("not-found"))
+      #expect(try await ada.delete("/v1/defaults/standard/a").problem == ProblemSummary("not-found"))
       _ = try await ada.put("/v1/defaults/standard/a", "1")
-      let answer = try await ada.delete("/v1/defaults/standard/a")
-      #expect(answer.status == 204)
-      #expect(answer.cursor != nil)
+      let response = try await ada.delete("/v1/defaults/standard/a")
+      #expect(response.status == 204)
+      #expect(response.cursor != nil)
       let gone = try await ada.get("/v1/defaults/standard/a")
-      #expect(gone.problem == Told("not-found"))
-      #expect(gone.cursor == answer.cursor)
+      #expect(gone.problem == ProblemSummary("not-found"))
+      #expect(gone.cursor == response.cursor)
     }
   }
 
@@ -147,8 +147,8 @@ struct DefaultsRouteTests {
         "standard/a%00b", "standard/%1F", "standard/%C2%85", "standard/%7F",
       ] {
         for method in ["GET", "PUT", "DELETE"] {
-          let answer = try await ada.ask(method, "/v1/defaults/\(path)", method == "PUT" ? "1" : nil)
-          #expect(answer.problem == Told("invalid-parameter"), "\(method) \(path)")
+          let response = try await ada.ask(method, "/v1/defaults/\(path)", method == "PUT" ? "1" : nil)
+          #expect(response.problem == ProblemSummary("invalid-parameter"), "\(method) \(path)")
         }
       }
       for (body, pointers) in [
@@ -156,8 +156,8 @@ struct DefaultsRouteTests {
         (#"{"a/b~\u0007":1}"#, ["/a~1b~0\u{7}"]),
         ("7", [""]), ("[]", [""]), ("null", [""]),
       ] {
-        let answer = try await ada.patch("/v1/defaults/standard", body)
-        #expect(answer.problem == Told(slug: "validation-failed", pointers: pointers), "\(body.prefix(40))")
+        let response = try await ada.patch("/v1/defaults/standard", body)
+        #expect(response.problem == ProblemSummary(slug: "validation-failed", pointers: pointers), "\(body.prefix(40))")
       }
       let many = String(repeating: "s", count: 128)
       #expect(try await ada.put("/v1/defaults/\(many)/\(long.dropLast())", "1").status == 201)
@@ -169,13 +169,15 @@ struct DefaultsRouteTests {
     let largest = #"""# + String(repeating: "v", count: 256 * 1024 - 2) + #"""#
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
-      #expect(try await ada.put("/v1/defaults/standard/a", "null").problem == Told("validation-failed", ""))
+      #expect(try await ada.put("/v1/defaults/standard/a", "null").problem == ProblemSummary("validation-failed", ""))
       #expect(try await ada.put("/v1/defaults/standard/a", largest).status == 201)
       #expect(try await ada.get("/v1/defaults/standard/a").text == largest)
       let tooLarge = #"""# + largest.dropFirst().dropLast() + #"v""#
-      #expect(try await ada.put("/v1/defaults/standard/a", tooLarge).problem == Told("validation-failed", ""))
+      #expect(try await ada.put("/v1/defaults/standard/a", tooLarge).problem == ProblemSummary("validation-failed", ""))
       let patch = #"{"a":\#(tooLarge),"b":\#(tooLarge),"c":1}"#
-      #expect(try await ada.patch("/v1/defaults/standard", patch).problem == Told("validation-failed", "/a", "/b"))
+      #expect(
+        try await ada.patch("/v1/defaults/standard", patch).problem == ProblemSummary("validation-failed", "/a", "/b")
+      )
       #expect(try await ada.get("/v1/defaults/standard/a").text == largest)
     }
   }
@@ -196,7 +198,7 @@ extension ServerFixture {
 
   /// Registers all values of a suite.
   func register(_ suite: String, _ values: String) async throws {
-    let answer = try await administer("PUT", "/v1/admin/registered/\(suite)", values)
-    #expect(answer.status == 200, "\(answer.text)")
+    let response = try await administer("PUT", "/v1/admin/registered/\(suite)", values)
+    #expect(response.status == 200, "\(response.text)")
   }
 }

@@ -6,9 +6,9 @@ import Testing
 struct EntityTagTests {
   /// Reads the resources at these paths.
   private func read(_ paths: [String], _ ada: Device) async throws -> [String: RawResponse] {
-    var answers: [String: RawResponse] = [:]
-    for path in paths { answers[path] = try await ada.get(path) }
-    return answers
+    var responses: [String: RawResponse] = [:]
+    for path in paths { responses[path] = try await ada.get(path) }
+    return responses
   }
 
   @Test("An ETag changes if and only if its resource changes")
@@ -43,19 +43,19 @@ struct EntityTagTests {
       var before = try await read(paths, ada)
       for (method, path, body, changed) in steps {
         users.time.advance(by: 1)
-        let answer = try await ada.ask(method, path, body)
-        #expect((200..<300).contains(answer.status), "\(method) \(path) \(answer.text)")
+        let response = try await ada.ask(method, path, body)
+        #expect((200..<300).contains(response.status), "\(method) \(path) \(response.text)")
         let after = try await read(paths, ada)
         for path in paths {
           let (old, new) = (try #require(before[path]), try #require(after[path]))
           let isFresh = try await ada.get(path, ["If-None-Match: \(old.field("ETag") ?? "")"]).status == 304
-          #expect(isFresh == !changed.contains(path), "\(method) \(path) of \(answer.text)")
+          #expect(isFresh == !changed.contains(path), "\(method) \(path) of \(response.text)")
           if path != "/v1/defaults" { #expect((old.tag == new.tag) == isFresh, "\(path)") }
           if isFresh { continue }
           #expect(old.body != new.body, "\(path)")
         }
         // Nothing has changed, so the cursor is the same.
-        if changed.isEmpty { #expect(answer.cursor == before["/v1/profile"]?.cursor) }
+        if changed.isEmpty { #expect(response.cursor == before["/v1/profile"]?.cursor) }
         before = after
       }
     }
@@ -76,9 +76,9 @@ struct EntityTagTests {
         var fresh: [Bool] = []
         for path in paths {
           let tag = before[path]?.field("ETag") ?? ""
-          let answer = try await ada.get(path, ["If-None-Match: \(tag)"])
-          if answer.status == 304 { #expect(answer.field("ETag") == tag) }
-          fresh.append(answer.status == 304)
+          let response = try await ada.get(path, ["If-None-Match: \(tag)"])
+          if response.status == 304 { #expect(response.field("ETag") == tag) }
+          fresh.append(response.status == 304)
         }
         return fresh
       }
@@ -104,10 +104,10 @@ struct EntityTagTests {
       let ada = try await users.signUp()
       var seen: [String: [String: [UInt8]]] = [:]
       func look() async throws {
-        for (path, answer) in try await read(paths, ada) where answer.status == 200 {
-          let tag = try #require(answer.tag)
-          let known = seen[path, default: [:]].updateValue(answer.body, forKey: tag)
-          #expect(known == nil || known == answer.body, "\(path) \(tag)")
+        for (path, response) in try await read(paths, ada) where response.status == 200 {
+          let tag = try #require(response.tag)
+          let known = seen[path, default: [:]].updateValue(response.body, forKey: tag)
+          #expect(known == nil || known == response.body, "\(path) \(tag)")
         }
       }
       let steps: [@Sendable () async throws -> Void] = [
@@ -145,16 +145,16 @@ struct EntityTagTests {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ConditionalRequestTests.fill(ada)
-      var answers: [RawResponse] = []
-      for path in ConditionalRequestTests.resources { answers.append(try await ada.get(path)) }
-      answers.append(try await ada.get("/v1/favorites/absent"))
-      answers.append(try await ada.put("/v1/favorites/c", "{}"))
-      answers.append(try await ada.put("/v1/favorites/c", "{}", ["If-None-Match: *"]))
-      answers.append(try await ada.delete("/v1/favorites/c"))
-      answers.append(try await ada.delete("/v1/favorites/c"))
-      answers.append(try await ada.put("/v1/defaults/standard/a", "1"))
-      answers.append(try await ada.patch("/v1/profile", #"{"position":"P"}"#))
-      answers.append(
+      var responses: [RawResponse] = []
+      for path in ConditionalRequestTests.resources { responses.append(try await ada.get(path)) }
+      responses.append(try await ada.get("/v1/favorites/absent"))
+      responses.append(try await ada.put("/v1/favorites/c", "{}"))
+      responses.append(try await ada.put("/v1/favorites/c", "{}", ["If-None-Match: *"]))
+      responses.append(try await ada.delete("/v1/favorites/c"))
+      responses.append(try await ada.delete("/v1/favorites/c"))
+      responses.append(try await ada.put("/v1/defaults/standard/a", "1"))
+      responses.append(try await ada.patch("/v1/profile", #"{"position":"P"}"#))
+      responses.append(
         try await ada.post(
           "/v1/actions",
           ActionsRouteTests.batch([
@@ -162,10 +162,10 @@ struct EntityTagTests {
           ])
         )
       )
-      for answer in answers {
-        let cursor = try #require(answer.cursor, "\(answer.status) \(answer.text)")
+      for response in responses {
+        let cursor = try #require(response.cursor, "\(response.status) \(response.text)")
         #expect(cursor.wholeMatch(of: /[A-Za-z0-9._-]+/) != nil)
-        if let tag = answer.tag { #expect(tag.wholeMatch(of: /[A-Za-z0-9._-]+/) != nil) }
+        if let tag = response.tag { #expect(tag.wholeMatch(of: /[A-Za-z0-9._-]+/) != nil) }
       }
     }
   }

@@ -50,8 +50,8 @@ struct ErasureTests {
         let rows = try users.rows("SELECT 1 FROM \(table) WHERE user_id = '\(ada.user)'")
         #expect(!rows.isEmpty, "\(table) has no rows to test")
       }
-      let answer = try await ada.ask("DELETE", "/v1/me", #"{"password":"correct horse"}"#)
-      #expect(answer.status == 204)
+      let response = try await ada.ask("DELETE", "/v1/me", #"{"password":"correct horse"}"#)
+      #expect(response.status == 204)
       for table in tables {
         #expect(try users.rows("SELECT 1 FROM \(table) WHERE user_id = '\(ada.user)'").isEmpty, "\(table)")
       }
@@ -85,14 +85,14 @@ struct ErasureTests {
       try await users.register("standard", #"{"theme":"light"}"#)
       let ada = try await users.signUp("ada", device: "Ada's telephone")
       try await Self.live(ada)
-      let answer = try await ada.get("/v1/me/export")
-      #expect(answer.status == 200)
-      for secret in Self.secrets { #expect(answer.text.contains(secret), "\(secret)") }
-      let document = answer.json
+      let response = try await ada.get("/v1/me/export")
+      #expect(response.status == 200)
+      for secret in Self.secrets { #expect(response.text.contains(secret), "\(secret)") }
+      let document = response.json
       #expect(document["user"]?["id"]?.stringValue == ada.user)
       #expect(document["sessions"]?[0]?["id"]?.stringValue == ada.session)
-      #expect(document["cursor"]?.stringValue == answer.cursor)
-      #expect(answer.cursor == (try await ada.get("/v1/favorites")).cursor)
+      #expect(document["cursor"]?.stringValue == response.cursor)
+      #expect(response.cursor == (try await ada.get("/v1/favorites")).cursor)
       #expect(document["favorites"] == (try await ada.get("/v1/favorites")).json["items"])
       #expect(document["defaults"] == ["suite-zq": ["default-key-zq": "default value zq"]])
       #expect(document["profile"] == ["position": "position zq"])
@@ -101,9 +101,9 @@ struct ErasureTests {
       #expect(document["journal"]?.arrayValue?.count == 7)
       #expect(document["journal"]?[4]?["action"] == ["type": "remove", "payload": ["id": "b"]])
       #expect(document["idempotencyKeys"]?[0]?["key"] == "idempotency-zq")
-      #expect(!answer.text.contains(ada.token))
-      #expect(!answer.text.contains("correct horse"))
-      #expect(!answer.text.contains("argon2"))
+      #expect(!response.text.contains(ada.token))
+      #expect(!response.text.contains("correct horse"))
+      #expect(!response.text.contains("argon2"))
     }
   }
 
@@ -116,10 +116,10 @@ struct ErasureTests {
         _ = try await ada.put("/v1/defaults/standard/k", value)
       }
       try await ada.addFavorites("a", "b")
-      let answer = try await ada.get("/v1/me/export")
-      #expect(answer.field("Transfer-Encoding") == "chunked")
-      #expect(answer.field("Content-Length") == nil)
-      let document = answer.json
+      let response = try await ada.get("/v1/me/export")
+      #expect(response.field("Transfer-Encoding") == "chunked")
+      #expect(response.field("Content-Length") == nil)
+      let document = response.json
       let names = [
         "user", "sessions", "cursor", "favorites", "defaults", "profile", "journal", "snapshots", "idempotencyKeys",
       ]
@@ -206,13 +206,13 @@ struct ErasureTests {
       )
       _ = try await users.ask("GET", "/v1/admin/registered/a", token: "the administrator's secret")
       try await Self.live(ada)
-      let answers = try await ada.get("/v1/me/export").text + (try await ada.get("/v1/sessions")).text
+      let responses = try await ada.get("/v1/me/export").text + (try await ada.get("/v1/sessions")).text
       await users.stop()
       let file = String(decoding: try users.directory.contents(of: "lockstep.db"), as: UTF8.self)
       for secret in ["correct horse", "battery staple", phone, tablet, other.token, "administrator's secret"] {
         #expect(!file.contains(secret), "\(secret)")
         #expect(!users.log.text.contains(secret), "\(secret)")
-        #expect(!answers.contains(secret), "\(secret)")
+        #expect(!responses.contains(secret), "\(secret)")
       }
     }
   }

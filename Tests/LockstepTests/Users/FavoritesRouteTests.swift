@@ -8,10 +8,10 @@ struct FavoritesRouteTests {
   func put() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
-      let answer = try await ada.put("/v1/favorites/photo:1", #"{"title":"Aurora","data":{"w":640}}"#)
-      #expect(answer.status == 201)
+      let response = try await ada.put("/v1/favorites/photo:1", #"{"title":"Aurora","data":{"w":640}}"#)
+      #expect(response.status == 201)
       #expect(
-        answer.text == #"{"id":"photo:1","title":"Aurora","data":{"w":640},"#
+        response.text == #"{"id":"photo:1","title":"Aurora","data":{"w":640},"#
           + #""addedAt":"1994-11-06T08:49:37.000Z","updatedAt":"1994-11-06T08:49:37.000Z","index":0}"#
       )
       _ = try await ada.put("/v1/favorites/photo:2", "{}")
@@ -41,13 +41,13 @@ struct FavoritesRouteTests {
       _ = try await ada.put("/v1/favorites/a", #"{"title":"old","data":1}"#)
       try await ada.addFavorites("b")
       users.time.advance(by: 60)
-      let answer = try await ada.put("/v1/favorites/a", #"{"title":"new","index":1}"#)
-      #expect(answer.status == 200)
-      #expect(answer.json["title"] == "new")
-      #expect(answer.json["data"] == nil)
-      #expect(answer.json["index"] == 0)
-      #expect(answer.json["addedAt"] == "1994-11-06T08:49:37.000Z")
-      #expect(answer.json["updatedAt"] == "1994-11-06T08:50:37.000Z")
+      let response = try await ada.put("/v1/favorites/a", #"{"title":"new","index":1}"#)
+      #expect(response.status == 200)
+      #expect(response.json["title"] == "new")
+      #expect(response.json["data"] == nil)
+      #expect(response.json["index"] == 0)
+      #expect(response.json["addedAt"] == "1994-11-06T08:49:37.000Z")
+      #expect(response.json["updatedAt"] == "1994-11-06T08:50:37.000Z")
     }
   }
 
@@ -76,13 +76,13 @@ struct FavoritesRouteTests {
       #expect(empty.json["cursor"]?.stringValue == empty.tag)
       _ = try await ada.put("/v1/favorites/a", #"{"title":"A"}"#)
       try await ada.addFavorites("b")
-      let answer = try await ada.get("/v1/favorites")
-      #expect(answer.json.objectValue?.names == ["cursor", "count", "items"])
-      #expect(answer.json["count"] == 2)
-      #expect(answer.json["items"]?[0]?["title"] == "A")
+      let response = try await ada.get("/v1/favorites")
+      #expect(response.json.objectValue?.names == ["cursor", "count", "items"])
+      #expect(response.json["count"] == 2)
+      #expect(response.json["items"]?[0]?["title"] == "A")
       // The items of a list have no index, because it follows from their order.
-      #expect(answer.json["items"]?[0]?["index"] == nil)
-      #expect(answer.json["cursor"]?.stringValue == answer.tag)
+      #expect(response.json["items"]?[0]?["index"] == nil)
+      #expect(response.json["cursor"]?.stringValue == response.tag)
     }
   }
 
@@ -114,10 +114,10 @@ struct FavoritesRouteTests {
         ("limit=99999999999999999999", "limit"), ("limit=1&limit=2", "limit"), ("after=absent", "absent"),
         ("at=nonsense", "at"), ("at=", "at"), ("prefix=%ff", "UTF-8"), ("prefix=%2", "%"),
       ] {
-        let answer = try await ada.get("/v1/favorites?\(query)")
-        #expect(answer.status == 400, "\(query)")
-        #expect(answer.problem == Told("invalid-parameter"), "\(query)")
-        #expect(answer.json["detail"]?.stringValue?.contains(name) == true, "\(query)")
+        let response = try await ada.get("/v1/favorites?\(query)")
+        #expect(response.status == 400, "\(query)")
+        #expect(response.problem == ProblemSummary("invalid-parameter"), "\(query)")
+        #expect(response.json["detail"]?.stringValue?.contains(name) == true, "\(query)")
       }
     }
   }
@@ -136,12 +136,12 @@ struct FavoritesRouteTests {
         ("application/merge-patch+json; charset=utf-8", #"{"title":null}"#, nil, nil),
       ]
       for (type, patch, title, data) in cases {
-        let answer = try await ada.patch("/v1/favorites/a", patch, type.map { ["Content-Type: \($0)"] } ?? [])
-        #expect(answer.status == 200, "\(patch)")
-        #expect(answer.json["title"] == title, "\(patch)")
-        #expect(answer.json["data"] == data, "\(patch)")
-        #expect(answer.json["addedAt"] == "1994-11-06T08:49:37.000Z")
-        #expect(answer.json["updatedAt"] == "1994-11-06T08:49:38.000Z")
+        let response = try await ada.patch("/v1/favorites/a", patch, type.map { ["Content-Type: \($0)"] } ?? [])
+        #expect(response.status == 200, "\(patch)")
+        #expect(response.json["title"] == title, "\(patch)")
+        #expect(response.json["data"] == data, "\(patch)")
+        #expect(response.json["addedAt"] == "1994-11-06T08:49:37.000Z")
+        #expect(response.json["updatedAt"] == "1994-11-06T08:49:38.000Z")
       }
     }
   }
@@ -155,18 +155,24 @@ struct FavoritesRouteTests {
       _ = try await ada.put("/v1/favorites/a", #"{"title":"A","data":[1,2]}"#)
       let type = ["Content-Type: application/json-patch+json"]
       let patch = #"[{"op":"test","path":"/title","value":"A"},{"op":"add","path":"/data/-","value":3}]"#
-      let answer = try await ada.patch("/v1/favorites/a", patch, type)
-      #expect(answer.status == 200)
-      #expect(answer.json["data"] == [1, 2, 3])
-      for (patch, told) in [
-        (#"[{"op":"add","path":"/data/-","value":4},{"op":"test","path":"/title","value":"B"}]"#, Told("conflict")),
-        (#"[{"op":"remove","path":"/data/9"}]"#, Told("validation-failed", "/0")),
-        (#"[{"op":"add","path":"/id","value":"b"}]"#, Told("validation-failed", "/id")),
-        (#"[{"op":"replace","path":"","value":7}]"#, Told("validation-failed", "")),
-        (#"[{"op":"dance","path":"/a"},{"op":"add"}]"#, Told("validation-failed", "/0/op", "/1/path", "/1/value")),
-        (#"{"title":"B"}"#, Told("validation-failed", "")),
+      let response = try await ada.patch("/v1/favorites/a", patch, type)
+      #expect(response.status == 200)
+      #expect(response.json["data"] == [1, 2, 3])
+      for (patch, expected) in [
+        (
+          #"[{"op":"add","path":"/data/-","value":4},{"op":"test","path":"/title","value":"B"}]"#,
+          ProblemSummary("conflict")
+        ),
+        (#"[{"op":"remove","path":"/data/9"}]"#, ProblemSummary("validation-failed", "/0")),
+        (#"[{"op":"add","path":"/id","value":"b"}]"#, ProblemSummary("validation-failed", "/id")),
+        (#"[{"op":"replace","path":"","value":7}]"#, ProblemSummary("validation-failed", "")),
+        (
+          #"[{"op":"dance","path":"/a"},{"op":"add"}]"#,
+          ProblemSummary("validation-failed", "/0/op", "/1/path", "/1/value")
+        ),
+        (#"{"title":"B"}"#, ProblemSummary("validation-failed", "")),
       ] {
-        #expect(try await ada.patch("/v1/favorites/a", patch, type).problem == told, "\(patch)")
+        #expect(try await ada.patch("/v1/favorites/a", patch, type).problem == expected, "\(patch)")
       }
       #expect(try await ada.get("/v1/favorites/a").json["data"] == [1, 2, 3])
     }
@@ -182,10 +188,10 @@ struct FavoritesRouteTests {
         ("a", "2", 2, ["c", "b", "a"]), ("c", "18446744073709551615", 2, ["b", "a", "c"]),
         ("a", "0.0", 0, ["a", "b", "c"]),
       ] {
-        let answer = try await ada.put("/v1/favorites/\(id)/position", #"{"index":\#(index)}"#)
-        #expect(answer.status == 200, "\(answer.text)")
-        #expect(answer.json["id"]?.stringValue == id)
-        #expect(answer.json["index"]?.intValue == place)
+        let response = try await ada.put("/v1/favorites/\(id)/position", #"{"index":\#(index)}"#)
+        #expect(response.status == 200, "\(response.text)")
+        #expect(response.json["id"]?.stringValue == id)
+        #expect(response.json["index"]?.intValue == place)
         #expect(try await ada.favoriteIDs() == order)
       }
     }
@@ -199,10 +205,10 @@ struct FavoritesRouteTests {
         ("GET", "/v1/favorites/a", nil), ("PATCH", "/v1/favorites/a", "{}"), ("DELETE", "/v1/favorites/a", nil),
         ("PUT", "/v1/favorites/a/position", #"{"index":0}"#),
       ] as [(String, String, String?)] {
-        let answer = try await ada.ask(method, path, body)
-        #expect(answer.status == 404, "\(method) \(path)")
-        #expect(answer.problem == Told("not-found"))
-        #expect(answer.cursor != nil)
+        let response = try await ada.ask(method, path, body)
+        #expect(response.status == 404, "\(method) \(path)")
+        #expect(response.problem == ProblemSummary("not-found"))
+        #expect(response.cursor != nil)
       }
     }
   }
@@ -212,10 +218,10 @@ struct FavoritesRouteTests {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ada.addFavorites("a", "b")
-      let answer = try await ada.delete("/v1/favorites/a")
-      #expect(answer.status == 204)
-      #expect(answer.body.isEmpty)
-      #expect(answer.cursor != nil)
+      let response = try await ada.delete("/v1/favorites/a")
+      #expect(response.status == 204)
+      #expect(response.body.isEmpty)
+      #expect(response.cursor != nil)
       #expect(try await ada.delete("/v1/favorites/a").status == 404)
       #expect(try await ada.favoriteIDs() == ["b"])
     }
@@ -243,9 +249,12 @@ struct FavoritesRouteTests {
       try await ada.addFavorites("b")
       let before = try await ada.get("/v1/favorites")
       for (method, path, body, pointers) in cases {
-        let answer = try await ada.ask(method, "/v1/favorites/\(path)", body)
-        #expect(answer.status == 422)
-        #expect(answer.problem == Told(slug: "validation-failed", pointers: pointers), "\(method) \(body.prefix(40))")
+        let response = try await ada.ask(method, "/v1/favorites/\(path)", body)
+        #expect(response.status == 422)
+        #expect(
+          response.problem == ProblemSummary(slug: "validation-failed", pointers: pointers),
+          "\(method) \(body.prefix(40))"
+        )
       }
       #expect(try await ada.get("/v1/favorites").body == before.body)
     }
@@ -257,10 +266,10 @@ struct FavoritesRouteTests {
     let data = String(repeating: "x", count: 16 * 1024 - 2)
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
-      let answer = try await ada.put("/v1/favorites/a", #"{"title":"\#(title)","data":"\#(data)"}"#)
-      #expect(answer.status == 201)
-      #expect(answer.json["title"]?.stringValue == title)
-      #expect(answer.json["data"]?.stringValue == data)
+      let response = try await ada.put("/v1/favorites/a", #"{"title":"\#(title)","data":"\#(data)"}"#)
+      #expect(response.status == 201)
+      #expect(response.json["title"]?.stringValue == title)
+      #expect(response.json["data"]?.stringValue == data)
     }
   }
 }

@@ -23,9 +23,9 @@ struct FullDiskTests {
       let long = #""\#(String(repeating: "x", count: 100_000))""#
       try await setLargest(4, users)
       for _ in 1...3 {
-        let answer = try await ada.put("/v1/defaults/standard/a", long)
-        #expect(answer.status == 503)
-        #expect(answer.problem == Told("overloaded"))
+        let response = try await ada.put("/v1/defaults/standard/a", long)
+        #expect(response.status == 503)
+        #expect(response.problem == ProblemSummary("overloaded"))
       }
       #expect(users.log.lines.filter { $0.contains("nothing can be written to the store") }.count == 1)
       #expect(users.log.text.contains("SQLite"))

@@ -20,17 +20,17 @@ struct HostileInputTests {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for (index, (text, path)) in Self.names.enumerated() {
-        let answer = try await ada.put("/v1/favorites/\(path)", #"{"data":\#(index)}"#)
-        #expect(answer.status == 201, "\(text)")
-        #expect(answer.json["id"] == .string(text))
+        let response = try await ada.put("/v1/favorites/\(path)", #"{"data":\#(index)}"#)
+        #expect(response.status == 201, "\(text)")
+        #expect(response.json["id"] == .string(text))
       }
       for _ in 0..<2 {
         let items = try await ada.get("/v1/favorites").json["items"]?.arrayValue ?? []
         #expect(items.map { $0["id"] } == Self.names.map { .string($0.text) })
         for (index, (text, path)) in Self.names.enumerated() {
-          let answer = try await ada.get("/v1/favorites/\(path)")
-          #expect(answer.json["data"]?.intValue == index, "\(text)")
-          #expect(answer.json["index"]?.intValue == index, "\(text)")
+          let response = try await ada.get("/v1/favorites/\(path)")
+          #expect(response.json["data"]?.intValue == index, "\(text)")
+          #expect(response.json["index"]?.intValue == index, "\(text)")
         }
         try await users.restart()
       }
@@ -52,10 +52,10 @@ struct HostileInputTests {
       }
       let expected = JSONObject(Self.names.enumerated().map { ($1.text, .integer(Int64($0))) })
       for _ in 0..<2 {
-        let answer = try await ada.get("/v1/defaults/standard")
-        #expect(answer.json["values"] == .object(expected))
+        let response = try await ada.get("/v1/defaults/standard")
+        #expect(response.json["values"] == .object(expected))
         // Keys are always in the order of their bytes.
-        let keys = answer.json["values"]?.objectValue?.names ?? []
+        let keys = response.json["values"]?.objectValue?.names ?? []
         #expect(
           keys.map { Array($0.utf8) }
             == Self.names.map { Array($0.text.utf8) }.sorted { $0.lexicographicallyPrecedes($1) }
@@ -77,8 +77,8 @@ struct HostileInputTests {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for title in ["\u{C5}", "A\u{30A}", "\u{212B}"] {
-        let answer = try await ada.put("/v1/favorites/a", #"{"title":"\#(title)"}"#)
-        #expect(answer.json["title"] == .string(title))
+        let response = try await ada.put("/v1/favorites/a", #"{"title":"\#(title)"}"#)
+        #expect(response.json["title"] == .string(title))
         let value = try await ada.patch("/v1/profile", #"{"position":"\#(title)"}"#)
         #expect(value.json["position"] == .string(title))
       }
@@ -95,8 +95,8 @@ struct HostileInputTests {
         "%FF", "%C3", "%ED%A0%80", "%zz", "%",
       ] {
         for method in ["GET", "PUT", "PATCH", "DELETE"] {
-          let answer = try await ada.ask(method, "/v1/favorites/\(path)", "{}")
-          #expect(answer.problem == Told("invalid-parameter"), "\(method) \(path)")
+          let response = try await ada.ask(method, "/v1/favorites/\(path)", "{}")
+          #expect(response.problem == ProblemSummary("invalid-parameter"), "\(method) \(path)")
         }
       }
       #expect(try await ada.put("/v1/favorites/", "{}").status == 404)
@@ -115,18 +115,18 @@ struct HostileInputTests {
         ("123456789.123456789", "123456789.12345679"),
       ] {
         let nested = #"{"a":[\#(sent)]}"#
-        let answer = try await ada.put("/v1/defaults/standard/n", nested)
-        #expect(answer.text == #"{"a":[\#(kept)]}"#)
+        let response = try await ada.put("/v1/defaults/standard/n", nested)
+        #expect(response.text == #"{"a":[\#(kept)]}"#)
         try await users.restart()
-        #expect(try await ada.get("/v1/defaults/standard/n").body == answer.body)
+        #expect(try await ada.get("/v1/defaults/standard/n").body == response.body)
       }
       for sent in [
         "18446744073709551616", "-9223372036854775809", "1e309", "-1e400", "[1e999]", #"{"a":99999999999999999999999}"#,
       ] {
-        let answer = try await ada.put("/v1/defaults/standard/n", sent)
-        #expect(answer.status == 422, "\(sent)")
-        #expect(answer.problem == Told("validation-failed", ""), "\(sent)")
-        #expect(answer.json["errors"]?[0]?["detail"]?.stringValue?.contains("Line 1, column") == true)
+        let response = try await ada.put("/v1/defaults/standard/n", sent)
+        #expect(response.status == 422, "\(sent)")
+        #expect(response.problem == ProblemSummary("validation-failed", ""), "\(sent)")
+        #expect(response.json["errors"]?[0]?["detail"]?.stringValue?.contains("Line 1, column") == true)
       }
     }
   }
@@ -154,11 +154,11 @@ struct HostileInputTests {
         let parts = route.split(separator: " ").map(String.init)
         let token = parts[1].contains("admin") ? ServerFixture.administrator : ada.token
         for (body, place) in bodies where !(body.isEmpty && parts[1] == "/v1/favorites/a" && parts[0] == "PUT") {
-          let answer = try await users.ask(parts[0], parts[1], body: body, token: token)
-          #expect(answer.status == 400, "\(route)")
-          #expect(answer.problem == Told("malformed-json"), "\(route)")
+          let response = try await users.ask(parts[0], parts[1], body: body, token: token)
+          #expect(response.status == 400, "\(route)")
+          #expect(response.problem == ProblemSummary("malformed-json"), "\(route)")
           if let place {
-            #expect(answer.json["detail"]?.stringValue?.contains(place) == true, "\(route) \(answer.text)")
+            #expect(response.json["detail"]?.stringValue?.contains(place) == true, "\(route) \(response.text)")
           }
         }
       }
@@ -186,14 +186,14 @@ struct HostileInputTests {
       let ada = try await users.signUp()
       for (method, path) in routes {
         for type in refused {
-          let answer = try await ada.ask(method, path, "{}", ["Content-Type: \(type)"])
-          #expect(answer.status == 415, "\(method) \(path) \(type)")
-          #expect(answer.problem == Told("unsupported-media-type"))
+          let response = try await ada.ask(method, path, "{}", ["Content-Type: \(type)"])
+          #expect(response.status == 415, "\(method) \(path) \(type)")
+          #expect(response.problem == ProblemSummary("unsupported-media-type"))
         }
         for type in read {
           // The body is read, and its content determines the status.
-          let answer = try await ada.ask(method, path, "{}", ["Content-Type: \(type)"])
-          #expect([200, 201, 404, 422].contains(answer.status), "\(method) \(path) \(type) \(answer.status)")
+          let response = try await ada.ask(method, path, "{}", ["Content-Type: \(type)"])
+          #expect([200, 201, 404, 422].contains(response.status), "\(method) \(path) \(type) \(response.status)")
         }
       }
     }
@@ -210,9 +210,9 @@ struct HostileInputTests {
       for (method, path) in [
         ("PUT", "/v1/defaults/standard/b"), ("PUT", "/v1/favorites/b"), ("POST", "/v1/actions"), ("POST", "/v1/users"),
       ] {
-        let answer = try await ada.ask(method, path, value + " ")
-        #expect(answer.status == 413, "\(method) \(path)")
-        #expect(answer.problem == Told("payload-too-large"))
+        let response = try await ada.ask(method, path, value + " ")
+        #expect(response.status == 413, "\(method) \(path)")
+        #expect(response.problem == ProblemSummary("payload-too-large"))
       }
       let client = try users.connect()
       defer { client.close() }
@@ -255,15 +255,15 @@ struct HostileInputTests {
     let text = #"'); DELETE FROM users; --\"\\' OR '1'='1"#
     let encoded = #"'%29;%20DELETE%20FROM%20users;%20--%22"#
     try await ServerFixture.run { users in
-      let answer = try await users.post(
+      let response = try await users.post(
         "/v1/users",
         #"{"email":"o'brien--@example.com","password":"\#(text)","device":"\#(text)"}"#
       )
-      #expect(answer.status == 201)
-      let user = try #require(answer.json["user"]?["id"]?.stringValue)
-      let token = try #require(answer.json["token"]?.stringValue)
+      #expect(response.status == 201)
+      let user = try #require(response.json["user"]?["id"]?.stringValue)
+      let token = try #require(response.json["token"]?.stringValue)
       let ada = Device(users: users, token: token, user: user, session: "")
-      #expect(answer.json["session"]?["device"]?.stringValue == #"'); DELETE FROM users; --"\' OR '1'='1"#)
+      #expect(response.json["session"]?["device"]?.stringValue == #"'); DELETE FROM users; --"\' OR '1'='1"#)
       for body in [
         #"{"email":"' OR 1=1 --","password":"x"}"#, #"{"email":"o'brien--@example.com","password":"' OR '1'='1"}"#,
       ] {

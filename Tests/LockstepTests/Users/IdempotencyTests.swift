@@ -51,7 +51,7 @@ struct IdempotencyTests {
       #expect(first.json["values"]?["k"] == ["a": 1, "b": 2])
       for fields in [[], ["Content-Type: application/json"]] {
         let other = try await ada.patch("/v1/defaults/standard", body, fields + Self.key)
-        #expect(other.problem == Told("validation-failed"), "\(fields)")
+        #expect(other.problem == ProblemSummary("validation-failed"), "\(fields)")
       }
       let spelled = ["Content-Type: Application/Merge-Patch+JSON; charset=utf-8"] + Self.key
       #expect(Self.isSame(try await ada.patch("/v1/defaults/standard", body, spelled), as: first))
@@ -112,17 +112,17 @@ struct IdempotencyTests {
     + (20..<23).map { ("/v1/defaults/standard", #"{"n":\#($0)}"#, [#"If-Match: "x""#], 412) }
 
   @Test("Long responses are not stored, and are rebuilt without a difference, also after a restart")
-  func longAnswers() async throws {
+  func longResponses() async throws {
     try await ServerFixture.run {
       $0.administratorToken = "secret"
     } _: { users in
       let ada = try await users.signUp()
       _ = try await ada.put("/v1/defaults/standard/long", "\"" + String(repeating: "x", count: 200_000) + "\"")
-      var answers: [RawResponse] = []
+      var responses: [RawResponse] = []
       for (index, (path, body, fields, status)) in Self.long.enumerated() {
-        answers.append(try await ada.patch(path, body, fields + ["Idempotency-Key: \(index)"]))
-        #expect(answers[index].status == status)
-        #expect(answers[index].body.count > 200_000)
+        responses.append(try await ada.patch(path, body, fields + ["Idempotency-Key: \(index)"]))
+        #expect(responses[index].status == status)
+        #expect(responses[index].body.count > 200_000)
       }
       let value = #""\#(String(repeating: "y", count: 20_000))""#
       let put = try await ada.put("/v1/defaults/standard/other", value, Self.key)
@@ -134,7 +134,7 @@ struct IdempotencyTests {
       for _ in 1...2 {
         for (index, (path, body, fields, _)) in Self.long.enumerated() {
           let again = try await ada.patch(path, body, fields + ["Idempotency-Key: \(index)"])
-          #expect(Self.isSame(again, as: answers[index]), "\(index)")
+          #expect(Self.isSame(again, as: responses[index]), "\(index)")
         }
         #expect(Self.isSame(try await ada.put("/v1/defaults/standard/other", value, Self.key), as: put))
         try await users.restart()
@@ -146,7 +146,7 @@ struct IdempotencyTests {
   @Test(
     "If a response is neither stored nor in the history, a repeated request gets 409, and the write is not applied again"
   )
-  func goneAnswer() async throws {
+  func goneResponse() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       _ = try await ada.put("/v1/defaults/standard/long", "\"" + String(repeating: "x", count: 20_000) + "\"")
@@ -156,7 +156,7 @@ struct IdempotencyTests {
       _ = try users.rows("DELETE FROM journal WHERE revision >> 20 <= 3")
       let again = try await ada.patch("/v1/defaults/standard", #"{"n":1}"#, Self.key)
       #expect(again.status == 409)
-      #expect(again.problem == Told("conflict"))
+      #expect(again.problem == ProblemSummary("conflict"))
       #expect(again.cursor == first.cursor)
       #expect(try await ada.get("/v1/defaults/standard/n").body == Array("2".utf8))
     }
@@ -185,7 +185,7 @@ struct IdempotencyTests {
       #expect(try await ada.get("/v1/defaults/standard/0").text == "1")
       _ = try users.rows("DELETE FROM journal WHERE revision >> 20 = 1")
       let gone = try await ada.post("/v1/actions", ActionsRouteTests.batch(actions), Self.key)
-      #expect(gone.problem == Told("conflict"))
+      #expect(gone.problem == ProblemSummary("conflict"))
       #expect(gone.cursor == first.cursor)
     }
   }
@@ -199,9 +199,9 @@ struct IdempotencyTests {
         ("PUT", "/v1/favorites/a", #"{"title":"B"}"#), ("PUT", "/v1/favorites/b", #"{"title":"A"}"#),
         ("PATCH", "/v1/favorites/a", #"{"title":"A"}"#),
       ] {
-        let answer = try await ada.ask(method, path, body, Self.key)
-        #expect(answer.status == 422, "\(method) \(path)")
-        #expect(answer.problem == Told("validation-failed"))
+        let response = try await ada.ask(method, path, body, Self.key)
+        #expect(response.status == 422, "\(method) \(path)")
+        #expect(response.problem == ProblemSummary("validation-failed"))
       }
       #expect(Self.isSame(try await ada.put("/v1/favorites/a", #"{"title":"A"}"#, Self.key), as: first))
       #expect(try await ada.favoriteIDs() == ["a"])
@@ -212,7 +212,7 @@ struct IdempotencyTests {
   func unread() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
-      #expect(try await ada.put("/v1/favorites/a", "{", Self.key).problem == Told("malformed-json"))
+      #expect(try await ada.put("/v1/favorites/a", "{", Self.key).problem == ProblemSummary("malformed-json"))
       #expect(try await ada.put("/v1/favorites/a", #"{"title":7}"#, Self.key).status == 422)
       #expect(try await ada.put("/v1/favorites/a", "{}", Self.key).status == 201)
     }
@@ -250,8 +250,8 @@ struct IdempotencyTests {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for key in ["", String(repeating: "k", count: 257)] {
-        let answer = try await ada.put("/v1/favorites/a", "{}", ["Idempotency-Key: \(key)"])
-        #expect(answer.problem == Told("invalid-parameter"))
+        let response = try await ada.put("/v1/favorites/a", "{}", ["Idempotency-Key: \(key)"])
+        #expect(response.problem == ProblemSummary("invalid-parameter"))
       }
       let longest = "Idempotency-Key: " + String(repeating: "k", count: 256)
       let first = try await ada.put("/v1/favorites/a", "{}", [longest])

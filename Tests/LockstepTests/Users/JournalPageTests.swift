@@ -9,17 +9,17 @@ import Testing
 struct JournalPageTests {
   /// Reads the journal page by page until one is empty. Returns the length of each page, and the
   /// result of `tell` for each of its entries.
-  private static func pages<Told>(
+  private static func pages<ProblemSummary>(
     _ device: Device,
     limit: Int,
-    _ tell: (JSON) -> Told
-  ) async throws -> [(bytes: Int, entries: [Told])] {
-    var pages: [(bytes: Int, entries: [Told])] = []
+    _ tell: (JSON) -> ProblemSummary
+  ) async throws -> [(bytes: Int, entries: [ProblemSummary])] {
+    var pages: [(bytes: Int, entries: [ProblemSummary])] = []
     var since = ""
     while true {
-      let answer = try await device.get("/v1/journal?limit=\(limit)\(since)")
-      let document = answer.json
-      pages.append((answer.body.count, (document["entries"]?.arrayValue ?? []).map(tell)))
+      let response = try await device.get("/v1/journal?limit=\(limit)\(since)")
+      let document = response.json
+      pages.append((response.body.count, (document["entries"]?.arrayValue ?? []).map(tell)))
       since = "&since=\(document["cursor"]?.stringValue ?? "")"
       if pages.last?.entries.isEmpty != false { return pages }
     }

@@ -96,12 +96,12 @@ struct WaitingTests {
       let phone = try await users.signUp()
       let tag = try await phone.get("/v1/favorites").field("ETag") ?? ""
       for wait in ["x", "-1", "1.5", ""] {
-        let answer = try await phone.get("/v1/favorites?wait=\(wait)", ["If-None-Match: \(tag)"])
-        #expect(answer.status == 400)
+        let response = try await phone.get("/v1/favorites?wait=\(wait)", ["If-None-Match: \(tag)"])
+        #expect(response.status == 400)
       }
       for preference in ["wait=x", "wait=0", ";", ",;,", ";wait=5", "=", "wait", "wait=", "=;=", "\"", "a;b=c;;"] {
-        let answer = try await phone.get("/v1/favorites", ["If-None-Match: \(tag)", "Prefer: \(preference)"])
-        #expect(answer.status == 304, "\(preference)")
+        let response = try await phone.get("/v1/favorites", ["If-None-Match: \(tag)", "Prefer: \(preference)"])
+        #expect(response.status == 304, "\(preference)")
       }
     }
   }
@@ -119,9 +119,9 @@ struct WaitingTests {
       await eventually { users.waiting == 2 }
       users.advance(by: 55.2)
       for waiter in [asked, preferred] {
-        let answer = try await waiter.response()
-        #expect(answer.status == 304)
-        #expect(answer.field("Preference-Applied") == "wait=55")
+        let response = try await waiter.response()
+        #expect(response.status == 304)
+        #expect(response.field("Preference-Applied") == "wait=55")
       }
     }
   }
@@ -131,9 +131,9 @@ struct WaitingTests {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
       for path in ["/v1/changes?since=now&wait=5", "/v1/changes?wait=5", "/v1/journal?since=now&wait=5"] {
-        let answer = try await phone.get(path)
-        #expect(answer.status == 200)
-        #expect(answer.field("Preference-Applied") == nil, "\(path)")
+        let response = try await phone.get(path)
+        #expect(response.status == 200)
+        #expect(response.field("Preference-Applied") == nil, "\(path)")
       }
     }
   }

@@ -7,8 +7,8 @@ import Testing
 
 @Suite("A list module of another package is served like the built-in ones", .timeLimit(.minutes(10)))
 struct OwnListTests {
-  private static func ids(_ answer: RawResponse) -> [String] {
-    (answer.json["items"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }
+  private static func ids(_ response: RawResponse) -> [String] {
+    (response.json["items"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }
   }
 
   private static func run(_ body: (ServerFixture, Device) async throws -> Void) async throws {
@@ -35,27 +35,27 @@ struct OwnListTests {
       #expect(patched.json["text"] == "two")
       #expect(patched.json["madeAt"] == made.json["madeAt"])
       #expect(try await ada.delete("/v1/notes/a").status == 204)
-      #expect(try await ada.delete("/v1/notes/a").problem == Told("not-found"))
-      #expect(try await ada.get("/v1/notes/a").problem == Told("not-found"))
+      #expect(try await ada.delete("/v1/notes/a").problem == ProblemSummary("not-found"))
+      #expect(try await ada.get("/v1/notes/a").problem == ProblemSummary("not-found"))
     }
   }
 
   @Test(
     "An invalid element is refused with the places of its faults, and nothing changes",
     arguments: [
-      ("PUT", #"{}"#, Told("validation-failed", "/text")),
-      ("PUT", #"{"text":1,"color":2}"#, Told("validation-failed", "/text", "/color")),
-      ("PUT", #"{"text":"x","id":"b"}"#, Told("validation-failed", "/id")),
-      ("PUT", "[]", Told("validation-failed", "")),
-      ("PUT", "", Told("validation-failed", "/text")),
-      ("PUT", "{", Told("malformed-json")),
-      ("PATCH", #"{"text":"12345678901234567890123456789012345678901"}"#, Told("validation-failed", "/text")),
+      ("PUT", #"{}"#, ProblemSummary("validation-failed", "/text")),
+      ("PUT", #"{"text":1,"color":2}"#, ProblemSummary("validation-failed", "/text", "/color")),
+      ("PUT", #"{"text":"x","id":"b"}"#, ProblemSummary("validation-failed", "/id")),
+      ("PUT", "[]", ProblemSummary("validation-failed", "")),
+      ("PUT", "", ProblemSummary("validation-failed", "/text")),
+      ("PUT", "{", ProblemSummary("malformed-json")),
+      ("PATCH", #"{"text":"12345678901234567890123456789012345678901"}"#, ProblemSummary("validation-failed", "/text")),
     ]
   )
-  func refused(method: String, body: String, told: Told) async throws {
+  func refused(method: String, body: String, expected: ProblemSummary) async throws {
     try await Self.run { _, ada in
-      let answer = try await ada.ask(method, "/v1/notes/a", body)
-      #expect(answer.problem == told)
+      let response = try await ada.ask(method, "/v1/notes/a", body)
+      #expect(response.problem == expected)
       #expect(try await ada.get("/v1/notes").json["count"] == 0)
     }
   }
@@ -63,8 +63,8 @@ struct OwnListTests {
   @Test("A JSON patch is not supported")
   func jsonPatch() async throws {
     try await Self.run { _, ada in
-      let answer = try await ada.patch("/v1/notes/a", "[]", ["Content-Type: application/json-patch+json"])
-      #expect(answer.problem == Told("unsupported-media-type"))
+      let response = try await ada.patch("/v1/notes/a", "[]", ["Content-Type: application/json-patch+json"])
+      #expect(response.problem == ProblemSummary("unsupported-media-type"))
     }
   }
 
@@ -84,7 +84,7 @@ struct OwnListTests {
       #expect(link.hasPrefix("</v1/notes?limit=2&after=a2&prefix=a&at="))
       let next = link.drop { $0 != "/" }.prefix { $0 != ">" }
       #expect(Self.ids(try await ada.get(String(next))) == ["a3"])
-      #expect(try await ada.get("/v1/notes?after=zz").problem == Told("invalid-parameter"))
+      #expect(try await ada.get("/v1/notes?after=zz").problem == ProblemSummary("invalid-parameter"))
       #expect(Self.ids(try await ada.get("/v1/notes?at=\(page.cursor ?? "")")) == ["a1", "b1", "a2", "a3"])
     }
   }
@@ -103,7 +103,7 @@ struct OwnListTests {
       #expect(both.json["results"]?.arrayValue?.count == 2)
       #expect(Self.ids(try await ada.get("/v1/notes")) == ["b", "a"])
       let late = try await ada.post("/v1/notes/actions", #"{"type":"clear"}"#, stale)
-      #expect(late.problem == Told("precondition-failed"))
+      #expect(late.problem == ProblemSummary("precondition-failed"))
       #expect(late.json["current"] == (try await ada.get("/v1/notes")).json)
       // Changes of other modules do not affect the list.
       _ = try await ada.put("/v1/favorites/x", "{}")
@@ -121,22 +121,25 @@ struct OwnListTests {
   @Test(
     "Faults of actions are all reported with their places, and nothing changes",
     arguments: [
-      (#"{"type":"put","payload":{}}"#, Told("validation-failed", "/payload/id", "/payload/text")),
-      (#"{"type":"x"}"#, Told("validation-failed", "/type")),
-      (#"{"type":"clear","more":1}"#, Told("validation-failed", "/more")),
+      (#"{"type":"put","payload":{}}"#, ProblemSummary("validation-failed", "/payload/id", "/payload/text")),
+      (#"{"type":"x"}"#, ProblemSummary("validation-failed", "/type")),
+      (#"{"type":"clear","more":1}"#, ProblemSummary("validation-failed", "/more")),
       (
         #"[{"type":"put","payload":{"id":"a","text":""}},{"type":"x"},{"type":"move","payload":{"id":"a","index":-1}}]"#,
-        Told("validation-failed", "/1/type", "/2/payload/index")
+        ProblemSummary("validation-failed", "/1/type", "/2/payload/index")
       ),
-      (#"[{"type":"put","payload":{"id":"a","text":""}},{"type":"remove","payload":{"id":"b"}}]"#, Told("not-found")),
-      ("[]", Told("validation-failed", "")),
-      ("7", Told("validation-failed", "")),
+      (
+        #"[{"type":"put","payload":{"id":"a","text":""}},{"type":"remove","payload":{"id":"b"}}]"#,
+        ProblemSummary("not-found")
+      ),
+      ("[]", ProblemSummary("validation-failed", "")),
+      ("7", ProblemSummary("validation-failed", "")),
     ]
   )
-  func faults(body: String, told: Told) async throws {
+  func faults(body: String, expected: ProblemSummary) async throws {
     try await Self.run { _, ada in
-      let answer = try await ada.post("/v1/notes/actions", body)
-      #expect(answer.problem == told)
+      let response = try await ada.post("/v1/notes/actions", body)
+      #expect(response.problem == expected)
       #expect(try await ada.get("/v1/notes").json["count"] == 0)
     }
   }
@@ -149,7 +152,7 @@ struct OwnListTests {
       }
       let most = try await ada.post("/v1/notes/actions", body(500))
       #expect(most.status == 200)
-      #expect(try await ada.post("/v1/notes/actions", body(501)).problem == Told("validation-failed", ""))
+      #expect(try await ada.post("/v1/notes/actions", body(501)).problem == ProblemSummary("validation-failed", ""))
     }
   }
 
@@ -218,7 +221,7 @@ struct OwnListTests {
       #expect(entry?["action"] == ["type": "put", "payload": ["text": "x", "id": "a"]])
       #expect(entry?["mutations"] == [["type": "inserted", "payload": ["index": 0, "item": item]]])
       let unknown = try await ada.get("/v1/changes?collections=nothing")
-      #expect(unknown.problem == Told("invalid-parameter"))
+      #expect(unknown.problem == ProblemSummary("invalid-parameter"))
       #expect(unknown.text.contains("only defaults/<suite>, favorites, notes, profile, scores"))
     }
   }
@@ -268,8 +271,8 @@ struct OwnListTests {
             actions.append(#"{"type":"remove","payload":{"id":"\#(id)"}}"#)
           }
         }
-        let answer = try await ada.post("/v1/notes/actions", "[" + actions.joined(separator: ",") + "]")
-        try #require(answer.status == 200, "seed \(seed): \(answer.text)")
+        let response = try await ada.post("/v1/notes/actions", "[" + actions.joined(separator: ",") + "]")
+        try #require(response.status == 200, "seed \(seed): \(response.text)")
         let before = try await ada.get("/v1/notes")
         #expect(Self.ids(before) == ids, "seed \(seed)")
         try await users.restart()
@@ -291,8 +294,8 @@ struct OwnListTests {
       let actions = ids.enumerated().map { place, id in
         #"{"type":"put","payload":{"id":"\#(id)","text":"\#(id)","index":\#(min(place, 1))}}"#
       }
-      let answer = try await ada.post("/v1/notes/actions", "[" + actions.joined(separator: ",") + "]")
-      #expect(answer.status == 200)
+      let response = try await ada.post("/v1/notes/actions", "[" + actions.joined(separator: ",") + "]")
+      #expect(response.status == 200)
       let before = try await ada.get("/v1/notes")
       #expect(Self.ids(before) == ["n0"] + ids.dropFirst().reversed())
       try await users.restart()
@@ -311,7 +314,7 @@ struct OwnListTests {
       let store = try SQLiteConnection(path: users.directory.file("lockstep.db"), journal: .asFound)
       try store.run(#"UPDATE list_elements SET element = '{"id":"a"}' WHERE user_id = ?"#, ada.user)
       try await users.restart()
-      #expect(try await ada.get("/v1/notes").problem == Told("internal"))
+      #expect(try await ada.get("/v1/notes").problem == ProblemSummary("internal"))
       #expect(users.log.text.contains("a mistake in the module notes: an element in the store cannot be read"))
       #expect(Self.ids(try await bob.get("/v1/notes")) == ["a"])
     }
@@ -322,10 +325,10 @@ struct OwnListTests {
     try await ServerFixture.run(modules: [.notes(CollectionQuota(elements: 2, bytes: 180))]) { users in
       let ada = try await users.signUp()
       for id in ["a", "b"] { #expect(try await ada.put("/v1/notes/\(id)", #"{"text":""}"#).status == 201) }
-      #expect(try await ada.put("/v1/notes/c", #"{"text":""}"#).problem == Told("quota-exceeded"))
+      #expect(try await ada.put("/v1/notes/c", #"{"text":""}"#).problem == ProblemSummary("quota-exceeded"))
       let long = #"{"text":"\#(String(repeating: "x", count: 40))"}"#
       #expect(try await ada.put("/v1/notes/a", long).status == 200)
-      #expect(try await ada.put("/v1/notes/b", long).problem == Told("quota-exceeded"))
+      #expect(try await ada.put("/v1/notes/b", long).problem == ProblemSummary("quota-exceeded"))
       let swap = #"[{"type":"remove","payload":{"id":"b"}},{"type":"put","payload":{"id":"c","text":""}}]"#
       #expect(try await ada.post("/v1/notes/actions", swap).status == 200)
       #expect(Self.ids(try await ada.get("/v1/notes")) == ["a", "c"])
@@ -340,8 +343,8 @@ struct OwnListTests {
     try await Self.run { users, ada in
       let actions =
         #"[{"type":"put","payload":{"id":"x","text":""}},{"type":"err","payload":{"mistake":"\#(mistake)"}}]"#
-      let answer = try await ada.post("/v1/notes/actions", actions)
-      #expect(answer.problem == Told("internal"))
+      let response = try await ada.post("/v1/notes/actions", actions)
+      #expect(response.problem == ProblemSummary("internal"))
       #expect(try await ada.get("/v1/notes").json["count"] == 0)
       #expect(users.log.text.contains("a mistake in the module notes"))
     }

@@ -21,9 +21,11 @@ struct OwnMapTests {
       let read = try await ada.get("/v1/scores/a")
       #expect(read.body == again.body)
       #expect(read.tag == again.tag)
-      #expect(try await ada.put("/v1/scores/a", "8", ["If-None-Match: *"]).problem == Told("precondition-failed"))
+      #expect(
+        try await ada.put("/v1/scores/a", "8", ["If-None-Match: *"]).problem == ProblemSummary("precondition-failed")
+      )
       #expect(try await ada.delete("/v1/scores/a").status == 204)
-      #expect(try await ada.get("/v1/scores/a").problem == Told("not-found"))
+      #expect(try await ada.get("/v1/scores/a").problem == ProblemSummary("not-found"))
       #expect(try await ada.patch("/v1/scores/a", "{}").status == 405)
     }
   }
@@ -32,8 +34,8 @@ struct OwnMapTests {
   func fault() async throws {
     try await Self.run { _, ada in
       let long = try await ada.put("/v1/scores/a", #""12345678901234567890""#)
-      #expect(long.problem == Told("validation-failed", ""))
-      #expect(try await ada.put("/v1/scores/a", "").problem == Told("malformed-json"))
+      #expect(long.problem == ProblemSummary("validation-failed", ""))
+      #expect(try await ada.put("/v1/scores/a", "").problem == ProblemSummary("malformed-json"))
     }
   }
 
@@ -67,8 +69,8 @@ struct OwnMapTests {
     try await ServerFixture.run(modules: [.scores(CollectionQuota(elements: 1, bytes: 8))]) { users in
       let ada = try await users.signUp()
       #expect(try await ada.put("/v1/scores/a", "1").status == 201)
-      #expect(try await ada.put("/v1/scores/b", "1").problem == Told("quota-exceeded"))
-      #expect(try await ada.put("/v1/scores/a", "12345678").problem == Told("quota-exceeded"))
+      #expect(try await ada.put("/v1/scores/b", "1").problem == ProblemSummary("quota-exceeded"))
+      #expect(try await ada.put("/v1/scores/a", "12345678").problem == ProblemSummary("quota-exceeded"))
       #expect(try await ada.put("/v1/scores/a", "1234567").status == 200)
     }
   }

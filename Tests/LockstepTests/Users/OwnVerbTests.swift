@@ -22,7 +22,7 @@ struct OwnVerbTests {
       #expect(patched.status == 200)
       #expect(patched.json["text"]?.stringValue == "new")
       let wrong = try await ada.patch("/v1/lines/a", #"[{"op":"fly","path":"/text"}]"#, type)
-      #expect(wrong.problem == Told("validation-failed", "/0/op"))
+      #expect(wrong.problem == ProblemSummary("validation-failed", "/0/op"))
     }
   }
 
@@ -44,7 +44,7 @@ struct OwnVerbTests {
       #expect(moved.status == 200)
       #expect(moved.json["index"]?.intValue == 2)
       let wrong = try await ada.put("/v1/lines/a/position", #"{"index":0,"id":"a"}"#)
-      #expect(wrong.problem == Told("validation-failed", "/id"))
+      #expect(wrong.problem == ProblemSummary("validation-failed", "/id"))
     }
   }
 }

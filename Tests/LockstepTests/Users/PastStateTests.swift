@@ -9,11 +9,11 @@ struct PastStateTests {
     let paths = ConditionalRequestTests.resources
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
-      var moments: [(cursor: String, answers: [String: RawResponse])] = []
+      var moments: [(cursor: String, responses: [String: RawResponse])] = []
       func keep() async throws {
-        var answers: [String: RawResponse] = [:]
-        for path in paths { answers[path] = try await ada.get(path) }
-        moments.append((try #require(answers["/v1/profile"]?.cursor), answers))
+        var responses: [String: RawResponse] = [:]
+        for path in paths { responses[path] = try await ada.get(path) }
+        moments.append((try #require(responses["/v1/profile"]?.cursor), responses))
       }
       try await keep()
       for (method, path, body) in [
@@ -28,10 +28,10 @@ struct PastStateTests {
         try await keep()
       }
       for _ in 0..<2 {
-        for (cursor, answers) in moments {
+        for (cursor, responses) in moments {
           for path in paths {
             let past = try await ada.get(path + (path.contains("?") ? "&" : "?") + "at=\(cursor)")
-            let then = try #require(answers[path])
+            let then = try #require(responses[path])
             #expect(past.status == then.status, "\(path) at \(cursor)")
             guard then.status == 200 else { continue }
             #expect(past.cursor == cursor)
@@ -75,14 +75,14 @@ struct PastStateTests {
       try await ada.addFavorites("a")
       let cursor = try #require(try await ada.get("/v1/favorites").cursor)
       let parts = cursor.split(separator: ".").map(String.init)
-      for (at, told) in [
+      for (at, expected) in [
         ("\(parts[0]).99.0", "not-found"), ("\(parts[0]).1.7", "not-found"), ("00000000.1.0", "not-found"),
         ("\(parts[0]).8796093022207.0", "not-found"), ("\(parts[0]).8796093022208.0", "invalid-parameter"),
         ("\(parts[0]).-1.0", "invalid-parameter"), ("\(parts[0]).01.0", "invalid-parameter"),
         ("\(parts[0])", "invalid-parameter"), ("'%20OR%201=1", "invalid-parameter"), ("now", "invalid-parameter"),
         ("\(parts[0]).1.0.d.e", "invalid-parameter"), ("%00", "invalid-parameter"),
       ] {
-        #expect(try await ada.get("/v1/favorites?at=\(at)").problem == Told(told), "\(at)")
+        #expect(try await ada.get("/v1/favorites?at=\(at)").problem == ProblemSummary(expected), "\(at)")
       }
       #expect(try await ada.get("/v1/favorites?at=\(cursor)").status == 200)
     }
@@ -102,7 +102,7 @@ struct PastStateTests {
       try await ada.setMany("n", 301...318)
       // The step of pruning comes after the write that caused it.
       try await eventually { try users.count("journal") < 320 }
-      #expect(try await ada.get("/v1/defaults/standard?at=\(first)").problem == Told("not-found"))
+      #expect(try await ada.get("/v1/defaults/standard?at=\(first)").problem == ProblemSummary("not-found"))
       #expect(try await ada.get("/v1/defaults/standard/n").text == "318")
       let before = try await ada.get("/v1/favorites")
       try await users.restart()

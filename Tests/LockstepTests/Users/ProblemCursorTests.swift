@@ -28,9 +28,9 @@ struct ProblemCursorTests {
       _ = try await ada.put("/v1/defaults/standard/k", "7", ["Idempotency-Key: used"])
       let cursor = try #require(try await ada.get("/v1/changes?since=now").cursor)
       for (method, path, body, fields, status) in Self.requests {
-        let answer = try await ada.ask(method, path, body, fields)
-        #expect(answer.status == status, "\(method) \(path) \(answer.text)")
-        #expect(answer.cursor == cursor, "\(method) \(path)")
+        let response = try await ada.ask(method, path, body, fields)
+        #expect(response.status == status, "\(method) \(path) \(response.text)")
+        #expect(response.cursor == cursor, "\(method) \(path)")
       }
       #expect(try await users.ask("GET", "/v1/favorites?limit=0", token: "nonsense").cursor == nil)
     }

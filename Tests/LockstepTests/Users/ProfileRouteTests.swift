@@ -34,8 +34,8 @@ struct ProfileRouteTests {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for (body, pointers) in cases {
-        let answer = try await ada.patch("/v1/profile", body)
-        #expect(answer.problem == Told(slug: "validation-failed", pointers: pointers), "\(body.prefix(50))")
+        let response = try await ada.patch("/v1/profile", body)
+        #expect(response.problem == ProblemSummary(slug: "validation-failed", pointers: pointers), "\(body.prefix(50))")
       }
       #expect(try await ada.get("/v1/profile").text == "{}")
       #expect(try await ada.patch("/v1/profile", #"{"position":" \#(longest) "}"#).status == 200)

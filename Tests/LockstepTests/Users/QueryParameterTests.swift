@@ -27,11 +27,11 @@ struct QueryParameterTests {
       let ada = try await users.signUp()
       for (method, target, body) in Self.requests {
         let token = target.contains("/admin/") ? ServerFixture.administrator : ada.token
-        let answer = try await users.ask(method, target, body: body.map { Array($0.utf8) }, token: token)
-        #expect(answer.status == 400, "\(method) \(target)")
+        let response = try await users.ask(method, target, body: body.map { Array($0.utf8) }, token: token)
+        #expect(response.status == 400, "\(method) \(target)")
         guard method != "HEAD" else { continue }
-        #expect(answer.problem == Told("invalid-parameter"), "\(method) \(target)")
-        #expect(answer.text.contains("colections") && !answer.text.contains("secret"), "\(answer.text)")
+        #expect(response.problem == ProblemSummary("invalid-parameter"), "\(method) \(target)")
+        #expect(response.text.contains("colections") && !response.text.contains("secret"), "\(response.text)")
       }
       #expect(try await ada.get("/v1/favorites").json["count"] == 0)
     }
@@ -47,7 +47,7 @@ struct QueryParameterTests {
       #expect(none.contains("“x”") && none.contains("no query parameters"))
       let long = String(repeating: "n", count: 4000)
       #expect(try await ada.get("/v1/me?\(long)").body.count < 1000)
-      #expect(try await ada.get("/v1/favorites?%zz").problem == Told("invalid-parameter"))
+      #expect(try await ada.get("/v1/favorites?%zz").problem == ProblemSummary("invalid-parameter"))
     }
   }
 
@@ -70,8 +70,8 @@ struct QueryParameterTests {
   func emptyEntry(list: String) async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
-      let answer = try await ada.get("/v1/changes?collections=\(list)")
-      #expect(answer.problem == Told("invalid-parameter"))
+      let response = try await ada.get("/v1/changes?collections=\(list)")
+      #expect(response.problem == ProblemSummary("invalid-parameter"))
     }
   }
 }

@@ -15,9 +15,9 @@ struct QuotaTests {
     sourceLocation: SourceLocation = #_sourceLocation
   ) async throws {
     let before = try await ada.get("/v1/me/export")
-    let answer = try await ada.ask(method, path, body)
-    #expect(answer.status == 507, sourceLocation: sourceLocation)
-    #expect(answer.problem == Told("quota-exceeded"), sourceLocation: sourceLocation)
+    let response = try await ada.ask(method, path, body)
+    #expect(response.status == 507, sourceLocation: sourceLocation)
+    #expect(response.problem == ProblemSummary("quota-exceeded"), sourceLocation: sourceLocation)
     #expect(try await ada.get("/v1/me/export").body == before.body, sourceLocation: sourceLocation)
   }
 

@@ -23,7 +23,7 @@ struct RegisteredDefaultsTests {
       #expect(after.json["registered"] == ["size"])
       // Registered defaults do not count as the user's values.
       #expect(try await ada.get("/v1/defaults").json["suites"]?[0]?["count"] == 1)
-      #expect(try await ada.delete("/v1/defaults/standard/size").problem == Told("not-found"))
+      #expect(try await ada.delete("/v1/defaults/standard/size").problem == ProblemSummary("not-found"))
       #expect(try await ada.delete("/v1/defaults/standard/theme").status == 204)
       #expect(try await ada.get("/v1/defaults/standard/theme").text == #""light""#)
     }
@@ -47,16 +47,16 @@ struct RegisteredDefaultsTests {
       // The user's own value hides the registered one.
       _ = try await users.administer("PATCH", "/v1/admin/registered/standard", #"{"theme":"blue"}"#)
       for path in paths {
-        let answer = try await ada.get(path)
-        #expect(answer.tag == before[path]?.tag, "\(path)")
-        #expect(answer.body == before[path]?.body, "\(path)")
+        let response = try await ada.get(path)
+        #expect(response.tag == before[path]?.tag, "\(path)")
+        #expect(response.body == before[path]?.body, "\(path)")
       }
       _ = try await users.administer("PATCH", "/v1/admin/registered/standard", #"{"size":13}"#)
       for (index, path) in paths.enumerated() {
-        let answer = try await ada.get(path)
+        let response = try await ada.get(path)
         if index < 3 {
-          #expect(answer.tag != before[path]?.tag, "\(path)")
-          #expect(answer.body != before[path]?.body, "\(path)")
+          #expect(response.tag != before[path]?.tag, "\(path)")
+          #expect(response.body != before[path]?.body, "\(path)")
         } else {
           let known = try #require(before[path]?.field("ETag"))
           #expect(try await ada.get(path, ["If-None-Match: \(known)"]).status == 304, "\(path)")
@@ -119,7 +119,7 @@ struct RegisteredDefaultsTests {
       #expect(try await users.administer("GET", path, nil, ["If-None-Match: \(tag)"]).status == 304)
       #expect(try await users.administer("PATCH", path, #"{"a":2}"#, ["If-Match: \(tag)"]).status == 200)
       let refused = try await users.administer("PATCH", path, #"{"a":3}"#, ["If-Match: \(tag)"])
-      #expect(refused.problem == Told("precondition-failed"))
+      #expect(refused.problem == ProblemSummary("precondition-failed"))
       #expect(refused.json["current"]?["values"] == ["a": 2])
       #expect(refused.json["cursor"]?.stringValue == refused.tag)
       #expect(try await users.administer("GET", path, nil, ["If-None-Match: \(tag)"]).json["values"] == ["a": 2])
@@ -133,17 +133,20 @@ struct RegisteredDefaultsTests {
       $0.defaultsQuota.keys = 2
     } _: { users in
       let path = "/v1/admin/registered/standard"
-      for (method, body, told) in [
-        ("PUT", "[]", Told("validation-failed", "")), ("PUT", #"{"a":null,"b":1}"#, Told("validation-failed", "/a")),
-        ("PATCH", "7", Told("validation-failed", "")), ("PUT", "{", Told("malformed-json")),
-        ("PATCH", #"{"":1,"\u0001":2}"#, Told("validation-failed", "/", "/\u{1}")),
-        ("PUT", #"{"a":1,"b":2,"c":3}"#, Told("quota-exceeded")),
+      for (method, body, expected) in [
+        ("PUT", "[]", ProblemSummary("validation-failed", "")),
+        ("PUT", #"{"a":null,"b":1}"#, ProblemSummary("validation-failed", "/a")),
+        ("PATCH", "7", ProblemSummary("validation-failed", "")), ("PUT", "{", ProblemSummary("malformed-json")),
+        ("PATCH", #"{"":1,"\u0001":2}"#, ProblemSummary("validation-failed", "/", "/\u{1}")),
+        ("PUT", #"{"a":1,"b":2,"c":3}"#, ProblemSummary("quota-exceeded")),
       ] {
-        #expect(try await users.administer(method, path, body).problem == told, "\(method) \(body)")
+        #expect(try await users.administer(method, path, body).problem == expected, "\(method) \(body)")
       }
       let type = try await users.administer("PUT", path, "{}", ["Content-Type: text/plain"])
-      #expect(type.problem == Told("unsupported-media-type"))
-      #expect(try await users.administer("GET", "/v1/admin/registered/a%20b").problem == Told("invalid-parameter"))
+      #expect(type.problem == ProblemSummary("unsupported-media-type"))
+      #expect(
+        try await users.administer("GET", "/v1/admin/registered/a%20b").problem == ProblemSummary("invalid-parameter")
+      )
       #expect(try await users.administer("GET", path).json["values"] == [:])
     }
   }
@@ -153,14 +156,14 @@ struct RegisteredDefaultsTests {
     try await run { users in
       let ada = try await users.signUp()
       for token in [ada.token, "bosS", "bos", "bosss", nil] {
-        let answer = try await users.ask("PUT", "/v1/admin/registered/standard", body: Array("{}".utf8), token: token)
-        #expect(answer.problem == Told("unauthorized"), "\(token ?? "none")")
+        let response = try await users.ask("PUT", "/v1/admin/registered/standard", body: Array("{}".utf8), token: token)
+        #expect(response.problem == ProblemSummary("unauthorized"), "\(token ?? "none")")
       }
       #expect(try await users.administer("GET", "/v1/favorites").status == 401)
       try await users.restart { $0.administratorToken = nil }
       for method in ["GET", "PUT", "PATCH"] {
-        let answer = try await users.administer(method, "/v1/admin/registered/standard", "{}")
-        #expect(answer.problem == Told("not-found"), "\(method)")
+        let response = try await users.administer(method, "/v1/admin/registered/standard", "{}")
+        #expect(response.problem == ProblemSummary("not-found"), "\(method)")
       }
     }
   }

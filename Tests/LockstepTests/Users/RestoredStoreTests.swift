@@ -51,8 +51,8 @@ struct RestoredStoreTests {
   func reset() async throws {
     try await run { _, ada, _, lost in
       for query in ["", "&collections=favorites", "&collections=profile", "&collections=defaults/none", "&wait=30"] {
-        let answer = try await ada.get("/v1/changes?since=\(lost.feed)\(query)").json
-        #expect(answer["reset"]?.boolValue == true, "\(query)")
+        let response = try await ada.get("/v1/changes?since=\(lost.feed)\(query)").json
+        #expect(response["reset"]?.boolValue == true, "\(query)")
       }
       let all = try await ada.get("/v1/changes?since=\(lost.feed)&collections=favorites").json
       #expect(all["changesets"]?[0]?["items"]?.arrayValue?.compactMap { $0["id"]?.stringValue } == ["a", "b", "c"])
@@ -69,22 +69,22 @@ struct RestoredStoreTests {
         ("/v1/defaults/other", lost.registered),
       ] {
         #expect(try await ada.get(path, ["If-None-Match: \"\(tag)\""]).status == 200, "\(path)")
-        #expect(try await ada.get("\(path)?at=\(tag)").problem == Told("not-found"), "\(path)")
+        #expect(try await ada.get("\(path)?at=\(tag)").problem == ProblemSummary("not-found"), "\(path)")
       }
       let write = try await ada.patch("/v1/defaults/standard", #"{"lost":2}"#, ["If-Match: \"\(lost.defaults)\""])
-      #expect(write.problem == Told("precondition-failed"))
-      #expect(try await ada.get("/v1/favorites?at=\(lost.feed)").problem == Told("not-found"))
+      #expect(write.problem == ProblemSummary("precondition-failed"))
+      #expect(try await ada.get("/v1/favorites?at=\(lost.feed)").problem == ProblemSummary("not-found"))
     }
   }
 
   @Test("A cursor from before the copy continues without a gap")
   func kept() async throws {
     try await run { _, ada, kept, _ in
-      let answer = try await ada.get("/v1/changes?since=\(kept.feed)&collections=favorites,defaults/other").json
-      #expect(answer["reset"]?.boolValue == false)
-      #expect(answer["changesets"]?.arrayValue?.count == 2)
-      #expect(answer["changesets"]?[0]?["set"] == ["a": 3])
-      #expect(answer["changesets"]?[1]?["insertions"]?.arrayValue?.count == 2)
+      let response = try await ada.get("/v1/changes?since=\(kept.feed)&collections=favorites,defaults/other").json
+      #expect(response["reset"]?.boolValue == false)
+      #expect(response["changesets"]?.arrayValue?.count == 2)
+      #expect(response["changesets"]?[0]?["set"] == ["a": 3])
+      #expect(response["changesets"]?[1]?["insertions"]?.arrayValue?.count == 2)
       #expect(try await ada.get("/v1/favorites?at=\(kept.feed)").json["count"] == 1)
     }
   }

@@ -75,11 +75,11 @@ struct SeparateUsersTests {
         "/v1/favorites", "/v1/defaults", "/v1/defaults/standard", "/v1/defaults/hers", "/v1/profile", "/v1/sessions",
         "/v1/me", "/v1/me/export",
       ] {
-        let answer = try await bob.get(path)
-        #expect(answer.status == 200)
-        #expect(!answer.text.contains(secret), "\(path)")
+        let response = try await bob.get(path)
+        #expect(response.status == 200)
+        #expect(!response.text.contains(secret), "\(path)")
         // The text has an at sign, because ids are hexadecimal and some contain "ada".
-        #expect(!answer.text.contains("ada@"), "\(path)")
+        #expect(!response.text.contains("ada@"), "\(path)")
         // A cursor gives no access: with Ada's cursor, Bob sees his own past or nothing.
         let past = try await bob.get("\(path)?at=\(cursor)")
         #expect(!past.text.contains(secret), "\(path)")

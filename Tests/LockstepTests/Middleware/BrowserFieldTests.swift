@@ -16,7 +16,7 @@ struct BrowserFieldTests {
     try await ServerFixture.run { users in
       let opened = try await users.post("/v1/reactors/login", "{}")
       let screen = try #require(opened.json["href"]?.stringValue)
-      var answers = [
+      var responses = [
         opened, try await users.post("/v1/users", "{}"), try await users.post("/v1/sessions", "["),
         try await users.ask("GET", screen, ["Accept: application/json"]),
         try await users.post("\(screen)/actions", #"{"type":"setUsername","payload":{"value":"<script>"}}"#),
@@ -28,11 +28,11 @@ struct BrowserFieldTests {
         return
       }
       #expect(links.count > 10)
-      for link in links { answers.append(try await users.ask("GET", try #require(link.value.stringValue))) }
-      for answer in answers {
-        #expect(answer.status >= 200)
+      for link in links { responses.append(try await users.ask("GET", try #require(link.value.stringValue))) }
+      for response in responses {
+        #expect(response.status >= 200)
         for (name, value) in Self.fields {
-          #expect(answer.values(of: name) == [value], "\(answer.status) \(answer.text)")
+          #expect(response.values(of: name) == [value], "\(response.status) \(response.text)")
         }
       }
     }
@@ -43,9 +43,9 @@ struct BrowserFieldTests {
     try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")
       for path in ["/v1/favorites", "/v1/defaults/standard", "/v1/changes?since=now", "/v1/journal"] {
-        let answer = try await ada.get(path)
-        #expect(answer.status == 200)
-        for (name, _) in Self.fields { #expect(answer.field(name) == nil, "\(path)") }
+        let response = try await ada.get(path)
+        #expect(response.status == 200)
+        for (name, _) in Self.fields { #expect(response.field(name) == nil, "\(path)") }
       }
       let refused = try await ada.get("/v1/favorites/none")
       for (name, value) in Self.fields { #expect(refused.values(of: name) == [value]) }
@@ -55,9 +55,9 @@ struct BrowserFieldTests {
   @Test("The response to a malformed request has the fields")
   func refused() async throws {
     try await Gateway.run { gateway in
-      let answer = try await gateway.exchange("GET / HTTP/1.1\r\nHost: h\r\nHost: <script>\r\n\r\n")
-      #expect(answer.status == 400)
-      for (name, value) in Self.fields { #expect(answer.values(of: name) == [value]) }
+      let response = try await gateway.exchange("GET / HTTP/1.1\r\nHost: h\r\nHost: <script>\r\n\r\n")
+      #expect(response.status == 400)
+      for (name, value) in Self.fields { #expect(response.values(of: name) == [value]) }
     }
   }
 }

@@ -3,7 +3,7 @@ import LockstepTestSupport
 import Testing
 
 @Suite("Fields of responses about users", .timeLimit(.minutes(10)))
-struct AnswerFieldsTests {
+struct ResponseFieldsTests {
   @Test("A cache may store a response for its user only, and must revalidate it")
   func caching() async throws {
     try await ServerFixture.run {
@@ -12,20 +12,20 @@ struct AnswerFieldsTests {
       let ada = try await users.signUp()
       try await ConditionalRequestTests.fill(ada)
       for path in ConditionalRequestTests.resources {
-        let answer = try await ada.get(path)
-        #expect(answer.field("Cache-Control") == "private, no-cache", "\(path)")
-        #expect(Self.vary(answer).isSuperset(of: ["Authorization", "Prefer", "Accept", "Origin"]), "\(path)")
+        let response = try await ada.get(path)
+        #expect(response.field("Cache-Control") == "private, no-cache", "\(path)")
+        #expect(Self.vary(response).isSuperset(of: ["Authorization", "Prefer", "Accept", "Origin"]), "\(path)")
       }
       for path in ["/v1/me", "/v1/sessions", "/v1/me/export"] {
-        let answer = try await ada.get(path)
-        #expect(answer.field("Cache-Control") == "private, no-cache", "\(path)")
-        #expect(Self.vary(answer).contains("Authorization"), "\(path)")
+        let response = try await ada.get(path)
+        #expect(response.field("Cache-Control") == "private, no-cache", "\(path)")
+        #expect(Self.vary(response).contains("Authorization"), "\(path)")
       }
-      for answer in [
+      for response in [
         try await ada.get("/v1/favorites/absent"), try await ada.delete("/v1/favorites/a"),
         try await ada.put("/v1/favorites/a", "{", []),
       ] {
-        #expect(answer.field("Cache-Control") == "no-store")
+        #expect(response.field("Cache-Control") == "no-store")
       }
       // Long responses may be compressed.
       let long = #""\#(String(repeating: "x", count: 2_000))""#
@@ -71,15 +71,15 @@ struct AnswerFieldsTests {
         #expect(Self.list(options, "Allow") == Set(methods.split(separator: ", ").map(String.init)), "\(path)")
         let other = ["GET", "POST", "PUT"].first { !methods.contains($0) } ?? ""
         let refused = try await users.ask(other, path)
-        #expect(refused.problem == Told("method-not-allowed"), "\(path)")
+        #expect(refused.problem == ProblemSummary("method-not-allowed"), "\(path)")
         #expect(refused.field("Allow") == options.field("Allow"), "\(path)")
       }
     }
   }
 
-  private static func vary(_ answer: RawResponse) -> Set<String> { list(answer, "Vary") }
+  private static func vary(_ response: RawResponse) -> Set<String> { list(response, "Vary") }
 
-  private static func list(_ answer: RawResponse, _ name: String) -> Set<String> {
-    Set(answer.values(of: name).flatMap { $0.split(separator: ",") }.map { $0.trimmingPrefix(" ").description })
+  private static func list(_ response: RawResponse, _ name: String) -> Set<String> {
+    Set(response.values(of: name).flatMap { $0.split(separator: ",") }.map { $0.trimmingPrefix(" ").description })
   }
 }

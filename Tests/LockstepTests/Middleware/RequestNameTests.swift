@@ -16,8 +16,8 @@ struct RequestNameTests {
       for (method, path) in [
         ("GET", "/"), ("HEAD", "/healthz"), ("GET", "/nowhere"), ("OPTIONS", "/"), ("GET", "/readyz"),
       ] {
-        let answer = try await gateway.ask(method, path, ["X-Request-Id: \(name)"])
-        #expect(answer.values(of: "X-Request-Id") == [name], "\(method) \(path)")
+        let response = try await gateway.ask(method, path, ["X-Request-Id: \(name)"])
+        #expect(response.values(of: "X-Request-Id") == [name], "\(method) \(path)")
       }
     }
   }
@@ -28,9 +28,9 @@ struct RequestNameTests {
   )
   func notGiven(name: String) async throws {
     try await Gateway.run { gateway in
-      let answer = try await gateway.get("/", ["X-Request-Id: \(name)"])
-      #expect(answer.status == 200)
-      #expect(answer.field("X-Request-Id") == nil)
+      let response = try await gateway.get("/", ["X-Request-Id: \(name)"])
+      #expect(response.status == 200)
+      #expect(response.field("X-Request-Id") == nil)
       #expect(try await gateway.get("/").field("X-Request-Id") == nil)
     }
   }
@@ -82,9 +82,9 @@ struct RequestNameTests {
     try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")
       _ = try users.rows("ALTER TABLE journal RENAME TO gone")
-      let answer = try await ada.get("/v1/journal", name.map { ["X-Request-Id: \($0)"] } ?? [])
-      #expect(answer.status == 500)
-      let told = answer.values(of: "X-Request-Id")
+      let response = try await ada.get("/v1/journal", name.map { ["X-Request-Id: \($0)"] } ?? [])
+      #expect(response.status == 500)
+      let told = response.values(of: "X-Request-Id")
       #expect(told.count == 1 && (name == nil || told == ["mine"]))
       let line = try #require(users.log.lines.first { $0.contains("a request failed") })
       #expect(line.hasSuffix(" requestId=\(told.first ?? "")\n"))

@@ -175,10 +175,10 @@ struct AccessLogTests {
         $0.accessLog = true
         $0.logFormat = format
       }) { gateway in
-        let answer = try await gateway.get(path)
-        try #require(answer.status == 404 || answer.status == 400)
+        let response = try await gateway.get(path)
+        try #require(response.status == 404 || response.status == 400)
         // The parser refuses bytes that a target must not have.
-        guard let line = gateway.log.requests.first else { return #expect(answer.status == 400) }
+        guard let line = gateway.log.requests.first else { return #expect(response.status == 400) }
         #expect(gateway.log.requests.count == 1)
         #expect(line.utf8.filter { $0 < 0x20 } == [UInt8(ascii: "\n")])
         #expect(line.hasSuffix("\n"))
@@ -188,10 +188,10 @@ struct AccessLogTests {
             return
           }
           #expect(object["path"] == .string(path))
-          #expect(object["status"] == .integer(Int64(answer.status)))
+          #expect(object["status"] == .integer(Int64(response.status)))
         } else {
           let fields = line.split(separator: " ").filter { $0.hasPrefix("status=") }
-          #expect(fields.map(String.init) == ["status=\(answer.status)"])
+          #expect(fields.map(String.init) == ["status=\(response.status)"])
         }
       }
     }

@@ -14,21 +14,21 @@ struct RateLimitTests {
   private func ask(_ users: ServerFixture, _ device: Device, times: Int) async throws -> [RawResponse] {
     let client = try users.connect()
     defer { client.close() }
-    var answers: [RawResponse] = []
+    var responses: [RawResponse] = []
     for _ in 0..<times {
       try await client.send(Gateway.request("GET", "/v1/favorites", ["Authorization: Bearer \(device.token)"]))
-      answers.append(try await client.response())
+      responses.append(try await client.response())
     }
-    return answers
+    return responses
   }
 
   @Test("Without a limit, responses have no fields about it")
   func off() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")
-      for answer in try await ask(users, ada, times: 5) {
-        #expect(answer.status == 200)
-        #expect(answer.field("RateLimit") == nil && answer.field("RateLimit-Policy") == nil)
+      for response in try await ask(users, ada, times: 5) {
+        #expect(response.status == 200)
+        #expect(response.field("RateLimit") == nil && response.field("RateLimit-Policy") == nil)
       }
     }
   }
@@ -41,17 +41,17 @@ struct RateLimitTests {
       let ada = try await users.signUp("ada")
       let other = try await users.logIn("ada")
       for _ in 1...3 {
-        let answers = try await ask(users, ada, times: 5)
-        #expect(answers.map(\.status) == [200, 200, 200, 429, 429])
+        let responses = try await ask(users, ada, times: 5)
+        #expect(responses.map(\.status) == [200, 200, 200, 429, 429])
         #expect(
-          answers.map { $0.field("RateLimit") } == [
+          responses.map { $0.field("RateLimit") } == [
             #""token";r=2;t=1"#, #""token";r=1;t=1"#, #""token";r=0;t=2"#, #""token";r=0;t=2"#, #""token";r=0;t=2"#,
           ]
         )
-        for answer in answers { #expect(answer.values(of: "RateLimit-Policy") == [#""token";q=10;w=5;burst=3"#]) }
-        #expect(answers.map { $0.field("Retry-After") } == [nil, nil, nil, "1", "1"])
-        #expect(answers[4].problem == Told("too-many-requests"))
-        #expect(answers[4].json["violated-policies"] == ["token"])
+        for response in responses { #expect(response.values(of: "RateLimit-Policy") == [#""token";q=10;w=5;burst=3"#]) }
+        #expect(responses.map { $0.field("Retry-After") } == [nil, nil, nil, "1", "1"])
+        #expect(responses[4].problem == ProblemSummary("too-many-requests"))
+        #expect(responses[4].json["violated-policies"] == ["token"])
         users.time.advance(by: 1.5)
       }
       #expect(try await other.get("/v1/favorites").status == 200, "another device has its own limit")
@@ -74,13 +74,13 @@ struct RateLimitTests {
   }
 
   @Test("Late responses and problems also say how many requests are left")
-  func everyAnswer() async throws {
+  func everyResponse() async throws {
     try await ServerFixture.run {
       $0.tokenRate = RateLimit(requests: 100, seconds: 1)
     } _: { users in
       let ada = try await users.signUp("ada")
       let cursor = try #require(try await ada.get("/v1/favorites").field("Cursor"))
-      let answers = [
+      let responses = [
         try await ada.put("/v1/favorites/a", "{}"), try await ada.get("/v1/favorites/none"),
         try await ada.put("/v1/favorites/a", "["), try await ada.get("/v1/me"),
         try await ada.get("/v1/changes?since=\(cursor)&wait=30"), try await ada.get("/v1/changes?since=now"),
@@ -88,9 +88,9 @@ struct RateLimitTests {
         try await ada.get("/v1/favorites", ["If-None-Match: \"\(cursor)\"", "Prefer: wait=30"]),
         try await ada.post("/v1/actions", "[]"),
       ]
-      for answer in answers {
-        let told = answer.values(of: "RateLimit")
-        #expect(told.count == 1 && told.first?.hasPrefix(#""token";r="#) == true, "\(answer.status) \(answer.text)")
+      for response in responses {
+        let told = response.values(of: "RateLimit")
+        #expect(told.count == 1 && told.first?.hasPrefix(#""token";r="#) == true, "\(response.status) \(response.text)")
       }
     }
   }
@@ -104,8 +104,8 @@ struct RateLimitTests {
       for (path, status) in statuses { #expect(try await gateway.get(path).status == status, "\(path)") }
       for path in ["/healthz", "/readyz", "/metrics"] {
         for _ in 1...5 {
-          let answer = try await gateway.get(path)
-          #expect(answer.status == 200 && answer.field("RateLimit") == nil)
+          let response = try await gateway.get(path)
+          #expect(response.status == 200 && response.field("RateLimit") == nil)
         }
       }
       let refused = try await gateway.get("/")
@@ -130,8 +130,8 @@ struct RateLimitTests {
       ]
       for (client, statuses) in asked {
         for status in statuses {
-          let answer = try await gateway.get("/", ["X-Forwarded-For: \(client)"])
-          #expect(answer.status == status, "\(client)")
+          let response = try await gateway.get("/", ["X-Forwarded-For: \(client)"])
+          #expect(response.status == status, "\(client)")
         }
       }
     }
@@ -146,10 +146,10 @@ struct RateLimitTests {
       $0.addressRate = RateLimit(requests: 10, seconds: 10, burst: 100)
     } _: { users in
       let ada = try await users.signUp("ada")
-      let answers = try await ask(users, ada, times: 6)
-      #expect(answers.map(\.status) == [200, 200, 200, 200, 429, 429])
+      let responses = try await ask(users, ada, times: 6)
+      #expect(responses.map(\.status) == [200, 200, 200, 200, 429, 429])
       #expect(
-        answers.map { $0.values(of: "RateLimit").sorted() }
+        responses.map { $0.values(of: "RateLimit").sorted() }
           == (0..<6).map { number in
             let (address, token) = (98 - number, max(0, 3 - number))
             return [#""address";r=\#(address);t=\#(2 + number)"#, #""token";r=\#(token);t=\#(min(4, 1 + number))"#]

@@ -14,9 +14,9 @@ struct OpenAPITests {
   private static func run(_ body: (ServerFixture, JSON, [Route]) async throws -> Void) async throws {
     try await ServerFixture.run(modules: [.notes, .scores]) { users in
       let server = try #require(users.running.withLock { $0 })
-      let answer = try await users.ask("GET", "/openapi.json")
-      #expect(answer.status == 200)
-      try await body(users, answer.json, try #require(server.components.applications.first).router.routes)
+      let response = try await users.ask("GET", "/openapi.json")
+      #expect(response.status == 200)
+      try await body(users, response.json, try #require(server.components.applications.first).router.routes)
     }
   }
 
@@ -76,8 +76,8 @@ struct OpenAPITests {
         #expect(inPath.count == described.filter { $0["required"] == true }.count)
         guard operation["security"] == [["user": []]] else { continue }
         let target = route.pattern.replacing("{", with: "").replacing("}", with: "")
-        let answer = try await users.ask(route.method.name, target, body: Array("{}".utf8))
-        #expect(answer.status == 401, "\(route.method.name) \(target)")
+        let response = try await users.ask(route.method.name, target, body: Array("{}".utf8))
+        #expect(response.status == 401, "\(route.method.name) \(target)")
       }
     }
   }
@@ -114,11 +114,11 @@ struct OpenAPITests {
       let more = ["X-Request-Id: mine", "Origin: https://app.example", "Accept-Encoding: gzip"]
       let (open, own) = (["/", "/problems", "/openapi.json", "/readyz", "/metrics"], ["/v1/favorites", "/v1/journal"])
       for path in open + own + ["/v1/favorites/none", "/v1/me"] {
-        let answer = try await phone.get(path, more)
-        #expect(answer.field("X-Request-Id") == "mine" && answer.field("Vary") != nil)
-        #expect(answer.field("Access-Control-Allow-Origin") != nil)
-        #expect((answer.field("RateLimit") != nil) != ["/readyz", "/metrics"].contains(path))
-        guard let tag = answer.field("ETag") else { continue }
+        let response = try await phone.get(path, more)
+        #expect(response.field("X-Request-Id") == "mine" && response.field("Vary") != nil)
+        #expect(response.field("Access-Control-Allow-Origin") != nil)
+        #expect((response.field("RateLimit") != nil) != ["/readyz", "/metrics"].contains(path))
+        guard let tag = response.field("ETag") else { continue }
         let again = try await phone.get(path, more + ["If-None-Match: \(tag)"])
         #expect(again.status == 304)
       }
@@ -141,7 +141,7 @@ struct OpenAPITests {
   func faults() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
-      let answer = try await phone.get("/v1/favorites")
+      let response = try await phone.get("/v1/favorites")
       let described = try users.description()
       let faults = { (fields: [String], body: String, status: Int) in
         let other = RawResponse(status: status, fields: fields, body: Array(body.utf8))
@@ -149,14 +149,18 @@ struct OpenAPITests {
           $0.replacing("GET /v1/favorites ", with: "")
         }
       }
-      let body = answer.text
-      #expect(faults(answer.fields, body, 200) == [])
-      #expect(faults(answer.fields, body, 201) == ["201: the status is not described: \(body)"])
-      #expect(faults(answer.fields.filter { !$0.hasPrefix("Cursor") }, body, 200) == ["200: the response lacks Cursor"])
-      #expect(faults(answer.fields + ["Location: /"], body, 200) == ["200: location is not described"])
-      #expect(faults(answer.fields, body.replacing("count", with: "size"), 200).count == 2)
-      #expect(faults(answer.fields, body.replacing("[]", with: #"[{"id":"a"}]"#), 200) != [])
-      #expect(faults(answer.fields.map { $0.replacing("application/json", with: "text/plain") }, body, 200).count == 1)
+      let body = response.text
+      #expect(faults(response.fields, body, 200) == [])
+      #expect(faults(response.fields, body, 201) == ["201: the status is not described: \(body)"])
+      #expect(
+        faults(response.fields.filter { !$0.hasPrefix("Cursor") }, body, 200) == ["200: the response lacks Cursor"]
+      )
+      #expect(faults(response.fields + ["Location: /"], body, 200) == ["200: location is not described"])
+      #expect(faults(response.fields, body.replacing("count", with: "size"), 200).count == 2)
+      #expect(faults(response.fields, body.replacing("[]", with: #"[{"id":"a"}]"#), 200) != [])
+      #expect(
+        faults(response.fields.map { $0.replacing("application/json", with: "text/plain") }, body, 200).count == 1
+      )
     }
   }
 }

@@ -35,16 +35,21 @@ struct SecretTests {
       $0.addressRate = RateLimit(requests: 1_000_000, seconds: 1)
     } _: { users in
       var (said, tokens): ([String], [String]) = ([], [])
-      func note(_ answer: RawResponse) { said.append(answer.fields.joined(separator: "\n") + answer.text) }
+      func note(_ response: RawResponse) { said.append(response.fields.joined(separator: "\n") + response.text) }
       func enter(_ path: String, _ password: String, key: String) async throws {
         let body = #"{"email":"ada@example.com","password":"\#(password)","device":"phone"}"#
-        let answer = try await users.post(path, body, ["Idempotency-Key: \(key)"])
-        guard let token = answer.json["token"]?.stringValue else { return note(answer) }
+        let response = try await users.post(path, body, ["Idempotency-Key: \(key)"])
+        guard let token = response.json["token"]?.stringValue else { return note(response) }
         tokens.append(token)
       }
       func ask(_ method: String, _ path: String, _ body: String? = nil, token: String? = nil) async throws {
-        let answer = try await users.ask(method, path, body: body.map { Array($0.utf8) }, token: token ?? tokens.first)
-        note(answer)
+        let response = try await users.ask(
+          method,
+          path,
+          body: body.map { Array($0.utf8) },
+          token: token ?? tokens.first
+        )
+        note(response)
       }
       try await enter("/v1/users", Self.first, key: "sign-up")
       for path in ["/v1/users", "/v1/sessions"] {

@@ -9,7 +9,7 @@ import Testing
 @testable import LockstepSync
 
 @Suite("Responses that take long to encode", .timeLimit(.minutes(10)))
-struct LongAnswerTests {
+struct LongResponseTests {
   /// The encoder threads, blocked by work of two other users.
   private struct Held {
     let backgroundEncoder: BackgroundEncoder
@@ -44,9 +44,9 @@ struct LongAnswerTests {
     let actions = (0..<500).map { number in
       ActionsRouteTests.action("favorites", "add", #"{"id":"\#(number)","title":"\#(title)","data":"\#(data)"}"#)
     }
-    let answer = try await device.post("/v1/actions", ActionsRouteTests.batch(actions))
-    try #require(answer.status == 200, "\(answer.text)")
-    return try #require(answer.cursor)
+    let response = try await device.post("/v1/actions", ActionsRouteTests.batch(actions))
+    try #require(response.status == 200, "\(response.text)")
+    return try #require(response.cursor)
   }
 
   @Test(
@@ -75,9 +75,9 @@ struct LongAnswerTests {
       try await held.letGo()
       var bodies: [[UInt8]] = []
       for client in clients {
-        let answer = try await client.response()
-        #expect(answer.status == 200)
-        bodies.append(answer.body)
+        let response = try await client.response()
+        #expect(response.status == 200)
+        bodies.append(response.body)
       }
       #expect(bodies.allSatisfy { $0 == bodies[0] && $0.count > 1_000_000 })
     }
@@ -94,9 +94,9 @@ struct LongAnswerTests {
       await eventually { users.waiting == 1 }
       _ = try await ada.put("/v1/favorites/2", "{}")
       _ = try await ada.put("/v1/favorites/1", "{}")
-      let answer = try await client.response()
-      #expect(answer.status == 200)
-      #expect(answer.json["items"]?.arrayValue?.first { $0["id"] == "1" }?["data"] == nil)
+      let response = try await client.response()
+      #expect(response.status == 200)
+      #expect(response.json["items"]?.arrayValue?.first { $0["id"] == "1" }?["data"] == nil)
     }
   }
 
@@ -145,9 +145,9 @@ struct LongAnswerTests {
       // The write is applied before its response is encoded.
       while try await ada.get("/v1/defaults/standard/n").status != 200 {}
       try await held.letGo()
-      let answer = try await client.response()
-      #expect(answer.status == 200)
-      #expect(answer.body == (try await ada.get("/v1/defaults/standard")).body)
+      let response = try await client.response()
+      #expect(response.status == 200)
+      #expect(response.body == (try await ada.get("/v1/defaults/standard")).body)
     }
   }
 }

@@ -8,7 +8,7 @@ import Testing
 @testable import LockstepMiddleware
 
 /// Compares real responses with a server's OpenAPI document.
-final class DescribedAnswers: Sendable {
+final class OpenAPIValidator: Sendable {
   /// The longest body that is compared. A longer one would take long, and short ones have the same
   /// members.
   private static let longestBody = 64 * 1024
@@ -35,18 +35,18 @@ final class DescribedAnswers: Sendable {
 
   /// The differences between a response and its description. It is empty if there are none, or if
   /// the target has no route.
-  func faults(_ answer: RawResponse, toMethod method: String, _ target: String) -> [String] {
+  func faults(_ response: RawResponse, toMethod method: String, _ target: String) -> [String] {
     guard let route = route(method, target) else { return [] }
-    let place = "\(route.method.name) \(route.pattern) \(answer.status)"
+    let place = "\(route.method.name) \(route.pattern) \(response.status)"
     guard let operation = operation(route) else { return ["\(place): the route is not described"] }
-    if answer.status == 400, answer.text.contains("/problems/malformed-request") { return [] }
+    if response.status == 400, response.text.contains("/problems/malformed-request") { return [] }
     let responses = operation["responses"]
-    let anywhere = Self.anywhere.contains(answer.status) ? responses?["default"] : nil
-    guard let described = responses?[String(answer.status)] ?? anywhere else {
-      return ["\(place): the status is not described: \(answer.text)"]
+    let anywhere = Self.anywhere.contains(response.status) ? responses?["default"] : nil
+    guard let described = responses?[String(response.status)] ?? anywhere else {
+      return ["\(place): the status is not described: \(response.text)"]
     }
-    let response = resolved(described)
-    return (fieldFaults(answer, response) + (method == "HEAD" ? [] : bodyFaults(answer, response))).map {
+    let description = resolved(described)
+    return (fieldFaults(response, description) + (method == "HEAD" ? [] : bodyFaults(response, description))).map {
       "\(place): \($0)"
     }
   }
@@ -63,27 +63,27 @@ final class DescribedAnswers: Sendable {
     return SchemaValidator(document: document).resolve(reference) ?? .null
   }
 
-  private func fieldFaults(_ answer: RawResponse, _ response: JSON) -> [String] {
-    let described = response["headers"]?.objectValue ?? [:]
-    let missing = described.filter { resolved($0.value)["required"] == true && answer.field($0.name) == nil }
+  private func fieldFaults(_ response: RawResponse, _ description: JSON) -> [String] {
+    let described = description["headers"]?.objectValue ?? [:]
+    let missing = described.filter { resolved($0.value)["required"] == true && response.field($0.name) == nil }
     let known = Set(described.names.map { $0.lowercased() })
-    let unknown = Set(answer.fields.map { String($0.prefix { $0 != ":" }).lowercased() })
+    let unknown = Set(response.fields.map { String($0.prefix { $0 != ":" }).lowercased() })
       .subtracting(known).subtracting(Self.ofMessages).sorted()
     let wrong = described.flatMap { name, field -> [String] in
-      guard let text = answer.field(name), let schema = resolved(field)["schema"] else { return [] }
+      guard let text = response.field(name), let schema = resolved(field)["schema"] else { return [] }
       let value = schema["type"] == "integer" ? Int(text).map { JSON($0) } ?? .string(text) : .string(text)
       return SchemaValidator(document: document).faults(value, schema).map { "\(name)\($0)" }
     }
     return missing.map { "the response lacks \($0.name)" } + unknown.map { "\($0) is not described" } + wrong
   }
 
-  private func bodyFaults(_ answer: RawResponse, _ response: JSON) -> [String] {
-    guard answer.field("Content-Encoding") == nil, answer.body.count <= Self.longestBody else { return [] }
-    guard let content = response["content"] else { return answer.body.isEmpty ? [] : ["the response has a body"] }
-    let type = answer.field("Content-Type").map { String($0.prefix { $0 != ";" }) } ?? "none"
+  private func bodyFaults(_ response: RawResponse, _ description: JSON) -> [String] {
+    guard response.field("Content-Encoding") == nil, response.body.count <= Self.longestBody else { return [] }
+    guard let content = description["content"] else { return response.body.isEmpty ? [] : ["the response has a body"] }
+    let type = response.field("Content-Type").map { String($0.prefix { $0 != ";" }) } ?? "none"
     guard let schema = content[type]?["schema"] else { return ["the type \(type) is not described"] }
     guard type.hasSuffix("json") else { return [] }
-    guard let body = try? JSON(parsing: answer.body) else { return ["the body is not JSON"] }
+    guard let body = try? JSON(parsing: response.body) else { return ["the body is not JSON"] }
     return SchemaValidator(document: document).faults(body, schema)
   }
 }

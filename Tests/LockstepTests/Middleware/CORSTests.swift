@@ -18,14 +18,14 @@ struct CORSTests {
     try await Gateway.run { gateway in
       gateway.store.setBroken(true)
       for (method, target, status) in Self.requests {
-        let answer = try await gateway.ask(
+        let response = try await gateway.ask(
           method,
           target,
           ["Origin: \(Self.app)", "Access-Control-Request-Method: GET"]
         )
-        #expect(answer.status == status)
-        #expect(!answer.fields.contains { $0.hasPrefix("Access-Control") }, "\(method) \(target)")
-        #expect(answer.values(of: "Vary").isEmpty)
+        #expect(response.status == status)
+        #expect(!response.fields.contains { $0.hasPrefix("Access-Control") }, "\(method) \(target)")
+        #expect(response.values(of: "Vary").isEmpty)
       }
     }
   }
@@ -35,11 +35,11 @@ struct CORSTests {
     try await Gateway.run({ $0.corsOrigins = ["https://other.example", Self.app] }) { gateway in
       gateway.store.setBroken(true)
       for (method, target, status) in Self.requests {
-        let answer = try await gateway.ask(method, target, ["Origin: \(Self.app)"])
-        #expect(answer.status == status)
-        #expect(answer.values(of: "Access-Control-Allow-Origin") == [Self.app], "\(method) \(target)")
-        #expect(answer.field("Access-Control-Expose-Headers")?.contains("ETag, Cursor") == true)
-        #expect(answer.values(of: "Vary") == ["Origin"])
+        let response = try await gateway.ask(method, target, ["Origin: \(Self.app)"])
+        #expect(response.status == status)
+        #expect(response.values(of: "Access-Control-Allow-Origin") == [Self.app], "\(method) \(target)")
+        #expect(response.field("Access-Control-Expose-Headers")?.contains("ETag, Cursor") == true)
+        #expect(response.values(of: "Vary") == ["Origin"])
         for origin in [["Origin: https://app.example.evil"], ["Origin: null"], []] {
           let denied = try await gateway.ask(method, target, origin)
           #expect(denied.status == status)
@@ -60,9 +60,9 @@ struct CORSTests {
         ("GET / HTTP/1.1", "Host: h\r\n" + String(repeating: "A: b\r\n", count: 101), 431),
       ] {
         for (origin, allowed) in [(Self.app, [Self.app]), ("https://evil.example", [])] {
-          let answer = try await gateway.exchange("\(line)\r\nOrigin: \(origin)\r\n\(fields)\r\n")
-          #expect(answer.status == status)
-          #expect(answer.values(of: "Access-Control-Allow-Origin") == allowed, "\(status) \(origin)")
+          let response = try await gateway.exchange("\(line)\r\nOrigin: \(origin)\r\n\(fields)\r\n")
+          #expect(response.status == status)
+          #expect(response.values(of: "Access-Control-Allow-Origin") == allowed, "\(status) \(origin)")
         }
       }
     }
@@ -80,11 +80,11 @@ struct CORSTests {
       for (origin, allowed) in [(Self.app, [Self.app]), ("https://evil.example", [])] {
         let client = try gateway.connect()
         try await client.send(Gateway.request(method, "/healthz", ["Origin: \(origin)"]))
-        let answer = try await client.response(toHead: method == "HEAD")
-        #expect(answer.status == 503)
-        #expect(answer.field("Retry-After") == "1")
-        #expect(answer.values(of: "Access-Control-Allow-Origin") == allowed)
-        #expect(answer.values(of: "Vary") == ["Origin"])
+        let response = try await client.response(toHead: method == "HEAD")
+        #expect(response.status == 503)
+        #expect(response.field("Retry-After") == "1")
+        #expect(response.values(of: "Access-Control-Allow-Origin") == allowed)
+        #expect(response.values(of: "Vary") == ["Origin"])
         #expect(try await client.isClosed(), "nothing follows, and HEAD has no body")
       }
     }
@@ -96,10 +96,10 @@ struct CORSTests {
       gateway.store.setBroken(true)
       for (method, target, status) in Self.requests {
         for origin in [["Origin: null"], ["Origin: \(Self.app)"], []] {
-          let answer = try await gateway.ask(method, target, origin)
-          #expect(answer.status == status)
-          #expect(answer.values(of: "Access-Control-Allow-Origin") == ["*"], "\(method) \(target) \(origin)")
-          #expect(answer.values(of: "Vary").isEmpty)
+          let response = try await gateway.ask(method, target, origin)
+          #expect(response.status == status)
+          #expect(response.values(of: "Access-Control-Allow-Origin") == ["*"], "\(method) \(target) \(origin)")
+          #expect(response.values(of: "Vary").isEmpty)
         }
       }
       let refused = try await gateway.exchange("GET / HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n")

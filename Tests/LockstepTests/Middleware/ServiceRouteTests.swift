@@ -76,9 +76,9 @@ struct ServiceRouteTests {
       #expect(gateway.log.text.isEmpty || !gateway.log.text.contains("ERROR"))
       gateway.clock.advance(by: .milliseconds(1))
       for client in [first, second] {
-        let answer = try await client.response()
-        #expect(answer.status == 503)
-        #expect(answer.object["notReady"] == ["store"])
+        let response = try await client.response()
+        #expect(response.status == 503)
+        #expect(response.object["notReady"] == ["store"])
       }
       #expect(
         gateway.log.text.contains("the store cannot be written error=\"the check takes longer than 1.5 seconds\"")
@@ -107,11 +107,11 @@ struct ServiceRouteTests {
     gateway.server.drain()
     try await half.send("st: h\r\n\r\n")
     try await other.send("st: h\r\n\r\n")
-    let answer = try await half.response()
-    #expect(answer.status == 503)
-    #expect(answer.field("Retry-After") == "1")
-    #expect(answer.object["notReady"] == ["server"])
-    #expect(answer.field("Connection") == "close")
+    let response = try await half.response()
+    #expect(response.status == 503)
+    #expect(response.field("Retry-After") == "1")
+    #expect(response.object["notReady"] == ["server"])
+    #expect(response.field("Connection") == "close")
     #expect(try await other.response().text == #"{"status":"ok"}"#)
     #expect(gateway.store.checks == 0)
     await gateway.ended()
@@ -143,10 +143,10 @@ struct ServiceRouteTests {
   )
   func unknownProblem(path: String) async throws {
     try await Gateway.run { gateway in
-      let answer = try await gateway.get(path)
-      #expect(answer.status == 404)
-      #expect(answer.field("Content-Type") == "application/problem+json")
-      #expect(answer.object["type"] == "/problems/not-found")
+      let response = try await gateway.get(path)
+      #expect(response.status == 404)
+      #expect(response.field("Content-Type") == "application/problem+json")
+      #expect(response.object["type"] == "/problems/not-found")
     }
   }
 
@@ -174,10 +174,10 @@ struct ServiceRouteTests {
   func methodNotAllowed(method: String) async throws {
     try await Gateway.run { gateway in
       for path in Self.paths {
-        let answer = try await gateway.ask(method, path)
-        #expect(answer.status == 405, "\(path)")
-        #expect(answer.field("Allow") == Self.allow)
-        #expect(answer.object["type"] == "/problems/method-not-allowed")
+        let response = try await gateway.ask(method, path)
+        #expect(response.status == 405, "\(path)")
+        #expect(response.field("Allow") == Self.allow)
+        #expect(response.object["type"] == "/problems/method-not-allowed")
       }
     }
   }
@@ -189,10 +189,10 @@ struct ServiceRouteTests {
   func notImplemented(method: String) async throws {
     try await Gateway.run { gateway in
       for path in ["/healthz", "/nowhere", "/"] {
-        let answer = try await gateway.ask(method, path)
-        #expect(answer.status == 501, "\(path)")
-        #expect(answer.object["type"] == "/problems/not-implemented")
-        #expect(answer.text.contains("the method \(method), only GET, HEAD, OPTIONS."))
+        let response = try await gateway.ask(method, path)
+        #expect(response.status == 501, "\(path)")
+        #expect(response.object["type"] == "/problems/not-implemented")
+        #expect(response.text.contains("the method \(method), only GET, HEAD, OPTIONS."))
       }
     }
   }
@@ -221,9 +221,9 @@ struct ServiceRouteTests {
   @Test("OPTIONS * describes the server as a whole")
   func optionsOfTheServer() async throws {
     try await Gateway.run { gateway in
-      let answer = try await gateway.ask("OPTIONS", "*")
-      #expect(answer.status == 204)
-      #expect(answer.field("Allow") == Self.allow)
+      let response = try await gateway.ask("OPTIONS", "*")
+      #expect(response.status == 204)
+      #expect(response.field("Allow") == Self.allow)
     }
   }
 
@@ -234,10 +234,10 @@ struct ServiceRouteTests {
   func notFound(path: String) async throws {
     try await Gateway.run { gateway in
       for method in ["GET", "POST", "OPTIONS"] {
-        let answer = try await gateway.ask(method, path)
-        #expect(answer.status == 404, "\(method) \(path)")
-        #expect(answer.object["type"] == "/problems/not-found")
-        #expect(answer.field("Cache-Control") == "no-store")
+        let response = try await gateway.ask(method, path)
+        #expect(response.status == 404, "\(method) \(path)")
+        #expect(response.object["type"] == "/problems/not-found")
+        #expect(response.field("Cache-Control") == "no-store")
       }
     }
   }
@@ -261,9 +261,9 @@ struct ServiceRouteTests {
       let expectation = expects ? ["Expect: 100-continue"] : []
       // The body is never sent, so a response that waited for it would not come.
       try await client.send(Gateway.request("GET", "/healthz", ["Content-Length: 11"] + expectation))
-      let answer = try await client.response()
-      #expect(answer.status == 413)
-      #expect(answer.object["type"] == "/problems/payload-too-large")
+      let response = try await client.response()
+      #expect(response.status == 413)
+      #expect(response.object["type"] == "/problems/payload-too-large")
       client.finishSending()
       #expect(try await client.isClosed())
       let fits = try gateway.connect()

@@ -15,10 +15,10 @@ struct MetricsTests {
   @Test("The page has the type of the format and is not stored")
   func type() async throws {
     try await Gateway.run { gateway in
-      let answer = try await gateway.get("/metrics")
-      #expect(answer.status == 200)
-      #expect(answer.field("Content-Type") == "text/plain; version=0.0.4; charset=utf-8")
-      #expect(answer.field("Cache-Control") == "no-store")
+      let response = try await gateway.get("/metrics")
+      #expect(response.status == 200)
+      #expect(response.field("Content-Type") == "text/plain; version=0.0.4; charset=utf-8")
+      #expect(response.field("Cache-Control") == "no-store")
     }
   }
 

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 
 @Suite("A compressed response has its own tag, which is accepted like the uncompressed one", .timeLimit(.minutes(10)))
-struct GzippedAnswerTests {
+struct GzippedResponseTests {
   private static let gzip = ["Accept-Encoding: gzip"]
   private static let long = #"""# + String(repeating: "v", count: 2000) + #"""#
 
@@ -24,8 +24,8 @@ struct GzippedAnswerTests {
     return ada
   }
 
-  private func vary(_ answer: RawResponse) -> Set<String> {
-    Set(answer.values(of: "Vary").joined(separator: ", ").split(separator: ", ").map(String.init))
+  private func vary(_ response: RawResponse) -> Set<String> {
+    Set(response.values(of: "Vary").joined(separator: ", ").split(separator: ", ").map(String.init))
   }
 
   private func coded(_ tag: String) -> String { "\(tag.dropLast())-gzip\"" }

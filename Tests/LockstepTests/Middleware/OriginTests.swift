@@ -20,13 +20,13 @@ struct OriginTests {
       let ada = try await users.signUp()
       for origin in ["https://evil.example", "null", "http://h.example", "h", "http://", "http://u@h"] {
         let fields = ["Origin: \(origin)"]
-        #expect(try await signUp(users, fields).problem == Told("forbidden"), "\(origin)")
-        #expect(try await users.post("/v1/sessions", Self.account, fields).problem == Told("forbidden"))
-        #expect(try await users.post("/v1/reactors/login", "", fields).problem == Told("forbidden"))
-        #expect(try await ada.put("/v1/favorites/a", "{}", fields).problem == Told("forbidden"))
-        #expect(try await ada.patch("/v1/profile", "{}", fields).problem == Told("forbidden"))
-        #expect(try await ada.delete("/v1/sessions/current", fields).problem == Told("forbidden"))
-        #expect(try await ada.post("/v1/actions", "{}", fields).problem == Told("forbidden"))
+        #expect(try await signUp(users, fields).problem == ProblemSummary("forbidden"), "\(origin)")
+        #expect(try await users.post("/v1/sessions", Self.account, fields).problem == ProblemSummary("forbidden"))
+        #expect(try await users.post("/v1/reactors/login", "", fields).problem == ProblemSummary("forbidden"))
+        #expect(try await ada.put("/v1/favorites/a", "{}", fields).problem == ProblemSummary("forbidden"))
+        #expect(try await ada.patch("/v1/profile", "{}", fields).problem == ProblemSummary("forbidden"))
+        #expect(try await ada.delete("/v1/sessions/current", fields).problem == ProblemSummary("forbidden"))
+        #expect(try await ada.post("/v1/actions", "{}", fields).problem == ProblemSummary("forbidden"))
       }
       #expect(try await ada.favoriteIDs().isEmpty)
       #expect(try await signUp(users, []).status == 201)
@@ -67,10 +67,10 @@ struct OriginTests {
       (["*"], "null", true),
     ] {
       try await ServerFixture.run({ $0.corsOrigins = allowed }) { users in
-        let answer = try await signUp(users, ["Origin: \(origin)"])
-        #expect(answer.status == (isAllowed ? 201 : 403), "\(allowed) \(origin)")
+        let response = try await signUp(users, ["Origin: \(origin)"])
+        #expect(response.status == (isAllowed ? 201 : 403), "\(allowed) \(origin)")
         let readable = isAllowed ? (allowed == ["*"] ? "*" : origin) : nil
-        #expect(answer.field("Access-Control-Allow-Origin") == readable)
+        #expect(response.field("Access-Control-Allow-Origin") == readable)
       }
     }
   }

@@ -27,17 +27,17 @@ struct CompressionTests {
       #expect(plain.body.count > 1024)
       #expect(plain.field("Content-Encoding") == nil)
       #expect(plain.values(of: "Vary") == ["Accept-Encoding"])
-      let answer = try await gateway.get("/problems", accept)
-      #expect(answer.status == 200)
-      #expect(answer.values(of: "Vary") == ["Accept-Encoding"], "a cache must keep the two representations apart")
-      #expect(answer.field("Content-Type") == plain.field("Content-Type"))
+      let response = try await gateway.get("/problems", accept)
+      #expect(response.status == 200)
+      #expect(response.values(of: "Vary") == ["Accept-Encoding"], "a cache must keep the two representations apart")
+      #expect(response.field("Content-Type") == plain.field("Content-Type"))
       if isGzipped {
-        #expect(answer.values(of: "Content-Encoding") == ["gzip"])
-        #expect(answer.body.count < plain.body.count)
-        #expect(try gunzipped(answer.body) == plain.body)
+        #expect(response.values(of: "Content-Encoding") == ["gzip"])
+        #expect(response.body.count < plain.body.count)
+        #expect(try gunzipped(response.body) == plain.body)
       } else {
-        #expect(answer.field("Content-Encoding") == nil)
-        #expect(answer.body == plain.body)
+        #expect(response.field("Content-Encoding") == nil)
+        #expect(response.body == plain.body)
       }
     }
   }
@@ -55,9 +55,9 @@ struct CompressionTests {
   func short() async throws {
     try await Gateway.run { gateway in
       for target in ["/healthz", "/nowhere", "/"] {
-        let answer = try await gateway.get(target, ["Accept-Encoding: gzip"])
-        #expect(answer.field("Content-Encoding") == nil)
-        #expect(answer.values(of: "Vary").isEmpty)
+        let response = try await gateway.get(target, ["Accept-Encoding: gzip"])
+        #expect(response.field("Content-Encoding") == nil)
+        #expect(response.values(of: "Vary").isEmpty)
       }
     }
   }
@@ -65,8 +65,8 @@ struct CompressionTests {
   @Test("CORS and compression both add their fields to Vary")
   func varyTwice() async throws {
     try await Gateway.run({ $0.corsOrigins = ["https://app.example"] }) { gateway in
-      let answer = try await gateway.get("/problems", ["Accept-Encoding: gzip"])
-      #expect(Set(answer.values(of: "Vary")) == ["Origin", "Accept-Encoding"])
+      let response = try await gateway.get("/problems", ["Accept-Encoding: gzip"])
+      #expect(Set(response.values(of: "Vary")) == ["Origin", "Accept-Encoding"])
     }
   }
 
