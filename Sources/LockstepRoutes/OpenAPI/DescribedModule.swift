@@ -138,7 +138,7 @@ struct ModuleDescriptions {
         operation("patch", "patch"),
         part: part,
         body: RouteBody(described.body(of: verb, action)),
-        responses: [.written(.ok, "The resource after it.", shows: described.state)]
+        responses: [.written(.ok, "The resource after the change.", shows: described.state)]
       )
     }
     switch verb {

@@ -51,8 +51,9 @@ struct OpenAPIDocument {
     Requests and responses are JSON. A body is read as JSON if its Content-Type is absent, `application/json`, any `+json`, or \
     `application/x-www-form-urlencoded`, which plain `curl -d` sends.
 
-    Every GET route responds to HEAD too. OPTIONS of any path is 204 with Allow; it responds to CORS preflights of \
-    allowed origins. A method that a path does not have is 405 with Allow.
+    Every GET route supports HEAD too. OPTIONS of an existing path gets 204 with `Allow`, and the CORS fields for \
+    preflights of allowed origins. A known method that a path does not have gets 405 with `Allow`. An unknown method \
+    gets 501.
 
     A write, login or sign-up with an `Origin` that is neither the server's own nor allowed by the operator is refused \
     with 403 `forbidden`.

@@ -82,7 +82,7 @@ struct ScreenDescriptions {
       "type": "array", "items": action, "minItems": 1, "maxItems": JSON(ScreenRoutes.maximumActions),
     ]
     let fields = RouteField.validators + [.idempotencyReplayed]
-    let response = RouteResponse(.ok, "Its state after the immediate mutations.", fields: fields, json: shown)
+    let response = RouteResponse(.ok, "The screen's state after the immediate mutations.", fields: fields, json: shown)
     return writing("actOnScreen", RouteBody(["oneOf": [action, several]]), response)
   }
 

@@ -52,7 +52,7 @@ package enum IndexRoute {
     let document = PreparedDocument([
       "name": "lockstep", "version": .string(lockstepVersion), "links": .object(links),
     ])
-    return Route(.get, pattern, summary: "Lists links to begin with.") { request in try document.respond(to: request) }
+    return Route(.get, pattern, summary: "Lists where to start.") { request in try document.respond(to: request) }
       .described(
         .document(
           "getIndex",

@@ -52,7 +52,7 @@ package final class DefaultsRoutes: Sendable {
           part: part,
           parameters: [.suite],
           body: Self.patchBody,
-          responses: [.written(.ok, "The suite after it.", shows: described.state)],
+          responses: [.written(.ok, "The suite after the change.", shows: described.state)],
           schemas: .shared(SharedSchema.jsonPatch)
         )
       ),
