@@ -144,7 +144,7 @@ package final class ModuleRoutes: Sendable {
     let json = verb == .put && module.kind == .list && body.isEmpty ? [:] : try JSON(body: body)
     if verb == .patch || verb == .jsonPatch, type == .jsonPatch, name != nil {
       guard let patch = module.verbs[.jsonPatch] else {
-        throw Problem(.unsupportedMediaType, detail: "A JSON patch is not supported here. Send the members that change.")
+        throw Problem(.unsupportedMediaType, detail: "JSON patch is not supported here. Send the members that change.")
       }
       return try read(.jsonPatch, patch, keyed(["operations": json], name))
     }
