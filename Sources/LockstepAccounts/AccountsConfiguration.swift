@@ -10,7 +10,7 @@ public struct AccountsConfiguration: Sendable, Equatable {
 
   /// Whether new users may sign up. Default: open.
   public var registration = Registration.open
-  /// The rules for new passwords. Existing passwords stay valid when they change.
+  /// The rules for new passwords. Existing passwords stay valid when the rules change.
   public var passwordRules = PasswordRules()
   /// The lifetime of a token after its last use. It must be some minutes or longer, because uses
   /// are recorded to the minute. Default: 90 days.

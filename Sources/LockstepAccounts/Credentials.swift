@@ -27,7 +27,8 @@ package struct SignedIn: Sendable, Equatable {
 struct FieldCheck {
   private(set) var faults: [FieldFault] = []
 
-  /// The value that `read` returns. If it throws, that is a fault, and the value is nil.
+  /// The value that `read` returns. If `read` throws, its error becomes a fault, and the value is
+  /// nil.
   mutating func value<Value>(at pointer: String, _ read: () throws -> Value) -> Value? {
     do {
       return try read()

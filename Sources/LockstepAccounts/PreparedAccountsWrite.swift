@@ -1,7 +1,7 @@
 import LockstepSQLite
 import LockstepStore
 
-/// A change to accounts of which only the write is left: passwords are hashed and verified.
+/// A change to accounts that only has to be written: passwords are already hashed and verified.
 ///
 /// `run(in:)` checks again everything that may have changed since the slow part. After the commit,
 /// the caller must call `StoredAccounts.finish(_:)`.

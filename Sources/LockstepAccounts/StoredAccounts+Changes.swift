@@ -54,8 +54,8 @@ extension StoredAccounts {
     .checked(by: check)
   }
 
-  /// Verifies the password that confirms a change. `condition` is checked first: it is quick. Returns the check that the
-  /// password and the session are still valid in the transaction.
+  /// Verifies the password that confirms a change. It checks `condition` first, because that is
+  /// quick. Returns a check for the transaction: that the password and the session are still valid.
   private func confirmed(
     _ password: Password,
     in session: LiveSession,

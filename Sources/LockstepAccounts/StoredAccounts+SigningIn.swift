@@ -50,7 +50,7 @@ extension StoredAccounts {
     }
   }
 
-  /// Creates a session. It takes equally long for an unknown address and for a wrong password.
+  /// Creates a session. An unknown address takes as long as a wrong password.
   /// Throws `wrongCredentials`, `disabled`, `tooManyAttempts`, and `invalid` for the device's name.
   /// The rules for new passwords do not apply.
   package func prepareLogIn(_ credentials: Credentials) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn> {
@@ -152,8 +152,8 @@ extension StoredAccounts {
     return try await PasswordSeal(credentials.password, salt: salt, hasher: hasher)
   }
 
-  /// `nil` counts against the limits like a login with a wrong password, because a client could try
-  /// passwords in this way.
+  /// If `open` returns `nil`, the attempt counts against the limits like a login with a wrong
+  /// password, because a client could try passwords in this way.
   package func opening<Value>(
     _ credentials: Credentials,
     key: String,

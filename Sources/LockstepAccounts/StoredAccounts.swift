@@ -4,7 +4,7 @@ import LockstepSQLite
 import LockstepStore
 import LockstepTime
 
-/// The accounts in the store: sign up, log in, sessions and changes.
+/// The accounts in the store: sign-ups, logins, sessions and changes.
 ///
 /// A method `prepare…` does the slow part of a change. When `commit(_:)` returns, the change is on
 /// disk, and sessions that it ended are refused.
@@ -43,7 +43,8 @@ package final class StoredAccounts: Sendable {
     )
   }
 
-  /// Ends the ended sessions in memory. Call it after the commit and before the response.
+  /// Ends in memory the sessions that the write has ended. Call it after the commit and before the
+  /// response.
   package func finish<Value>(_ written: PreparedAccountsWrite<Value>.Written) -> Value {
     directory.end(written.ended)
     return written.value

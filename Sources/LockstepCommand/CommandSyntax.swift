@@ -1,4 +1,4 @@
-/// The parser, the variables, the help and the completions of a command are made from it.
+/// The syntax of a command. Its parser, variables, help and completions are made from this.
 struct CommandSyntax<Settings: CommandSettings>: Sendable {
   let name: String
   let summary: String
@@ -29,7 +29,8 @@ struct CommandEntry: Sendable {
 
   /// A command that parses its arguments and variables and passes the settings to `body`.
   ///
-  /// An error that `body` throws goes to standard error after the command's name, and decides the exit code.
+  /// An error that `body` throws goes to standard error after the command's name, and decides the
+  /// exit code.
   init<Settings>(_ syntax: CommandSyntax<Settings>, _ body: @escaping @Sendable (Settings) throws -> ExitCode) {
     name = syntax.name
     summary = syntax.summary

@@ -1,11 +1,11 @@
 /// Scripts that complete the words of the command line in a shell.
 ///
-/// Each script finds the words before the present one in the same list of places.
+/// Each script looks up the words before the current one in the same list of places.
 struct Completions {
   private typealias Word = (text: String, summary: String)
 
   private struct Place {
-    /// The words before it, between spaces. A `*` stands for any text.
+    /// The words before the place, between spaces. A `*` stands for any text.
     let pattern: String
     var words: [Word] = []
     var takesFile = false

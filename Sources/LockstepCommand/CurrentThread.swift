@@ -18,7 +18,7 @@ enum CurrentThread {
     return try outcome.wait { $0 }.get()
   }
 
-  /// Sleeps, also across signals.
+  /// Sleeps for the whole duration, even if signals arrive.
   static func sleep(for duration: Duration) {
     guard duration > .zero else { return }
     let (seconds, attoseconds) = duration.components

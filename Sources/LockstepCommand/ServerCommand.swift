@@ -14,7 +14,7 @@ public enum ServerCommand {
   /// the main thread, because it decides which threads get signals.
   public static func run(_ modules: [UserModule] = []) -> Never {
     openStandardStreams()
-    // Before any secret is in memory: commands read passwords and print users' data.
+    // This must happen before commands read passwords and users' data into memory.
     ProcessLimits.forbidDumps()
     exit(Command.run(Array(CommandLine.arguments.dropFirst()), modules).rawValue)
   }

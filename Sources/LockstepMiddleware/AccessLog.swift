@@ -25,7 +25,7 @@ package struct AccessLog: Sendable {
     )
   }
 
-  /// A path without the id of a screen. With a login screen's id, a client can get its token.
+  /// A path without the id of a screen, because the id of a login screen gives access to a token.
   private static func withoutSecrets(_ path: String) -> String {
     var parts = path.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count > 4, parts[1] == "v1", parts[2] == "reactors" else { return path }

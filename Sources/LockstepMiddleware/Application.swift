@@ -3,8 +3,9 @@ import LockstepHTTPServer
 import LockstepJSON
 import LockstepLogging
 
-/// Takes each request from the HTTP server to its handler and back: client address → route → size →
-/// origin → query → handler → problem → CORS → compression → metrics → access log.
+/// Takes each request from the HTTP server to its handler and back: client address → rate limit →
+/// route → body size and coding → origin → query → handler → problem → CORS → compression → metrics
+/// → access log.
 public struct Application: Sendable {
   let router: Router
   private let queries: DeclaredQueries
@@ -129,7 +130,7 @@ public struct Application: Sendable {
 
   /// The response with the fields of CORS and compression, and whether to compress its body.
   private func dressed(_ response: Response, for head: RequestHead) -> (Response, isToCompress: Bool) {
-    // It depends on the coding like the response with the body (RFC 9110, 15.4.5).
+    // A 304 varies by coding as the full response would (RFC 9110, 15.4.5).
     let isUnmodified = response.status == .notModified
     let canBeCompressed = Compression.applies(to: response)
     guard cors.isOn || canBeCompressed || isUnmodified else { return (response, false) }
@@ -162,7 +163,7 @@ public struct Application: Sendable {
       throw tooLarge(request.head) ?? methodNotAllowed(allow, for: request.head)
     case .notFound:
       throw tooLarge(request.head)
-        ?? Problem(.notFound, detail: "There is nothing at \(request.head.path). GET / has links to begin with.")
+        ?? Problem(.notFound, detail: "There is nothing at \(request.head.path). GET / lists where to start.")
     }
   }
 
@@ -194,7 +195,7 @@ public struct Application: Sendable {
       ["route": .string(pattern), "error": .string("\(error)"), "requestId": .string(id)]
     )
     var problem = Problem(.internal)
-    // A request with an id gets it added to any response.
+    // If the request has an id, every response gets it later.
     if request.id == nil { problem.fields.append(.xRequestID, id) }
     return problem.response
   }

@@ -17,7 +17,7 @@ package enum BodyType: String {
     switch name {
     case "application/merge-patch+json": self = .mergePatch
     case "application/json-patch+json": self = .jsonPatch
-    // `curl -d` sends the last by default.
+    // `curl -d` sends the last of these by default.
     case "", "application/json", "application/x-www-form-urlencoded": self = .json
     case _ where name.hasSuffix("+json"): self = .json
     default:
@@ -45,7 +45,7 @@ extension JSON {
 }
 
 extension Request {
-  /// Handles the request with its body: at once if that has been received already.
+  /// Handles the request with its body, at once if the body has been received already.
   package func withBody(_ respond: @escaping @Sendable ([UInt8]) throws -> HandlerResult) throws -> HandlerResult {
     if case .bytes(let bytes) = body { return try respond(bytes) }
     return .async { [body] in try respond(try await body.collect()) }

@@ -33,7 +33,7 @@ extension Problem {
     let detail =
       hasToken
       ? "The token is invalid or has expired. POST /v1/sessions gives a new one."
-      : "This needs a token: send Authorization: Bearer <token>. POST /v1/sessions gives one."
+      : "This request needs a token: send Authorization: Bearer <token>. POST /v1/sessions gives one."
     let challenge = hasToken ? "Bearer error=\"invalid_token\"" : "Bearer"
     return Problem(.unauthorized, detail: detail, fields: HeaderFields([.wwwAuthenticate: challenge]))
   }

@@ -6,7 +6,8 @@ package struct ProcessStatistics: Sendable {
   package var openDescriptors = 0
   package var maxDescriptors = 0
 
-  /// Asks the kernel, in some microseconds of the caller's thread. Unknown values are 0.
+  /// Reads the values from the kernel. This takes the caller's thread some microseconds. Unknown
+  /// values are 0.
   package static func current() async -> ProcessStatistics {
     var statistics = ProcessStatistics()
     statistics.residentBytes = residentPages() * Int(sysconf(Int32(_SC_PAGESIZE)))
@@ -27,7 +28,7 @@ package struct ProcessStatistics: Sendable {
     return statistics
   }
 
-  /// The number of open descriptors; nil before Linux 6.2, whose folder has no size.
+  /// The number of open descriptors; nil before Linux 6.2, where `/proc/self/fd` has no size.
   static func sizeOfDescriptorTable() -> Int? {
     var status = stat()
     guard stat("/proc/self/fd", &status) == 0, status.st_size > 0 else { return nil }

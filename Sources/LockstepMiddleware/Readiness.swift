@@ -45,7 +45,7 @@ package final class Readiness: Sendable {
     if !wasWritable.exchange(true, ordering: .relaxed) { logger.log(.info, "the store can be written again") }
   }
 
-  /// If the check takes too long, it throws `TooSlow`, and so does each later one until it ends.
+  /// Throws `TooSlow` if the check takes too long. Later calls also throw it until that check ends.
   private func checkInTime() async throws {
     guard !isChecking.exchange(true, ordering: .relaxed) else { throw TooSlow() }
     let (outcomes, outcome) = AsyncStream<Result<Void, any Error>>.makeStream()
@@ -60,7 +60,8 @@ package final class Readiness: Sendable {
       timer.cancel()
       outcome.yield(result)
     }
-    // A task of its own, because other callers wait for this outcome even if this caller is cancelled.
+    // A task of its own, because other callers still wait for this outcome if this caller is
+    // cancelled.
     try await Task { await outcomes.first { _ in true } }.value?.get()
   }
 

@@ -71,8 +71,8 @@ package struct TokenAuthenticator: Sendable {
   }
 }
 
-/// Authenticates requests for a user's own state. If the user's state is in memory, problems carry
-/// its cursor too.
+/// Authenticates requests for a user's own state. If the user's state is in memory, problems also
+/// carry the state's cursor.
 struct StateAuthenticator: Sendable {
   let store: String
   let sessions: TokenAuthenticator

@@ -27,13 +27,13 @@ ACCEPTED = [
     (
         "Schema-valid request rejected",
         400,
-        "must be a cursor, as a response gave it",
+        "parameter at must be a cursor from a response",
         "A schema describes a cursor's form, but not which cursors the store has issued.",
     ),
     (
         "Schema-valid request rejected",
         400,
-        "There is nothing with the id",
+        "There is no element with the id",
         "A page can only begin after an existing element.",
     ),
     (

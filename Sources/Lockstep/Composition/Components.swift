@@ -11,7 +11,7 @@ import LockstepScreens
 struct Components: Sendable {
   let logger: Logger
   let readiness: Readiness
-  /// One for each event loop. They are alike and share nothing that a request touches.
+  /// One for each event loop. They are alike, but each has its own routes.
   let applications: [Application]
   let screens: ScreenDirectory?
   let openAPI: OpenAPIRoute
@@ -38,7 +38,8 @@ struct Components: Sendable {
     let screenRoutes = screens.flatMap {
       services.users?.screenRoutes(configuration, $0, rates: tokenRates, logger)
     }
-    // Built for each loop, because two loops would contend for the reference count of a shared response.
+    // Built for each loop, because two loops would contend for the reference count of a shared
+    // response.
     let plainRoutes = { [readiness] in
       HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes
         + (services.users?.routes(configuration, rates: tokenRates) ?? []) + (screenRoutes?.routes ?? [])

@@ -12,8 +12,8 @@ struct DescriptorBudget {
   private static let leastRefusals = 16
 
   /// How many connections may be open at the same time. The rest of the process needs descriptors
-  /// too. Without one, the store cannot be read. Swift's runtime opens files of /proc when it has
-  /// more work than threads, and ends the process if it cannot.
+  /// too. If none is free, the store cannot be read. Swift's runtime opens files of /proc when it
+  /// has more work than threads, and ends the process if it cannot open them.
   var openConnections: Int { max(limit / 4, limit - others) }
 
   /// How many surplus connections can get a 503: as many as are served, if the limit allows.
@@ -28,8 +28,8 @@ struct DescriptorBudget {
     let fitting = max(1, limit - others - Self.leastRefusals)
     return
       "the limit on open files is too low for --max-connections: raise it to \(needed) (ulimit -n, LimitNOFILE= of "
-      + "systemd, --ulimit nofile= of docker) or lower --max-connections to \(fitting); until then connections past it "
-      + "have to wait"
+      + "systemd, --ulimit nofile= of docker) or lower --max-connections to \(fitting); until then, connections over "
+      + "the limit have to wait"
   }
 
   func warn(_ logger: Logger) {

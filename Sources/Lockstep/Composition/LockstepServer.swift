@@ -6,7 +6,7 @@ import LockstepThreading
 
 /// The whole product as a running server. The command and the tests use it.
 public final class LockstepServer: Sendable {
-  /// Shorter administrator tokens can be guessed: the number of attempts is not limited.
+  /// Shorter administrator tokens can be guessed, because the number of attempts is not limited.
   private static let administratorTokenLength = 16
 
   private let server: Server
@@ -18,7 +18,8 @@ public final class LockstepServer: Sendable {
   /// Starts listening and serving. The services are shut down when the server has stopped. Throws
   /// if the address is not available.
   ///
-  /// The services are created after the server listens: a port in use leaves no new store behind.
+  /// The services are created after the server listens, so that no new store is created if the port
+  /// is in use.
   public init(
     _ configuration: Configuration,
     environment: Environment,
@@ -99,13 +100,13 @@ public final class LockstepServer: Sendable {
     if let token = configuration.administratorToken, token.utf8.count < administratorTokenLength {
       logger.log(
         .warning,
-        "the administrator's token is short: take 32 random characters, such as openssl rand -hex 16 prints"
+        "the administrator's token is short: use 32 random characters, for example the output of openssl rand -hex 16"
       )
     }
     if hasStore, StorePath.isOpenToOthers(configuration.data) {
       logger.log(
         .warning,
-        "the store can be read by others than its owner: stop the server and chmod 600 the file and those beside it",
+        "users other than the owner can read the store: stop the server and chmod 600 the file and the files beside it",
         ["file": .string(configuration.data)]
       )
     }
@@ -138,13 +139,13 @@ public final class LockstepServer: Sendable {
     components.logger.log(.info, "stopped")
   }
 
-  /// Writes what only memory knows of sessions: the time of the last use, and the last cursor.
+  /// Writes what only memory has of each session: the time of the last use, and the last cursor.
   private func flushSessions() {
     guard let directory = services.users?.accounts.directory else { return }
     let (logger, isOver) = (components.logger, LockedState(false))
     let flush = { @Sendable in
       do { try await directory.flush() } catch {
-        logger.log(.warning, "when sessions were used last could not be written", ["error": .string("\(error)")])
+        logger.log(.warning, "could not write when the sessions were last used", ["error": .string("\(error)")])
       }
       isOver.withLock { $0 = true }
       isOver.wakeAll()

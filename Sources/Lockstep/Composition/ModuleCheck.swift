@@ -1,4 +1,5 @@
-/// Checks the declarations of modules before anything is opened. A fault is a mistake in the program's code.
+/// Checks the declarations of modules before anything is opened. A fault is a mistake in the
+/// program's code.
 enum ModuleCheck {
   /// The names that have routes of their own under `/v1`.
   static let reserved: Set = [
@@ -11,7 +12,7 @@ enum ModuleCheck {
     for module in modules {
       if let wrong = fault(ofName: module.name) { throw InvalidModuleError(module.name, wrong) }
       guard names.insert(module.name).inserted else {
-        throw InvalidModuleError(module.name, "there are two of that name.")
+        throw InvalidModuleError(module.name, "another module has the same name.")
       }
       try checkVerbs(of: module)
       try checkMigrations(of: module)
@@ -19,7 +20,7 @@ enum ModuleCheck {
   }
 
   private static func fault(ofName name: String) -> String? {
-    if reserved.contains(name) { return "/v1/\(name) is the product's own. Take another name." }
+    if reserved.contains(name) { return "the product itself serves /v1/\(name). Choose another name." }
     let letters = "abcdefghijklmnopqrstuvwxyz"
     let isPlain = name.utf8.allSatisfy((letters + letters.uppercased() + "0123456789_-").utf8.contains)
     if isPlain, let first = name.utf8.first, letters.utf8.contains(first), name.utf8.count <= 64 { return nil }
@@ -29,7 +30,7 @@ enum ModuleCheck {
   private static func checkVerbs(of module: UserModule) throws(InvalidModuleError) {
     let types = (module.actions.arrayValue ?? []).compactMap { $0["type"]?.stringValue }
     guard Set(types).count == types.count else {
-      throw InvalidModuleError(module.name, "two of its actions have one type.")
+      throw InvalidModuleError(module.name, "two of its actions have the same type.")
     }
     for (verb, action) in module.verbs.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       guard action.payload != nil else {

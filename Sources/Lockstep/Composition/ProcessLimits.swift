@@ -23,7 +23,7 @@ public enum ProcessLimits {
   /// Throws if the system has too few threads for a server with this configuration. Call it first:
   /// Swift's own thread pools wait forever for a thread that they cannot get.
   public static func expectThreads(for configuration: Configuration) throws(NamedThread.NotStarted) {
-    // The loops, Swift's own threads, those of store, pools and log, and a few to spare.
+    // The event loops, Swift's own threads, the threads of store, pools and log, and a few more.
     try NamedThread.expectRoom(for: (configuration.threads ?? cores) + cores + 16)
   }
 

@@ -14,7 +14,7 @@ struct UserServices: Sendable {
   let store: String
   private let path: String
   let time: TimeSource
-  // Two hashes run at a time, and a few wait. So a burst of logins slows down logins and nothing else.
+  // Two hashes run at a time, and up to 64 wait. So a burst of logins slows down only logins.
   private let hashing: WorkerPool
   private let encoding: WorkerPool
   // Each zone is read once, and its file is nearly always in the system's cache.
@@ -126,7 +126,8 @@ struct UserServices: Sendable {
       upstream: upstream ?? LocalProfileUpstream(),
       dates: TimeZones(workers: zones)
     )
-    // Requests of ended sessions must not wait any longer. Waiters are not recorded by session, because endings are rare.
+    // Requests of ended sessions must not wait any longer. Waiters are not recorded by session,
+    // because sessions rarely end.
     accounts.directory.whenEnded { [waiters] _ in waiters.wakeAll() }
   }
 

@@ -14,7 +14,7 @@ import LockstepThreading
 /// - A login gives back only its own attempt. So an attacker in the owner's network does not profit
 ///   from the owner's logins.
 ///
-/// The limits do not depend on whether the account exists: the tried address counts.
+/// The limits count attempts by the given address, whether or not an account has that address.
 package final class AttemptLimiter: Sendable {
   package struct Attempt: Sendable {
     fileprivate let uses: [Use]
@@ -76,7 +76,7 @@ package final class AttemptLimiter: Sendable {
     try count(Login(account: account, network: network)) { _ in [.signUp(network)] }
   }
 
-  /// Gives the attempt back, except a sign-up, and makes the network known.
+  /// Gives the attempt back, except a sign-up, and records the network as known for the account.
   package func succeeded(_ attempt: Attempt) {
     giveBack(attempt) { use in
       if case .signUp = use { false } else { true }

@@ -22,7 +22,7 @@ public struct RateLimit: Sendable, Equatable {
   /// The nanoseconds until one more request is allowed.
   package var interval: Int64 { Int64(seconds) * 1_000_000_000 / Int64(requests) }
 
-  /// The nanoseconds until a whole burst is allowed again; decades for the slowest limits.
+  /// The nanoseconds until a whole burst is allowed again, at most 73 years.
   package var span: Int64 {
     let (span, overflows) = interval.multipliedReportingOverflow(by: Int64(burst))
     return overflows ? .max / 4 : min(span, .max / 4)

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A password as the user typed it. It never appears in logs.
 ///
-/// Its bytes are wiped when it is released, but not the buffers of the request.
+/// Its bytes are wiped when it is released. The buffers of the request are not wiped.
 package final class Password: Sendable, Redacted {
   private let bytes: Mutex<[CChar]>
 
@@ -26,7 +26,7 @@ package final class Password: Sendable, Redacted {
     bytes.withLock { bytes in bytes.count { UInt8(bitPattern: $0) & 0xC0 != 0x80 } }
   }
 
-  /// Whether it equals the address, ignoring case.
+  /// Whether the password equals the address, ignoring case.
   func isSame(as address: EmailAddress) -> Bool {
     let text = bytes.withLock { String(decoding: $0.map(UInt8.init(bitPattern:)), as: UTF8.self) }
     return text.lowercased() == address.key

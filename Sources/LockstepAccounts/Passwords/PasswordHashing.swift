@@ -4,8 +4,8 @@ import LockstepThreading
 
 /// Hashes and verifies passwords, which is slow on purpose and runs on other threads.
 ///
-/// Each call may throw `overloaded` if too many are waiting, `store(.closed)` after shutting down,
-/// and `outOfMemory`.
+/// Each call may throw `overloaded` if too many calls are waiting, `store(.closed)` after the pool
+/// has shut down, and `outOfMemory`.
 package protocol PasswordHashing: Sendable {
   /// A hash that no password matches. Verifying against it takes as long as against any other.
   var dummy: PasswordHash { get }
@@ -41,7 +41,7 @@ package struct Argon2Hasher: PasswordHashing {
   private let strength: Argon2Strength
   private let workers: WorkerPool
 
-  /// `sodium` shows that libsodium is initialised: hashing draws salts from it.
+  /// `sodium` proves that libsodium is initialised. Hashing draws salts from libsodium.
   package init(_ sodium: Sodium, strength: Argon2Strength = Argon2Strength(), workers: WorkerPool) {
     self.strength = strength
     self.workers = workers

@@ -1,6 +1,7 @@
 import LockstepStore
 
-/// The rules for new passwords. Rules about kinds of characters would lead to worse passwords.
+/// The rules for new passwords. No rule demands certain kinds of characters, because such rules
+/// lead to worse passwords.
 public struct PasswordRules: Sendable, Equatable {
   /// The fewest characters (Unicode scalars). Default: 8.
   public var minimumCharacters = 8

@@ -10,7 +10,7 @@ package final class LiveSession: Sendable {
   private let ended = Atomic(false)
   /// Milliseconds since 1970.
   private let freshUntil = Atomic<Int64>(0)
-  /// A session that was evicted from memory starts with a whole burst.
+  /// The rate limit of the token. A session that was evicted from memory starts with a whole burst.
   package let rate = RateBucket()
 
   init(id: SessionID, user: UserID, tokenHash: TokenHash) {

@@ -6,12 +6,12 @@ import LockstepTime
 
 /// Finds the session of a token in memory or in the store.
 ///
-/// - The use and the last cursor of a session in memory are written once a minute.
+/// - The use and the last cursor of a session in memory are written at most once a minute.
 /// - Other sessions are read from the store, once for all requests with the same token.
 /// - An invented token is refused because of its tag, and a bounded set remembers tokens that were
 ///   valid once. So guesses neither fill the memory nor read the store.
-/// - When `end(_:)` returns, the session is not in memory, even if it was being loaded, and
-///   listeners were notified.
+/// - When `end(_:)` returns, the session is not in memory, even if it was being loaded. The
+///   listeners have been notified.
 ///
 /// All event loops share one directory. Times are in milliseconds since 1970.
 package final class SessionDirectory: Sendable {
@@ -110,7 +110,7 @@ package final class SessionDirectory: Sendable {
   }
 
   /// Notifies `listener` of ended sessions, after their `isEnded` is true, but not of expired ones.
-  /// It runs on the thread that ends them and must be quick.
+  /// The listener runs on the thread that ends the sessions, and must be quick.
   package func whenEnded(_ listener: @escaping @Sendable ([SessionID]) -> Void) {
     listeners.withLock { $0.append(listener) }
   }

@@ -5,7 +5,8 @@ import LockstepTime
 /// `capacity / 2` most recently used sessions, and all sessions that a request holds.
 ///
 /// A new session goes to the young half, and so does a session that is found in the old half. When
-/// the young half is full, it replaces the old one. So finding an active session moves nothing.
+/// the young half is full, the old half is evicted, and the young half takes its place. So finding
+/// an active session moves nothing.
 struct SessionTable: Sendable {
   private let half: Int
   private var young: [TokenHash: SessionEntry] = [:]

@@ -2,8 +2,8 @@ import CLockstepSodium
 import LockstepStore
 
 /// Makes a store's tokens and recognises them by their tags, so that a guess costs one hash and no
-/// read of the store. Only the store knows whether a token is valid: an attacker with the key still
-/// has 256 bits to guess.
+/// read of the store. An attacker who has the key still has 256 bits to guess, because only the
+/// store knows which tokens are valid.
 struct TokenIssuer: Sendable {
   let key: TokenKey
   /// Must be unpredictable.

@@ -13,7 +13,7 @@ enum CompletionsCommand {
   static let syntax = CommandSyntax<Settings>(
     name: "completions",
     summary: "Print shell completions for bash, zsh or fish.",
-    about: "Print a script with which a shell completes the words of this command.",
+    about: "Print a script that lets a shell complete the commands and options of lockstep.",
     notes: """
       bash:  lockstep completions bash > /etc/bash_completion.d/lockstep
       zsh:   lockstep completions zsh > "${fpath[1]}/_lockstep"

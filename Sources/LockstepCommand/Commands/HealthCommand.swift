@@ -22,7 +22,7 @@ enum HealthCommand {
       """,
     notes: """
       Prints one line. Exits with 0 if the server is ready, with 1 if it is not or the request times out.
-      Without options it asks the server that has the same variables.
+      Without options, it asks the server at LOCKSTEP_HOST and LOCKSTEP_PORT.
       """,
     options: [
       CommandOption("--url", \.address, .serverURL, hasVariable: false)

@@ -50,7 +50,8 @@ enum ServeCommand {
           + "ulimit -n, LimitNOFILE= of systemd, or --ulimit nofile= of docker"
       )
     }
-    // Before other threads start, which inherit the blocked signals. One thread waits for them.
+    // Blocks the signals before other threads start, because those inherit this. One thread waits
+    // for the signals.
     let signals = ShutdownSignals()
     let time = TimeSource.system
     let log = try LogWriter(descriptor: STDERR_FILENO, format: configuration.logFormat, now: time.now)

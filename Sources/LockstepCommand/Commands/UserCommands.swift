@@ -40,8 +40,8 @@ enum UserCommands {
       name: "user list",
       summary: "List all users.",
       about: """
-        List every user of a store in the order of signing up: id, state, number of sessions, when the user
-        signed up, when a session was last seen, and address.
+        List every user of a store in the order in which they signed up: id, state, number of sessions,
+        when the user signed up, when a session was last seen, and address.
         """,
       options: [data, .flag("--json", \.json, "Print each user as a line of JSON.")]
     )
@@ -49,7 +49,7 @@ enum UserCommands {
     let accounts = try AccountAdministrator(path: settings.data, pause: CurrentThread.sleep)
     var last: UserID?
     while true {
-      // No transaction is open while this prints: the reader of a pipe may be slow.
+      // No transaction is open while this prints, because the reader of a pipe may be slow.
       let page = try accounts.users(after: last)
       guard let end = page.last else { return .success }
       last = end.user.id
@@ -118,8 +118,8 @@ enum UserCommands {
     "disable",
     "Disable a user and end all sessions.",
     """
-    Disable a user. All of the user's sessions end at once, also waiting requests; the user's data stays.
-    Logging in with the right password is refused with 403, with a wrong one with 401 as before.
+    Disable a user. All of the user's sessions and waiting requests end at once. The user's data stays.
+    A login with the right password gets 403. One with a wrong password gets 401, as before.
     """,
     done: "is disabled: all sessions have ended"
   ) { _, _ in .disable }

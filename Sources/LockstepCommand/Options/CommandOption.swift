@@ -7,21 +7,22 @@ protocol CommandSettings: Sendable {
 
 /// How an option is written. The variables, the help and the completions are made from it.
 struct OptionSyntax: Sendable {
-  /// The name with its dashes: `--port`. That of an operand is its placeholder, such as `<user>`.
+  /// The name with its dashes: `--port`. The name of an operand is its placeholder: `<user>`.
   let name: String
   /// The text for the value in the help; nil for a switch. Choices are separated by bars.
   let placeholder: String?
   let group: OptionGroup
   /// Whether errors must not repeat the value.
   let isSecret: Bool
-  /// Whether a variable sets it too. Options that must be chosen on each run, such as `--force`, have none.
+  /// Whether a variable can also set the option. Options that must be chosen on each run, such as
+  /// `--force`, have no variable.
   let hasVariable: Bool
   /// The text of the default; nil if the help describes it.
   let defaultText: String?
   /// The effect of the option and its default, in sentences.
   var help = ""
 
-  /// The variable that sets it too: `LOCKSTEP_PORT`.
+  /// The variable that can also set the option: `LOCKSTEP_PORT`.
   var variable: String {
     "LOCKSTEP_" + name.dropFirst(2).uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
   }
@@ -38,7 +39,7 @@ struct OptionSyntax: Sendable {
 @dynamicMemberLookup
 struct CommandOption<Settings: CommandSettings>: Sendable {
   var syntax: OptionSyntax
-  /// Sets it. A switch without a value gets `true`.
+  /// Sets the option's value in the settings. A switch without a value gets `true`.
   let apply: @Sendable (inout Settings, String) throws(OptionValueError) -> Void
 
   subscript<Value>(dynamicMember path: KeyPath<OptionSyntax, Value>) -> Value { syntax[keyPath: path] }
@@ -113,7 +114,7 @@ protocol StoreSettings: CommandSettings {
 extension Configuration: StoreSettings {}
 
 extension CommandOption where Settings: StoreSettings {
-  /// The server reads the same variable, so in its container a command finds the server's store.
+  /// The server reads the same variable, so a command in the server's container finds its store.
   static var data: CommandOption { CommandOption("--data", \.data, .text("<file>")).help("The store's file.") }
 }
 

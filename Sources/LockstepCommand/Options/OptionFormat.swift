@@ -25,7 +25,7 @@ struct OptionFormat<Value: Sendable>: Sendable {
 }
 
 extension OptionFormat {
-  /// A format that refuses all values for the same reason: those for which `read` returns nil.
+  /// A format that refuses each value for which `read` returns nil, always for the same reason.
   init(
     _ placeholder: String?,
     text: @escaping @Sendable (Value) -> String? = { _ in nil },

@@ -1,4 +1,5 @@
-/// Makes settings from arguments and variables. Arguments win over variables, variables over defaults.
+/// Makes settings from arguments and variables. Arguments override variables, and variables
+/// override defaults.
 enum OptionParser {
   struct UsageError: Error, Equatable {
     let message: String
@@ -12,7 +13,7 @@ enum OptionParser {
   ) throws(UsageError) -> Settings {
     var settings = Settings()
     for option in syntax.options where option.hasVariable {
-      // An empty variable counts as unset: compose files pass on variables without a value.
+      // An empty variable counts as unset, because compose files pass on variables without a value.
       guard let value = variable(option.variable), !value.isEmpty else { continue }
       try apply(option, value, name: option.variable, to: &settings)
     }

@@ -60,7 +60,7 @@ enum ServeOptions {
 
   private static let count = 0...1_000_000_000
 
-  /// How much a user may store; `lockstep check` takes them too.
+  /// How much a user may store. `lockstep check` has these options too.
   static let quotas: [Option] = [
     Option("--max-favorites", \.favoritesQuota.elements, .integer(count), .storage)
       .help("Favorites of a user; more are refused with 507."),
@@ -79,7 +79,8 @@ enum ServeOptions {
       .help("For how many days history is kept, for past states and the feed. The present state is always kept."),
     Option("--history-min", \.history.revisions, .integer(1...1_000_000_000), .storage)
       .help("How many of a user's last revisions are kept even if they are older."),
-    // With much less, history would be only the last large write, and every write would copy the whole state.
+    // With much less, history would be only the last large write, and every write would copy the
+    // whole state.
     Option("--max-history-bytes", \.history.bytes, .size(1_048_576...largestSize), .storage)
       .help("The size of a user's history, 1MiB or more. Beyond it the oldest history is pruned, whatever its age."),
     Option("--cache-mb", \.cacheBytes, .mebibytes(1...1_048_576), .storage)
@@ -103,14 +104,14 @@ enum ServeOptions {
   static let limits: [Option] = [
     Option("--max-connections", \.limits.connections, .integer(1...10_000_000), .limits)
       .help(
-        "Open connections, one open file each. Beyond them the server responds 503 and closes, for up to the same number "
-          + "again if the limit on open files allows it; further connections are closed without a response."
+        "Open connections, one open file each. Up to as many again get 503 and are closed, if the limit on open files "
+          + "allows it. All others are closed without a response."
       ),
     Option("--rate-limit", \.tokenRate, .rate, .limits)
       .help(
         "Requests of each token, such as 100/10s, and after a comma how many at once (by default the same number); more are "
-          + "refused with 429. Unused requests come back steadily. Responses report the rest in the RateLimit header. Default: "
-          + "no limit."
+          + "refused with 429. Unused requests come back steadily. Responses report what is left in the RateLimit "
+          + "header. Default: no limit."
       ),
     Option("--rate-limit-address", \.addressRate, .rate, .limits)
       .help(

@@ -19,7 +19,7 @@ final class OutputFile: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Call this in any case: the writing task may outlive the command.
+  /// Call this in any case, because the writing task may outlive the command.
   func removeUnlessFinished() {
     if !isFinished.withLock({ $0 }) { unlink(path) }
   }

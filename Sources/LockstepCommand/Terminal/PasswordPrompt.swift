@@ -2,8 +2,9 @@ import Glibc
 import Lockstep
 import LockstepAccounts
 
-/// Reads a new password: on a terminal twice and without showing it, otherwise from standard input. It is never an argument,
-/// because every user of the machine can read arguments with `ps`.
+/// Reads a new password. On a terminal, it asks twice and does not show the password. Otherwise it
+/// reads standard input. A password is never an argument, because every user of the machine can
+/// read arguments with `ps`.
 enum PasswordPrompt {
   /// The most bytes to read.
   private static let limit = 4096

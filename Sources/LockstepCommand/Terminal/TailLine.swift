@@ -28,7 +28,8 @@ enum TailLine {
     .joined(separator: "  ")
   }
 
-  /// The entry as in `GET /v1/journal`, with the device's name and the collection, escaped for terminals.
+  /// The entry as in `GET /v1/journal`, with the device's name and the collection, escaped for
+  /// terminals.
   static func json(_ entry: JournalTail.Entry) -> String {
     let object: JSONObject = [
       "cursor": .string(entry.cursor), "at": .string(entry.at.description),

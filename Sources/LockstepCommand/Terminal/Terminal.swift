@@ -2,7 +2,8 @@ import Glibc
 
 /// Text on standard output and standard error, and the process's variables.
 enum Terminal {
-  /// Prints to standard output. The exit code reports a failure, as of `lockstep --help > /full/disk`.
+  /// Prints to standard output. The exit code reports a failure, for example of
+  /// `lockstep --help > /full/disk`.
   static func print(_ text: String) -> ExitCode {
     write(Array(text.utf8), to: STDOUT_FILENO) ? .success : .store
   }

@@ -1,4 +1,5 @@
-/// JSON for a terminal: characters that could control it become `\uXXXX`. It is the same JSON for programs.
+/// JSON for a terminal. Characters that could control the terminal become `\uXXXX`. For programs,
+/// it is the same JSON.
 ///
 /// The text comes in pieces, which may end within a character.
 struct TerminalJSON {

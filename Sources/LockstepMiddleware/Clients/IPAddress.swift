@@ -10,7 +10,7 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Reads an address without brackets or port; nil for any other text. A zone (`fe80::1%eth0`) is
-  /// dropped: it names an interface, not a client.
+  /// dropped, because it names an interface, not a client.
   public init?(_ text: some StringProtocol) {
     // Every address is shorter.
     guard text.utf8.count <= 64, !text.utf8.contains(0) else { return nil }

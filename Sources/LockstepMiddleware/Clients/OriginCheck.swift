@@ -4,7 +4,7 @@ import Synchronization
 
 /// Refuses writes from pages of other origins. Browsers send forms without asking the server first.
 package final class OriginCheck: Sendable {
-  /// How long a refused origin is not logged again: an hour.
+  /// The shortest time between two log lines about the same origin: an hour.
   private static let pause: Int64 = 3_600_000_000_000
   private static let mostOrigins = 256
   private static let longestOrigin = 256
@@ -35,7 +35,8 @@ package final class OriginCheck: Sendable {
   }
 
   /// Whether an origin is the server's own. Schemes are not compared, because TLS often ends at a
-  /// proxy. Without a port in `Host`, ports are not compared either: some proxies leave it out.
+  /// proxy. If `Host` has no port, ports are not compared either, because some proxies leave the
+  /// port out.
   private static func isOwn(_ origin: String, host: String) -> Bool {
     let schemes = [("http://", ":80"), ("https://", ":443")]
     guard let (scheme, defaultPort) = schemes.first(where: { origin.hasPrefix($0.0) }) else { return false }
@@ -56,6 +57,6 @@ package final class OriginCheck: Sendable {
       return true
     }
     guard isNew else { return }
-    logger.log(.info, "writes from an origin refused", ["origin": .string(origin)])
+    logger.log(.info, "refused writes from an origin", ["origin": .string(origin)])
   }
 }

@@ -2,13 +2,13 @@ import LockstepHTTP
 
 /// The proxies whose `X-Forwarded-For` header is trusted.
 ///
-/// nginx, HAProxy and Caddy all write that header. The server must not read `Forwarded` (RFC 7239)
-/// as well. A proxy that writes one of the two headers passes on the other as the client sent it,
+/// nginx, HAProxy and Caddy all write that header. The server must not also read `Forwarded` (RFC
+/// 7239). A proxy that writes one of the two headers passes on the other as the client sent it,
 /// so a client could forge its address.
 package struct TrustedProxies: Sendable {
   private let networks: [IPNetwork]
 
-  /// The most addresses that are read: a client may send thousands.
+  /// The most addresses that are read, because a client may send thousands.
   private static let longestWay = 32
 
   package init?(_ networks: [IPNetwork]) {
@@ -23,11 +23,11 @@ package struct TrustedProxies: Sendable {
     return request
   }
 
-  /// Nil if the peer is no trusted proxy, or if it names no client.
+  /// Nil if the peer is not a trusted proxy, or if it names no client.
   ///
   /// Each proxy appends its peer on the right. The client is the first address from the right that
-  /// is no trusted proxy: addresses further left can be forged. An element that is no address ends
-  /// the search at the proxy before it.
+  /// is not a trusted proxy, because addresses further left can be forged. The search stops at an
+  /// element that is not an address. The client is then the last proxy that was found.
   private func client(of request: Request) -> IPAddress? {
     guard let peer = IPAddress(request.peer.host), isTrusted(peer) else { return nil }
     var client: IPAddress?

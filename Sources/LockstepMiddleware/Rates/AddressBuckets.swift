@@ -4,8 +4,9 @@ import LockstepThreading
 
 /// A rate bucket for each network that sent a request lately, shared by all event loops.
 ///
-/// It keeps at most `capacity` buckets of about 100 bytes. Full ones are evicted first, then those
-/// with the most left. So a flood of addresses does not evict one that has used up its limit.
+/// It keeps at most `capacity` buckets of about 100 bytes. It first evicts buckets whose whole
+/// limit is available, then those with the most requests left. So a flood of addresses does not
+/// evict one that has used up its limit.
 package final class AddressBuckets: Sendable {
   /// Event loops rarely contend for one of so many locks.
   private static let shardCount = 16
@@ -34,8 +35,9 @@ package final class AddressBuckets: Sendable {
     }
   }
 
-  /// Evicts full buckets, and up to a quarter of all: many at once, to share the cost of sorting. A
-  /// request that still holds an evicted bucket gets the new one.
+  /// Evicts buckets whose whole limit is available. If more room is needed, it evicts up to a
+  /// quarter of all buckets, so that many requests share the cost of sorting. A request that still
+  /// holds an evicted bucket gets the new one.
   private func makeRoom(in buckets: inout [IPAddress: RateBucket], at now: Int64) {
     let byRecovery = buckets.map { (network: $0.key, recovery: $0.value.recovery(at: now)) }
       .sorted { $0.recovery < $1.recovery }

@@ -3,7 +3,7 @@ import LockstepHTTP
 import LockstepJSON
 import Synchronization
 
-/// Applies a rate limit, and reports the rest of it (draft-ietf-httpapi-ratelimit-headers).
+/// Applies a rate limit, and reports what is left of it (draft-ietf-httpapi-ratelimit-headers).
 package final class RateMeter: Sendable {
   package enum Partition: String, Sendable, CaseIterable {
     case token
@@ -26,7 +26,8 @@ package final class RateMeter: Sendable {
 
   package var refused: Int { refusals.load(ordering: .relaxed) }
 
-  /// Handles a request, and adds the rest of the limit to its response. Throws 429 past the limit.
+  /// Handles a request, and adds what is left of the limit to the response. Throws 429 if nothing
+  /// is left.
   package func respond(to client: RateBucket, at now: Int64, _ respond: () throws -> HandlerResult) throws
     -> HandlerResult
   {
@@ -53,7 +54,7 @@ package final class RateMeter: Sendable {
     )
   }
 
-  /// The fields of a response: the requests left, and the seconds until a whole burst is.
+  /// The fields of a response: the requests left, and the seconds until a whole burst is available.
   func fields(for client: RateBucket) -> HeaderFields {
     let recovery = client.recovery(at: monotonic())
     let left = max(0, (limit.span - recovery) / limit.interval)
@@ -66,7 +67,8 @@ package final class RateMeter: Sendable {
   private static func wholeSeconds(_ nanoseconds: Int64) -> Int64 { (nanoseconds + 999_999_999) / 1_000_000_000 }
 }
 
-/// Adds the rest of the limit to a response when it is sent, not when the request arrives.
+/// Adds what is left of the limit to a response. It reads the limit when the response is sent, not
+/// when the request arrives.
 struct RateReading: ResponseTransform {
   let meter: RateMeter
   let client: RateBucket
@@ -109,7 +111,8 @@ private final class RateLimitedValidity: ResponseValidity {
     self.reading = reading
   }
 
-  /// Counts the request only if the response is valid: any other is counted when it is handled.
+  /// Counts the request only if the response is valid. If not, the request is counted when it is
+  /// handled.
   func holds(at arrival: Int64) -> Bool {
     let (client, limit) = (reading.client, reading.meter.limit)
     guard client.hasAny(limit, at: arrival), validity.holds(at: arrival) else { return false }

@@ -10,7 +10,7 @@ final class DeclaredQueries: Sendable {
   private static let mostNames = 8
 
   private let routes: [Route]
-  /// The names that a route takes, by the route's index. Nil: it takes any.
+  /// The names that a route takes, by the route's index. Nil if the route takes any name.
   private let names: Mutex<[Int: [String]?]>
 
   init(_ routes: [Route]) {

@@ -30,7 +30,7 @@ package struct Preconditions: Sendable {
     ifNoneMatch == .any || freshTag(for: representation) != nil
   }
 
-  /// Whether the client has the representation with this tag, which is no cursor.
+  /// Whether the client has the representation with this tag, which is not a cursor.
   package func isFresh(_ tag: String) -> Bool {
     guard case .these(let tags)? = ifNoneMatch else { return ifNoneMatch == .any }
     return tags.contains { $0.text == tag }
@@ -43,8 +43,9 @@ package struct Preconditions: Sendable {
     return tags.first { $0.text == representation.tag || representation.cursor.isValidated(by: $0.text) }?.text
   }
 
-  /// Whether a write may continue. `cursor` is that of the present representation. A registered
-  /// default is not the user's own (`isOwn`), so `If-None-Match: *` allows a write over it.
+  /// Whether a write may continue. `cursor` is the cursor of the present representation. A
+  /// registered default is not the user's own (`isOwn`), so `If-None-Match: *` allows a write over
+  /// it.
   package func allowsWrite(to cursor: Cursor?, isOwn: Bool = true) -> Bool {
     switch ifMatch {
     case nil: break

@@ -6,8 +6,8 @@ import LockstepMaintenance
 import LockstepMiddleware
 import LockstepStore
 
-// The documents of users and sessions. One declaration of each makes the JSON and its OpenAPI
-// schema.
+// The documents of users and sessions. The JSON and the OpenAPI schema of each are made from one
+// declaration.
 
 extension User {
   static let format = ValueFormat<User>(
@@ -54,12 +54,12 @@ extension ValueFormat<String?> {
   }
 }
 
-/// A document for one user alone, such as their account. Its tag is made of its bytes.
+/// A document for one user alone, such as their account. Its tag is a hash of its contents.
 struct PrivateDocument: Sendable {
   let json: JSON
   let tag: String
 
-  /// A document. Members that change by themselves, such as `lastSeenAt`, do not count for the tag.
+  /// The tag ignores members that change without a write, such as `lastSeenAt`.
   init(_ json: JSON, passingOver ignored: Set<String> = []) {
     self.json = json
     var counted = json.objectValue ?? JSONObject()

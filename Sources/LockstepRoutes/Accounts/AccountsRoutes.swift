@@ -174,8 +174,8 @@ package struct AccountsRoutes: Sendable {
     }
   }
 
-  /// Checks the request's preconditions on the account, in the transaction of the write. If a store
-  /// is given, `If-Match` may also have a cursor of the user's whole state there.
+  /// Checks the request's preconditions on the account, in the transaction of the write. If `store`
+  /// is given, `If-Match` may also have a cursor of the user's whole state in that store.
   private func accountCheck(
     _ request: Request,
     _ session: LiveSession,
@@ -213,8 +213,8 @@ package struct AccountsRoutes: Sendable {
 
   // MARK: Leaving
 
-  /// Handles a request that may end its own session. If the client repeats the request, its token
-  /// is no longer valid. `key` is derived from the token, so the stored response is still found.
+  /// Handles a request that may end its own session. The token of a repeated request is then no
+  /// longer valid. The stored response is still found, because `key` is derived from the token.
   private func leaving(
     _ request: Request,
     key: @escaping @Sendable (Request, [UInt8]) throws -> AccountsLedger.Key?,
@@ -238,7 +238,8 @@ package struct AccountsRoutes: Sendable {
     try key(request, [], owner: .holder(of: request.token))
   }
 
-  /// The key of a request that erases its user. Its body has the password.
+  /// The key of a request that erases its user. The body has the password, so the key also needs a
+  /// secret: the token.
   private static func erasureKey(_ request: Request, _ body: [UInt8]) throws -> AccountsLedger.Key? {
     try key(request, body, secret: request.token, owner: .holder(of: request.token))
   }
@@ -292,7 +293,7 @@ extension RouteDescription {
     return description
   }
 
-  /// The description of the export on a server with these modules of its own.
+  /// The description of the export, for a server with these additional modules.
   fileprivate static func export(own: [UserModule]) -> RouteDescription {
     let modules = own.map { module in
       let element = DescribedModule(module: module).element
@@ -344,7 +345,7 @@ extension Request {
 }
 
 extension AccountsError {
-  /// Whether the refusal is stored under the idempotency key, because a retry would meet it again.
+  /// Whether the refusal is stored under the idempotency key. A retry would be refused again.
   fileprivate var isLasting: Bool {
     switch self {
     case .wrongPassword, .noSuchSession, .changed: true
@@ -377,7 +378,7 @@ extension Problem {
     case .invalid(let faults):
       self.init(.validationFailed, errors: faults.map { Fault(pointer: $0.pointer, detail: $0.detail) })
     case .addressTaken: self.init(.conflict, detail: detail)
-    // Not 401: the token is valid, and a client would discard it.
+    // Not 401, because clients discard their token after a 401, and the token is valid.
     case .registrationClosed, .disabled, .wrongPassword: self.init(.forbidden, detail: detail)
     case .wrongCredentials:
       self.init(.unauthorized, detail: detail)

@@ -67,8 +67,8 @@ final class ChangesEvents: EventSource {
     case later(Making)
   }
 
-  /// Returns the changes after `since`. The client has `sent`, and nothing has changed for it in
-  /// between.
+  /// Returns the changes after `since`. `sent` is the cursor that the client has. Nothing that the
+  /// client follows has changed between the two.
   typealias Changes = @Sendable (_ since: Cursor, _ sent: Cursor, CachedState, RegisteredDefaults) throws -> Next
 
   init(
@@ -100,7 +100,7 @@ final class ChangesEvents: EventSource {
     return state.withLock { state in
       if let first = state.first {
         state.first = nil
-        // Sent even if empty: its cursor lets the client resume from here.
+        // Sent even if empty, because the client can resume from its cursor.
         return Self.event(first)
       }
       if let made = state.made.take() {
@@ -108,7 +108,7 @@ final class ChangesEvents: EventSource {
         if let event = Self.take(document, &state, now) { return event }
       }
       guard state.making == nil else { return Self.heartbeat(&state, now) }
-      // Taken before the states are read: a later notification wakes again.
+      // Taken before the states are read, so that a later notification wakes the connection again.
       let isNotified = state.waker?.takeNotification() ?? false
       if let (cached, registered) = watch.cached {
         switch try? changes(state.cursor, state.sent, cached, registered) {
@@ -157,7 +157,7 @@ final class ChangesEvents: EventSource {
   private static func heartbeat(_ state: inout State, _ now: Int64) -> EventPiece {
     guard now >= state.heartbeat else { return .nothing }
     state.heartbeat = now + EventPiece.heartbeat
-    // Changes of other collections move the client's cursor too, so that it can resume from there.
+    // Changes of other collections also move the cursor, so that the client can resume from there.
     let progress = state.cursor == state.sent ? "" : "id: \(state.cursor.text)\n"
     state.sent = state.cursor
     return .bytes(Array(": alive\n\(progress)\n".utf8))

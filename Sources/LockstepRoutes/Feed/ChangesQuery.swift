@@ -46,8 +46,8 @@ struct ChangesQuery: Sendable {
     ChangesFeed.Question(registered: registered.revision, text: text)
   }
 
-  /// The same query from `cursor` on. The client has `sent`, and nothing has changed for it in
-  /// between.
+  /// The same query from `cursor` on. `sent` is the cursor that the client has. Nothing that the
+  /// client follows has changed between the two.
   func following(_ cursor: Cursor, as sent: Cursor) -> ChangesQuery {
     ChangesQuery(since: .cursor(cursor, text: sent.text), filter, wait, isStream: isStream)
   }
@@ -70,14 +70,15 @@ struct ChangesQuery: Sendable {
 
 /// Where the feed and the journal begin: the parameter `since`.
 enum FeedPosition: Sendable {
-  /// The longest text that is taken for a cursor.
+  /// The longest text that can be a cursor.
   private static let maximumBytes = 256
 
   /// Without `since`: from the beginning.
   case beginning
   /// `now`: the present cursor and nothing else.
   case now
-  /// After a cursor. `nil` if the text only looks like a cursor: the client is reset.
+  /// After a cursor. `nil` if the text has only the characters of a cursor, but not its form. Then
+  /// the client gets a reset.
   case cursor(Cursor?, text: String)
 
   /// Reads `since`. Throws `invalid-parameter` if the text cannot be a cursor.
@@ -116,7 +117,7 @@ struct ChangesDescription {
         RouteResponse(
           .ok,
           "The difference between the states at since and at cursor. If Accept asks for text/event-stream, a stream of "
-            + "events named changes: their id is the cursor, their data the same document.",
+            + "events named changes. The id of an event is the cursor, and its data is the same document.",
           fields: [.cacheControl, .vary, .cursor.sometimes, .preferenceApplied],
           content: [("application/json", .reference("Changes")), ("text/event-stream", .textSchema)]
         )
@@ -130,8 +131,8 @@ struct ChangesDescription {
     RouteParameter(
       "since",
       in: .query,
-      "The client's cursor. Without it, or if the store does not know it, the response has whole states (reset). `now` gives "
-        + "the present cursor and nothing else.",
+      "The client's cursor. Without since, or if the store does not know the cursor, the response has whole states "
+        + "(reset). With `now`, the response has the present cursor and nothing else.",
       schema: .cursorSchema
     )
   }

@@ -67,8 +67,8 @@ package struct ChangesRoute: Sendable {
         let document = try await make()
         return document.isEmpty && !check.isLast ? nil : .response(response(document, wait))
       }
-    // A cursor older than the states in memory nearly always has changes. If not, the response has
-    // the present cursor to wait with.
+    // There are nearly always changes after a cursor that is older than the states in memory. If
+    // there are none, the client can wait with the present cursor, which the response has.
     case .stored(let make): return .ready(.async { .response(response(try await make(), wait)) })
     }
   }
@@ -79,7 +79,7 @@ package struct ChangesRoute: Sendable {
 
   private enum Found {
     case known(ChangesFeed.Document)
-    /// From memory, but it takes too long for an event loop.
+    /// From memory, but making it takes too long for an event loop.
     case long(Making)
     /// From past states that only the store has.
     case stored(Making)
@@ -145,7 +145,7 @@ package struct ChangesRoute: Sendable {
     }
   }
 
-  /// Responds with a document: at once if it can be made from memory.
+  /// Responds with a document, at once if it can be made quickly from memory.
   private func respond(
     _ moment: Moment,
     _ response: @escaping @Sendable (ChangesFeed.Document) throws -> HandlerResult

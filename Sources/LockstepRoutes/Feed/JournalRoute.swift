@@ -7,7 +7,7 @@ import LockstepSync
 
 /// `GET /v1/journal`: actions and their mutations, oldest first.
 package struct JournalRoute: Sendable {
-  /// The most entries of a page, which has a bound in bytes too.
+  /// The most entries of a page. A page also has a limit in bytes.
   private static let limit = 1_000
 
   private let reader: StateReader
@@ -47,14 +47,14 @@ package struct JournalRoute: Sendable {
         RouteParameter(
           "since",
           in: .query,
-          "Starts after this cursor; `now`: after the last entry. Without it, or if the journal does not know the cursor, it "
-            + "starts at the beginning (reset).",
+          "Starts after this cursor; with `now`, after the last entry. Without since, or if the journal does not know "
+            + "the cursor, the response starts at the beginning (reset).",
           schema: .cursorSchema
         ),
         RouteParameter(
           "limit",
           in: .query,
-          "The most entries. A transaction is not split.",
+          "The most entries. A transaction is never split: one with more actions than this is sent whole.",
           schema: ["type": "integer", "minimum": 1, "maximum": JSON(limit), "default": 100]
         ),
       ] + RouteParameter.waiting,
@@ -80,7 +80,7 @@ package struct JournalRoute: Sendable {
     ])
   )
 
-  /// Whether a cursor belongs to this store, and the store knows its registered defaults.
+  /// Whether a cursor belongs to this store, and the store knows the cursor's registered defaults.
   private func isKnown(_ cursor: Cursor) -> Bool {
     cursor.store == store && reader.registry.current.knows(cursor.registered)
   }
@@ -93,7 +93,7 @@ package struct JournalRoute: Sendable {
   ) async throws -> Response {
     let (user, history) = (session.user, reader.history)
     let registered = reader.registry.current.revision
-    // The page is encoded on the reader's thread too: it may be long.
+    // The page may be long, so it is also encoded on the reader's thread.
     return try await reader.readers.read(for: user) { connection in
       let journal = Journal(connection: connection)
       let last = try journal.lastRevision(of: user)

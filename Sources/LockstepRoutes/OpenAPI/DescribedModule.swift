@@ -19,7 +19,7 @@ struct DescribedModule {
   /// An action, `{"type", "payload"}`.
   private var action: JSON { .reference(actionName) }
 
-  /// The schemas that state and element refer to.
+  /// The schemas that `state` and `element` refer to.
   var schemas: [String: JSON] {
     let (outer, inner) = module.kind == .list ? ("items", "items") : ("values", "additionalProperties")
     var schemas = [module.name: module.state]
@@ -43,13 +43,13 @@ struct DescribedModule {
     ]
   }
 
-  /// An element as its own address shows it: in a list with its index.
+  /// An element as its own address shows it. An element of a list has its index.
   var placedElement: JSON {
     module.kind == .list ? ["allOf": [element, .schema(["index": .indexSchema])]] : element
   }
 
-  /// The payload of a verb as the body of its request. The path has the id or key already, so a body
-  /// may leave it out.
+  /// The payload of a verb as the body of its request. The body may leave out the id or key, which
+  /// the path has.
   func body(of verb: ElementVerb, _ action: DeclaredVerb) -> JSON {
     let key = module.keyName
     let payload = action.payload
@@ -58,16 +58,16 @@ struct DescribedModule {
       .map { SchemaMember(name: $0.name, schema: $0.value, isRequired: required.contains($0.name)) }
     if verb == .move { return .closedSchema(of: members) }
     if case .object = module.shape { return .closedSchema(of: members) }
-    let same: JSON = ["type": "string", "description": .string("The \(key) in the path. May be left out.")]
+    let same: JSON = ["type": "string", "description": .string("The same \(key) as in the path. May be left out.")]
     members.append(SchemaMember(name: key, schema: same, isRequired: false))
     for name in action.ignored.sorted() {
-      let schema: JSON = ["description": "Ignored, so that a response can be sent back."]
+      let schema: JSON = ["description": "Ignored, so that clients can send back what they have read."]
       members.append(SchemaMember(name: name, schema: schema, isRequired: false))
     }
     return .closedSchema(of: members)
   }
 
-  /// Actions as clients send them, made of their entries in the catalogue.
+  /// Actions as clients send them, made from their entries in the catalogue.
   static func schemas(ofActions catalogue: JSON, module: String? = nil) -> [JSON] {
     (catalogue.arrayValue ?? []).map { action in
       let payload = action["payload"] ?? [:]
@@ -138,7 +138,7 @@ struct ModuleDescriptions {
         operation("patch", "patch"),
         part: part,
         body: RouteBody(described.body(of: verb, action)),
-        responses: [.written(.ok, "The resource after it.", shows: described.state)]
+        responses: [.written(.ok, "The resource after the change.", shows: described.state)]
       )
     }
     switch verb {
@@ -159,7 +159,7 @@ struct ModuleDescriptions {
   }
 
   private var changed: RouteResponse {
-    .written(.ok, "The element after it.", shows: described.placedElement)
+    .written(.ok, "The element after the change.", shows: described.placedElement)
   }
 
   private var patchSchemas: [String: JSON] {
@@ -193,7 +193,7 @@ struct ModuleDescriptions {
     )
   }
 
-  /// The name of an operation: `getFavorite` if the module has a noun, `shopping.element` otherwise.
+  /// The name of an operation: `getFavorite` if the module has a noun, or else `shopping.element`.
   private func operation(_ verb: String, _ plain: String, isWhole: Bool = false) -> String {
     guard let noun = module.noun else { return "\(module.name).\(plain)" }
     return isWhole && module.shape == .list ? "list\(noun.many)" : verb + noun.one
@@ -213,14 +213,14 @@ struct ModuleSummaries {
 
   var element: String {
     guard let one else { return "One element of \(module.name)." }
-    return module.shape == .list ? "One \(one), with its place." : "One \(one)."
+    return module.shape == .list ? "One \(one), with its index." : "One \(one)."
   }
 
   func verb(_ verb: ElementVerb, _ action: DeclaredVerb) -> String {
-    guard let one else { return "Does the action \(action.type) of \(module.name)." }
+    guard let one else { return "Performs the action \(action.type) of \(module.name)." }
     if case .object = module.shape { return "Changes fields of the \(one), all or none." }
     return switch verb {
-    case .put: "Adds a \(one), or replaces it where it is."
+    case .put: "Adds a \(one), or replaces it in its place."
     case .patch, .jsonPatch: "Changes a \(one) by a patch."
     case .delete: "Removes a \(one)."
     case .move: "Moves a \(one) to another place."

@@ -23,8 +23,8 @@ extension RouteParameter {
 
   static let wait = query(
     "wait",
-    "Long poll: the longest time to wait for a change, in seconds. A value over the server's maximum is lowered to it. Takes "
-      + "effect with If-None-Match or with since. Wins over Prefer.",
+    "Long poll: the longest time to wait for a change, in seconds. A longer time is shortened to the server's maximum. "
+      + "Only requests with If-None-Match or since wait. Overrides Prefer.",
     ["type": "integer", "minimum": 0]
   )
 
@@ -60,8 +60,8 @@ extension RouteParameter {
 
   static let requestID = header(
     "X-Request-Id",
-    "An id to find the request by in the server's log: 1 to \(RequestIDs.longest) visible ASCII characters. Any other "
-      + "value is ignored.",
+    "An id for the request in the server's log: 1 to \(RequestIDs.longest) visible ASCII characters. Any other value "
+      + "is ignored.",
     ["type": "string", "examples": ["7f1c2a"]]
   )
 
@@ -80,7 +80,7 @@ extension RouteParameter {
   static let suite = RouteParameter(
     "suite",
     in: .path,
-    "The name of a suite. A suite without values is empty.",
+    "The name of a suite. A suite without values exists and is empty.",
     schema: .suiteSchema,
     sharedName: "suite"
   )
@@ -105,7 +105,7 @@ extension JSON {
   static let addressSchema: JSON = ["type": "string", "format": "uri-reference"]
   static let nullableTextSchema: JSON = ["type": ["string", "null"]]
 
-  /// The schema of an object with these members, the optional ones last. It may have others.
+  /// The schema of an object with these members, the optional ones last. Other members are allowed.
   static func schema(
     _ required: KeyValuePairs<String, JSON>,
     optional: KeyValuePairs<String, JSON> = [:]
@@ -129,7 +129,7 @@ extension JSON {
       + optional.map { SchemaMember(name: $0.key, schema: $0.value, isRequired: false) }
   }
 
-  /// A new password. Its upper bound is in bytes, not characters.
+  /// A new password. The server's upper bound is in bytes, but `maxLength` counts characters.
   static func newPasswordSchema(_ rules: PasswordRules) -> JSON {
     [
       "type": "string", "format": "password", "minLength": JSON(rules.minimumCharacters),

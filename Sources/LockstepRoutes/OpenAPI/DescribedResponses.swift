@@ -7,7 +7,7 @@ extension RouteField {
   static let etag = RouteField(
     "ETag",
     "Changes when the resource changes, and only then. The tag of a gzip response ends with `-gzip`. Clients can send "
-      + "either form wherever a tag or a cursor is taken.",
+      + "either form wherever the server expects a tag or a cursor.",
     schema: ["type": "string", "pattern": "^\"[^\"]*\"$"]
   )
   static let cursor = RouteField("Cursor", "The cursor of the user's whole state.", schema: .cursorSchema)
@@ -32,16 +32,16 @@ extension RouteField {
   fileprivate static let ofAnyResponse = [
     RouteField("X-Request-Id", "The request's id in the server's log: the client's own or the server's."),
     RouteField("RateLimit-Policy", "The rate limit of the token or the address, if there is one."),
-    RouteField("RateLimit", "The requests left, and the seconds until the limit is whole again."),
+    RouteField("RateLimit", "The requests left, and the seconds until all are available again."),
     RouteField("Access-Control-Allow-Origin", "The origin whose pages may read the response, if it is allowed (CORS)."),
-    RouteField("Access-Control-Expose-Headers", "The fields of the response that they may read."),
+    RouteField("Access-Control-Expose-Headers", "The fields of the response that those pages may read."),
   ].map(\.sometimes)
 
   /// Fields that keep browsers from treating a body as a page or a script.
   fileprivate static let forBrowsers = [
     RouteField("X-Content-Type-Options", "Browsers do not guess another type.", schema: ["const": "nosniff"]),
-    RouteField("Content-Security-Policy", "Browsers load nothing for it and show it in no frame."),
-    RouteField("Referrer-Policy", "Links in it do not reveal its address.", schema: ["const": "no-referrer"]),
+    RouteField("Content-Security-Policy", "Browsers load nothing for the response and show it in no frame."),
+    RouteField("Referrer-Policy", "Links in the response do not reveal its address.", schema: ["const": "no-referrer"]),
   ]
 
   fileprivate static let contentEncoding = RouteField(
@@ -53,7 +53,7 @@ extension RouteField {
   fileprivate static let allow = RouteField("Allow", "The methods of the path.")
   fileprivate static let acceptEncoding = RouteField(
     "Accept-Encoding",
-    "The codings that a request's body may have, if it had another.",
+    "The codings that a request's body may have. Sent if the body had another coding.",
     schema: ["const": "identity"]
   ).sometimes
   fileprivate static let retryAfter = RouteField("Retry-After", "Seconds until the next attempt.", schema: .indexSchema)
@@ -80,7 +80,8 @@ extension RouteResponse {
 // MARK: Problems
 
 extension ProblemKind {
-  /// The header fields of a problem of one of these kinds; optional if not all have them.
+  /// The header fields of a problem of one of these kinds. A field that not all of them have is
+  /// optional.
   static func fields(ofAny kinds: [ProblemKind]) -> [RouteField] {
     let all = kinds.map(\.fields)
     var found: [RouteField] = []

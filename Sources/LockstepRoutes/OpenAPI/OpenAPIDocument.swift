@@ -3,7 +3,7 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
 
-/// The OpenAPI 3.1 description of a table of routes, made of their descriptions.
+/// The OpenAPI 3.1 description of a table of routes, made from their descriptions.
 ///
 /// Parameters, header fields, schemas and problems that routes share appear once, as components.
 struct OpenAPIDocument {
@@ -38,7 +38,7 @@ struct OpenAPIDocument {
           "user": ["type": "http", "scheme": "bearer", "description": "A token from signUp or logIn."],
           "administrator": [
             "type": "http", "scheme": "bearer",
-            "description": "The token that the operator has set. Without one these routes are 404.",
+            "description": "The token that the operator has set. If there is none, these routes respond with 404.",
           ],
         ],
         "parameters": .object(parameters), "headers": .object(fields), "responses": .object(responses),
@@ -51,8 +51,9 @@ struct OpenAPIDocument {
     Requests and responses are JSON. A body is read as JSON if its Content-Type is absent, `application/json`, any `+json`, or \
     `application/x-www-form-urlencoded`, which plain `curl -d` sends.
 
-    Every GET route responds to HEAD too. OPTIONS of any path is 204 with Allow; it responds to CORS preflights of \
-    allowed origins. A method that a path does not have is 405 with Allow.
+    Every GET route supports HEAD too. OPTIONS of an existing path gets 204 with `Allow`, and the CORS fields for \
+    preflights of allowed origins. A known method that a path does not have gets 405 with `Allow`. An unknown method \
+    gets 501.
 
     A write, login or sign-up with an `Origin` that is neither the server's own nor allowed by the operator is refused \
     with 403 `forbidden`.
@@ -62,7 +63,7 @@ struct OpenAPIDocument {
     Every error is a problem document (RFC 9457). Its type can be fetched and explains the problem. Any route can also \
     respond with a problem about HTTP itself or about the server's condition: the response `default`.
 
-    If the operator limits the rate of requests per token or address, any response may be 429, and every response \
+    If the operator limits the rate of requests per token or address, each limited request may get 429. Its response \
     says in `RateLimit` what is left of `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers).
 
     A response repeats the request's `X-Request-Id`, if that has 1 to 128 visible ASCII characters.

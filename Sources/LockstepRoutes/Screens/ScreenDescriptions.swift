@@ -63,8 +63,8 @@ struct ScreenDescriptions {
       responses: [
         RouteResponse(
           .ok,
-          "Its state. As a stream of server-sent events, where Accept asks for text/event-stream: each event is named "
-            + "state, its id is the cursor, its data the same document.",
+          "The screen's state. If Accept asks for text/event-stream, a stream of events named state. The id of an "
+            + "event is the cursor, and its data is the same document.",
           fields: fields,
           content: [("application/json", shown), ("text/event-stream", .textSchema)]
         ),
@@ -82,7 +82,7 @@ struct ScreenDescriptions {
       "type": "array", "items": action, "minItems": 1, "maxItems": JSON(ScreenRoutes.maximumActions),
     ]
     let fields = RouteField.validators + [.idempotencyReplayed]
-    let response = RouteResponse(.ok, "Its state after the immediate mutations.", fields: fields, json: shown)
+    let response = RouteResponse(.ok, "The screen's state after the immediate mutations.", fields: fields, json: shown)
     return writing("actOnScreen", RouteBody(["oneOf": [action, several]]), response)
   }
 
@@ -90,22 +90,22 @@ struct ScreenDescriptions {
 
   // MARK: Shared parts
 
-  private static let id = RouteParameter("id", in: .path, "The id with which it was opened.", schema: .textSchema)
+  private static let id = RouteParameter("id", in: .path, "The id of an open screen.", schema: .textSchema)
 
   private var name: RouteParameter {
     RouteParameter(
       "name",
       in: .path,
-      "Which kind of screen.",
+      "The kind of screen.",
       schema: ["type": "string", "enum": .array(kinds.map { .string($0.name) })],
       sharedName: "screen"
     )
   }
 
-  /// The arguments in the query, where links have them.
+  /// The arguments as parameters of the query, for links.
   private var queryArguments: [RouteParameter] {
     let members = kinds.flatMap { $0.arguments["properties"]?.objectValue.map(Array.init) ?? [] }
-    return members.map { RouteParameter($0.name, in: .query, "An argument, as a link has it.", schema: $0.value) }
+    return members.map { RouteParameter($0.name, in: .query, "An argument, for links.", schema: $0.value) }
   }
 
   private func writing(_ name: String, _ body: RouteBody?, _ response: RouteResponse) -> RouteDescription {

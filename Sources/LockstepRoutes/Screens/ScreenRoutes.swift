@@ -71,7 +71,7 @@ package struct ScreenRoutes: Sendable {
   ) throws -> HandlerResult {
     let name = request.parameters["name"] ?? ""
     guard let kind = kinds[name] else {
-      throw Problem(.notFound, detail: "There is no screen “\(name)”. GET /v1/reactors lists those there are.")
+      throw Problem(.notFound, detail: "There is no screen “\(name)”. GET /v1/reactors lists all screens.")
     }
     guard kind.needsSession else { return try respond(kind, nil) }
     return try authenticator.respond(to: request) { try respond(kind, $0) }
@@ -95,8 +95,8 @@ package struct ScreenRoutes: Sendable {
     try admitted(request) { kind, session in
       try request.withBody { body in
         let arguments = try arguments(of: request, body)
-        // The response contains the screen's id, which gives access. Without a session it is never
-        // repeated.
+        // The response contains the screen's id, which gives access to the screen. So without a
+        // session, the response is never repeated.
         let owner = session.map { ScreenIdempotency.Owner.session($0.id) }
         return try directory.responses.once(request, body, of: owner, at: monotonic()) {
           do {
@@ -145,7 +145,7 @@ package struct ScreenRoutes: Sendable {
     try admitted(request) { kind, session in
       let preconditions = try Preconditions(of: request.head)
       let id = request.parameters["id"] ?? ""
-      // The key is looked up first: a repeated request must not fail because the screen is closed.
+      // The key is looked up first, because a repeated request would find the screen closed.
       return try directory.responses.once(
         request,
         [],
@@ -249,8 +249,8 @@ extension Response {
 extension ScreenIdempotency {
   /// Runs a write once per idempotency key. A repeated request gets the first response again.
   ///
-  /// Without an owner, keys are ignored. A problem thrown by `write` is kept too, unless it is
-  /// temporary.
+  /// Without an owner, keys are ignored. A problem that `write` throws is also kept, unless the
+  /// problem is temporary.
   func once(
     _ request: Request,
     _ body: [UInt8],
@@ -283,6 +283,6 @@ extension ScreenIdempotency {
     }
   }
 
-  /// Problems that a retry with the same key would meet again.
+  /// Problems that a retry with the same key would get again.
   private static let permanent: Set<ProblemKind> = [.conflict, .preconditionFailed, .validationFailed]
 }

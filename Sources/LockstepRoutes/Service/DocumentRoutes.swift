@@ -5,7 +5,7 @@ import LockstepMiddleware
 import LockstepStore
 import LockstepThreading
 
-/// A document that stays the same as long as the server runs. Its ETag is made of its bytes.
+/// A document that stays the same as long as the server runs. Its ETag is a hash of its bytes.
 package struct PreparedDocument: Sendable {
   package let bytes: [UInt8]
   private let whole: Response
@@ -52,7 +52,7 @@ package enum IndexRoute {
     let document = PreparedDocument([
       "name": "lockstep", "version": .string(lockstepVersion), "links": .object(links),
     ])
-    return Route(.get, pattern, summary: "Lists links to begin with.") { request in try document.respond(to: request) }
+    return Route(.get, pattern, summary: "Lists where to start.") { request in try document.respond(to: request) }
       .described(
         .document(
           "getIndex",

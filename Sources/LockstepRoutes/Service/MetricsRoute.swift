@@ -77,7 +77,11 @@ package struct MetricsRoute: Sendable {
     page.family("lockstep_build_info", .gauge, "Always 1; the version is a label.")
     page.sample(1, [("version", lockstepVersion)])
     page.single("lockstep_uptime_seconds", "Seconds since the server started.", uptimeSeconds())
-    page.single("lockstep_log_lines_dropped_total", "Log lines dropped: not read in time.", droppedLogLines())
+    page.single(
+      "lockstep_log_lines_dropped_total",
+      "Log lines dropped because standard error was not read in time.",
+      droppedLogLines()
+    )
     page.single("process_resident_memory_bytes", "Resident memory in bytes.", process.residentBytes)
     page.single("process_cpu_seconds_total", "User and system CPU time in seconds.", process.cpuSeconds)
     page.single("process_open_fds", "Open file descriptors.", process.openDescriptors)
@@ -97,7 +101,7 @@ extension MetricsPage {
   package mutating func add(_ count: (ServerCounter) -> Int, _ rates: [RateMeter]) {
     single(
       "lockstep_http_malformed_requests_total",
-      "Requests that were not HTTP, too large or slow.",
+      "Requests that were not HTTP, too large or too slow.",
       count(.malformed)
     )
     let refusals = RateMeter.Partition.allCases.map { partition in
@@ -110,14 +114,18 @@ extension MetricsPage {
     single("lockstep_http_connections_timed_out_total", "Connections ended by a time-out.", count(.timedOut))
     single(
       "lockstep_http_accept_pauses_total",
-      "Pauses in accepting: no descriptors or memory.",
+      "Pauses in accepting connections, for lack of descriptors or memory.",
       count(.acceptPauses)
     )
     single("lockstep_http_body_bytes", "Bytes of request bodies in memory.", count(.bodyBytes))
     single("lockstep_http_output_bytes", "Bytes of output that clients have not taken yet.", count(.outputBytes))
     let refused = "Requests refused with 503 because there was no memory for the response."
     single("lockstep_http_responses_refused_total", refused, count(.refusedResponses))
-    single("lockstep_http_slow_readers_total", "Connections closed: output taken too slowly.", count(.slowReaders))
+    single(
+      "lockstep_http_slow_readers_total",
+      "Connections closed because the client read too slowly.",
+      count(.slowReaders)
+    )
     single("lockstep_http_received_bytes_total", "Bytes received.", count(.received))
     single("lockstep_http_sent_bytes_total", "Bytes sent.", count(.sent))
   }
@@ -161,7 +169,7 @@ extension MetricsPage {
 
   package mutating func add(_ size: StoreSize, waiting pools: [(String, Int)]) {
     single("lockstep_store_bytes", "Size of the store's file.", size.bytes)
-    single("lockstep_store_log_bytes", "Size of its write-ahead log.", size.logBytes)
+    single("lockstep_store_log_bytes", "Size of the store's write-ahead log.", size.logBytes)
     if let free = size.freeBytes { single("lockstep_store_free_bytes", "Free space on the store's disk.", free) }
     let help = "Work that waits for a thread: hashing, encoding, time zones, reading users."
     each("lockstep_pool_waiting", help, "pool", pools)

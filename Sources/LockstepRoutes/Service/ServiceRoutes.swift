@@ -16,7 +16,7 @@ package struct HealthRoutes: Sendable {
     return [
       Route(.get, "/healthz", summary: "200 as long as the process serves.") { _ in .response(healthy) }
         .described(.service("getHealth", shows: .schema(["status": ["const": "ok"]]))),
-      Route(.get, "/readyz", summary: "200 if the store can be written; 503 otherwise and while draining.") { _ in
+      Route(.get, "/readyz", summary: "200 if the store can be written; 503 if not, or while draining.") { _ in
         try await readiness.check()
         return .json(["status": "ready"], cacheControl: "no-store")
       }

@@ -17,7 +17,7 @@ package struct ActionsRoute: Sendable {
   }
 
   package var route: Route {
-    Route(.post, "/v1/actions", summary: "Several actions as one: all of them happen, or none.") { request in
+    Route(.post, "/v1/actions", summary: "Performs several actions as one transaction.") { request in
       try batch.writing.gate.respond(to: request) { session in
         let preconditions = try Preconditions(of: request.head)
         return try request.withBody { body in
@@ -74,12 +74,12 @@ struct ActionBatch: StateWrite {
   let writing: StateWriter
   let resource: StateResource?
   var actions: [UserAction] = []
-  /// Returns where in the body the action with this number is, as a JSON Pointer.
+  /// Returns the place in the body of the action with this index, as a JSON Pointer.
   let place: @Sendable (Int) -> String
 
   // MARK: Reading
 
-  /// Reads each of the actions. Throws the faults of all of them, with the number of the first
+  /// Reads each of the actions. Throws the faults of all of them, with the index of the first
   /// action that has one.
   func read(_ list: [JSON], _ read: (JSON) throws(Refusal) -> UserAction) throws(Problem) -> [UserAction] {
     var actions: [UserAction] = []

@@ -28,7 +28,7 @@ package final class DefaultsRoutes: Sendable {
         try reading.respond(to: request) { _, _ throws(Problem) in .suites }
       }
       .described(.reading("listSuites", part: part, shows: .schema(["cursor": .cursorSchema, "suites": suites]))),
-      Route(.get, "/v1/defaults/{suite}", summary: "The values of a suite, the app's behind the user's.") {
+      Route(.get, "/v1/defaults/{suite}", summary: "The user's values of a suite, and its registered defaults.") {
         [self] request in
         try reading.respond(to: request) { request, query throws(Problem) in
           .suite(try request.suiteName(), prefix: try query.text("prefix"))
@@ -52,17 +52,17 @@ package final class DefaultsRoutes: Sendable {
           part: part,
           parameters: [.suite],
           body: Self.patchBody,
-          responses: [.written(.ok, "The suite after it.", shows: described.state)],
+          responses: [.written(.ok, "The suite after the change.", shows: described.state)],
           schemas: .shared(SharedSchema.jsonPatch)
         )
       ),
-      Route(.get, "/v1/defaults/{suite}/{key}", summary: "One value, as it is.") { [self] request in
+      Route(.get, "/v1/defaults/{suite}/{key}", summary: "One value, as the whole body.") { [self] request in
         try reading.respond(to: request) { request, _ throws(Problem) in
           .value(suite: try request.suiteName(), key: try request.elementName("key"))
         }
       }
       .described(.reading("getDefault", part: part, parameters: key, shows: .valueSchema)),
-      Route(.put, "/v1/defaults/{suite}/{key}", summary: "Sets one value: the body.") { [self] request in
+      Route(.put, "/v1/defaults/{suite}/{key}", summary: "Sets one value to the body.") { [self] request in
         try writing.respond(to: request, change: put)
       }
       .described(
@@ -72,8 +72,8 @@ package final class DefaultsRoutes: Sendable {
           parameters: key,
           body: RouteBody(.valueSchema),
           responses: [
-            .written(.created, "The user had set none.", shows: .valueSchema),
-            .written(.ok, "The user had set another.", shows: .valueSchema),
+            .written(.created, "The user had set no value.", shows: .valueSchema),
+            .written(.ok, "The user had set a value.", shows: .valueSchema),
           ]
         )
       ),
@@ -96,8 +96,8 @@ package final class DefaultsRoutes: Sendable {
     let (suite, key) = (try request.suiteName(), try request.elementName("key"))
     _ = try BodyType(of: request.head)
     let value = try JSON(body: body)
-    // Encoding a value again makes it at most eight times as long. So most values need no exact
-    // measurement here.
+    // A value that is encoded again is at most eight times as long. So most values need not be
+    // measured here.
     let mayBeWrong = value.isNull || body.count > DefaultValue.maximumBytes / 8
     if mayBeWrong, let wrong = DefaultValue.fault(of: value) {
       throw Problem(.validationFailed, errors: [.init(pointer: "", detail: wrong)])

@@ -70,7 +70,7 @@ package final class ModuleRoutes: Sendable {
 
   private var actionsRoute: [Route] {
     guard module.hasActionsRoute else { return [] }
-    let summary = "Does one action of \(module.name) or several, all or none."
+    let summary = "Performs one action of \(module.name), or several: all or none."
     return [Route(.post, "\(path)/actions", summary: summary, handler: act).described(self.described.actions)]
   }
 
@@ -144,7 +144,7 @@ package final class ModuleRoutes: Sendable {
     let json = verb == .put && module.kind == .list && body.isEmpty ? [:] : try JSON(body: body)
     if verb == .patch || verb == .jsonPatch, type == .jsonPatch, name != nil {
       guard let patch = module.verbs[.jsonPatch] else {
-        throw Problem(.unsupportedMediaType, detail: "There is no JSON patch here; send the members that change.")
+        throw Problem(.unsupportedMediaType, detail: "JSON patch is not supported here. Send the members that change.")
       }
       return try read(.jsonPatch, patch, keyed(["operations": json], name))
     }
@@ -180,7 +180,8 @@ package final class ModuleRoutes: Sendable {
   ) throws -> UserAction {
     do throws(Refusal) {
       guard let mismatch else { return try action.read(payload) }
-      // The listed action of this type may check more. Nothing happens, so all faults are reported.
+      // The catalogue's action of this type may check more, so its faults are collected too. The
+      // request is refused in any case.
       _ = try module.read(action.type, payload)
       throw .invalid([mismatch])
     } catch {
@@ -193,7 +194,8 @@ package final class ModuleRoutes: Sendable {
     }
   }
 
-  /// Where in the body a fault is: the value of a map and the operations of a patch are all of it.
+  /// Where in the body a fault is. For the value of a map and the operations of a patch, the body
+  /// is that member alone, so the pointer begins inside the member.
   private func pointer(_ pointer: String, _ verb: ElementVerb, ofPayload: Bool = false) -> String {
     let whole = module.shape == .map ? "/value" : verb == .jsonPatch && ofPayload ? "/operations" : ""
     guard !whole.isEmpty, pointer.hasPrefix(whole) else { return pointer }

@@ -154,7 +154,7 @@ extension AdministratorToken {
     }
     guard isRight != true else { return }
     var problem = Problem.unauthorized(request.head.has(.authorization))
-    problem.detail = "This needs the administrator's token, which the operator has set: Authorization: Bearer <token>."
+    problem.detail = "Send the administrator token that the operator has set: Authorization: Bearer <token>."
     throw problem
   }
 }

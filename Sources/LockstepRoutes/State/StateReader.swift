@@ -5,7 +5,7 @@ import LockstepMiddleware
 import LockstepSync
 
 /// Responds to `GET` requests with a user's state, normally from encoded bytes in memory. It also
-/// carries what the other routes for users' states need.
+/// holds the services that the other routes for users' states need.
 ///
 /// This is a class because each route and each pending response holds it. A struct would be copied
 /// for each of them.
@@ -60,7 +60,7 @@ package final class StateReader: Sendable {
       let wait = preconditions.ifNoneMatch == nil ? nil : preference
       if let at = try query.text("at") {
         guard let point = Cursor(at) else {
-          throw Problem(.invalidParameter, detail: "The parameter at must be a cursor, as a response gave it.")
+          throw Problem(.invalidParameter, detail: "The parameter at must be a cursor from a response.")
         }
         return .async { [self] in try await past(resource, at: point, of: session, preconditions, wait, request) }
       }
@@ -184,8 +184,8 @@ package final class StateReader: Sendable {
     else {
       throw Problem(
         .notFound,
-        detail: "This store does not have the state of that cursor: it is another store's, or older than the history "
-          + "that is kept. Without at, the present state is given."
+        detail: "This store does not have the state of that cursor. The cursor is from another store, or older than "
+          + "the history that is kept. Leave out at to get the present state."
       )
     }
     let view = StateView(store: store, state: state, registered: registered, at: point.registered)

@@ -168,7 +168,7 @@ struct SuiteContent {
   let values: [(key: ElementKey, value: MapValue)]
   /// The keys whose values are registered defaults.
   let registered: [ElementKey]
-  /// When the user last changed the suite.
+  /// The revision at which the user last changed the suite.
   let revision: Revision
   /// The revision at which the visible registered defaults last changed.
   let registeredRevision: Revision
@@ -235,7 +235,7 @@ struct ListQuery: Sendable, Equatable {
     var rest = matching[...]
     if let after {
       guard let index = matching.firstIndex(where: { $0.id == ElementKey(after) }) else {
-        throw Problem(.invalidParameter, detail: "There is nothing with the id “\(after)” to begin after.")
+        throw Problem(.invalidParameter, detail: "There is no element with the id “\(after)” to start after.")
       }
       rest = matching[(index + 1)...]
     }

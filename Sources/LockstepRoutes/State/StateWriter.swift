@@ -18,8 +18,8 @@ protocol StateWrite: Sendable {
   /// The cost of making the response: see `BackgroundEncoder`.
   func weight(of committed: Committed, in view: StateView) -> Int
 
-  /// Makes the response again from the state after the write. `nil`: the response shows mutations,
-  /// which the journal has.
+  /// Rebuilds the response from the state after the write. `nil` if the response shows mutations:
+  /// then it is rebuilt from the journal.
   var again: (@Sendable (Status, StateView) -> Response?)? { get }
 
   func problem(for refused: ActionRefusal, store: String) -> Problem
@@ -79,9 +79,9 @@ package final class StateWriter: Sendable {
     }
   }
 
-  /// Commits a write, and responds when it is on disk. Without an idempotency key, it is in the
-  /// writer's queue when this function returns. Throws an error that prevents the commit now, such
-  /// as a full queue.
+  /// Commits a write, and responds when it is on disk. Without an idempotency key, the write is in
+  /// the writer's queue when this function returns. Throws if the write cannot be queued, for
+  /// example because the queue is full.
   func commit(
     _ write: some StateWrite,
     _ preconditions: Preconditions,
@@ -216,7 +216,7 @@ extension IdempotencyKey {
   static func text(of request: Request) throws(Problem) -> String? {
     guard let key = request.head[.idempotencyKey] else { return nil }
     guard (1...maximumBytes).contains(key.utf8.count) else {
-      throw Problem(.invalidParameter, detail: "An Idempotency-Key has 1 to \(maximumBytes) bytes.")
+      throw Problem(.invalidParameter, detail: "An Idempotency-Key must have 1 to \(maximumBytes) bytes.")
     }
     return key
   }
@@ -226,7 +226,7 @@ extension IdempotencyKey {
   package init?(of request: Request, body: [UInt8], secret: [UInt8] = []) throws(Problem) {
     guard let key = try Self.text(of: request) else { return nil }
     let target = request.head.query.isEmpty ? request.head.path : "\(request.head.path)?\(request.head.query)"
-    // Only for a patch does the meaning depend on the type of the body.
+    // Only the body of a PATCH request can mean different things, depending on its Content-Type.
     let type = request.head.method == .patch ? try BodyType(of: request.head) : .json
     self.init(
       key,

@@ -30,7 +30,8 @@ struct StoredResponses: Sendable {
   }
 
   /// Rebuilds the full response as it was sent the first time. `write` and `preconditions` are read
-  /// from the repeated request. Throws `conflict` if the history no longer has what it showed.
+  /// from the repeated request. Throws `conflict` if the history no longer has what the response
+  /// showed.
   func whole(
     _ stored: StoredResponse,
     to write: some StateWrite,
@@ -43,8 +44,8 @@ struct StoredResponses: Sendable {
     let gone = Problem(
       .conflict,
       detail:
-        "This request got a response before, and is not done again. Its response was too long to keep, and the history "
-        + "that it could be made of is gone: ask for the resource as it is now.",
+        "This request already got a response, and was not applied again. That response was too long to store, and the "
+        + "history to rebuild it was pruned. Read the resource as it is now.",
       fields: fields[.cursor].map { HeaderFields([.cursor: $0]) } ?? HeaderFields()
     )
     guard let cursor = fields[.cursor].flatMap({ Cursor($0) }), let tag = fields[.etag] else { throw gone }

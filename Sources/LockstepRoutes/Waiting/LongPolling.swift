@@ -183,7 +183,7 @@ extension HandlerResult {
 struct StateCheck: Sendable {
   /// Whether the request has just arrived.
   let isFirst: Bool
-  /// Whether the time is over: there must be a response.
+  /// Whether the time is over, so that there must be a response.
   let isLast: Bool
 }
 

@@ -11,7 +11,7 @@ struct WaitPreference: Sendable {
   init?(of request: Request, _ query: QueryParameters, upTo longest: Int) throws(Problem) {
     if let text = try query.text("wait") {
       guard let asked = Self.seconds(text) else {
-        throw Problem(.invalidParameter, detail: "The parameter wait must be a whole number of seconds from 0 on.")
+        throw Problem(.invalidParameter, detail: "The parameter wait must be a whole number of seconds, 0 or more.")
       }
       seconds = min(asked, longest)
     } else if let asked = Self.preferred(by: request.head) {

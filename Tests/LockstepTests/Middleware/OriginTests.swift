@@ -91,7 +91,7 @@ struct OriginTests {
   @Test("Each refused origin is logged once an hour, and only a limited number of origins")
   func log() async throws {
     try await ServerFixture.run { users in
-      func lines() -> Int { users.log.lines.count { $0.contains("INFO") && $0.contains("origin refused") } }
+      func lines() -> Int { users.log.lines.count { $0.contains("INFO") && $0.contains("writes from an origin") } }
       for _ in 0..<3 { _ = try await signUp(users, ["Origin: https://evil.example"]) }
       #expect(lines() == 1 && users.log.text.contains("https://evil.example"))
       _ = try await signUp(users, ["Origin: https://other.example"])

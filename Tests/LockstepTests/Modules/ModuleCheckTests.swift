@@ -33,7 +33,7 @@ struct ModuleCheckTests {
 
   @Test("A module cannot have the name of one of the product's routes", arguments: ModuleCheck.reserved.sorted())
   func reserved(name: String) {
-    #expect(throws: InvalidModuleError(name, "/v1/\(name) is the product's own. Take another name.")) {
+    #expect(throws: InvalidModuleError(name, "the product itself serves /v1/\(name). Choose another name.")) {
       try ModuleCheck.check([Self.scores(name)])
     }
   }
@@ -50,10 +50,10 @@ struct ModuleCheckTests {
 
   @Test("Two modules cannot have the same name, and two actions cannot have the same type")
   func twice() {
-    #expect(throws: InvalidModuleError("scores", "there are two of that name.")) {
+    #expect(throws: InvalidModuleError("scores", "another module has the same name.")) {
       try ModuleCheck.check([.scores, .notes, .scores])
     }
-    #expect(throws: InvalidModuleError("scores", "two of its actions have one type.")) {
+    #expect(throws: InvalidModuleError("scores", "two of its actions have the same type.")) {
       try ModuleCheck.check([Self.scores("scores", [ActionCase("a") { .clear }, ActionCase("a") { .clear }])])
     }
   }
