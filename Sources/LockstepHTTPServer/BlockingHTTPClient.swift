@@ -7,7 +7,7 @@ import LockstepTime
 package struct BlockingHTTPClient {
   package struct Response: Sendable, Equatable {
     package let status: Int
-    /// The beginning of the body: at most 64 KiB, less the head.
+    /// The beginning of the body: at most 64 KiB together with the head.
     package let body: String
   }
 
@@ -15,7 +15,7 @@ package struct BlockingHTTPClient {
   private let deadline: Int64
   private let monotonic: () -> Int64
 
-  /// Sends a `GET` and returns the response. `time` limits everything but the lookup of a name.
+  /// Sends a `GET` and returns the response. `time` limits everything except the lookup of a name.
   package static func get(
     _ target: String,
     host: String,

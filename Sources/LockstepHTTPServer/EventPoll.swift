@@ -34,7 +34,7 @@ final class EventPoll {
     close(descriptor)
   }
 
-  /// Returns whether the kernel could.
+  /// Returns whether the kernel accepted the socket.
   func watch(_ socket: Socket, token: UInt64) -> Bool {
     let all = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
     return control(EPOLL_CTL_ADD, socket.descriptor, all, token)

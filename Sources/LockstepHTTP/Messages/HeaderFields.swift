@@ -74,12 +74,14 @@ public struct HeaderFields: Sendable, Equatable {
     }
   }
 
-  /// Fields that limit what a browser does with a response. It guesses no other media type, so text
-  /// from a client in a problem's `detail` never becomes a page or a script. It loads nothing and
-  /// shows the response in no frame, and a link in it reveals no referrer.
+  /// Fields that limit what a browser does with a response. The browser guesses no other media
+  /// type, so text from a client in a problem's `detail` never becomes a page or a script. The
+  /// browser loads nothing and shows the response in no frame, and a link in the response reveals
+  /// no referrer.
   ///
-  /// All problems and all responses with a body that need no token have them. Other responses do
-  /// not: no link, frame or tag of a page sends `Authorization`.
+  /// If a request needs no token, its response has these fields when it has a body. Every problem
+  /// has them too, because its `detail` may repeat what the client sent. Other responses do not
+  /// need them, because no link, frame or tag of a page sends `Authorization`.
   public static let forBrowsers: HeaderFields = {
     var fields = HeaderFields()
     fields.append(.xContentTypeOptions, "nosniff")

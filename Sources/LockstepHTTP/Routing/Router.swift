@@ -149,7 +149,7 @@ package struct Router: Sendable {
     pattern == "/" ? [] : pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
   }
 
-  /// The name in `{name}`, or nil if the part is no parameter.
+  /// The name in `{name}`, or nil if the part is not a parameter.
   private static func parameterName(_ part: Substring) -> String? {
     guard part.hasPrefix("{"), part.hasSuffix("}") else { return nil }
     let name = part.dropFirst().dropLast()
