@@ -12,8 +12,8 @@ struct CommitDelay {
   /// In nanoseconds. Quicker commits are not delayed.
   private static let slowCommit: Int64 = 2_000_000
 
-  /// The estimated number of writers: the units of the last group, and those that arrived during its
-  /// commit.
+  /// The estimated number of writers: the units of the last group, and those that arrived during
+  /// its commit.
   private var expected = 0
   private var commitTime: Int64 = 0
   private var end: Int64?

@@ -24,8 +24,8 @@ package final class DatabaseWriter: Sendable {
   /// Nil once it is joined.
   private let thread: LockedState<NamedThread?>
 
-  /// Starts the writer thread. From now on it owns the connection, which has no open transaction, and
-  /// closes it at the end. `monotonic` is a clock in nanoseconds.
+  /// Starts the writer thread. From now on, the thread owns the connection and closes it at the
+  /// end. The connection must have no open transaction. `monotonic` is a clock in nanoseconds.
   package init(
     connection: sending SQLiteConnection,
     options: Options = Options(),

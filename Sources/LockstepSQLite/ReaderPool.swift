@@ -13,8 +13,9 @@ package final class ReaderPool: Sendable {
   /// Nil without a listener.
   let monitor = LockedState<FailureMonitor?>(nil)
 
-  /// Starts the threads. Each opens its connection to the file, which must exist, when it first reads.
-  /// `capacity` is how many reads may wait. Readers of a WAL rarely wait for a lock.
+  /// Starts the threads. Each opens its connection to the file, which must exist, when it first
+  /// reads. `capacity` is how many reads may wait. `busyTimeout` rarely matters, because readers of
+  /// a WAL rarely wait for a lock.
   package init(
     path: String,
     threads: Int = 2,
@@ -26,7 +27,7 @@ package final class ReaderPool: Sendable {
     }
   }
 
-  /// Without the reads that run.
+  /// How many reads wait, without those that run.
   package var waiting: Int { pool.waiting }
 
   /// Runs `body` on one of the threads, in a read transaction that it must not end or nest.

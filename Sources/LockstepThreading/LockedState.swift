@@ -55,7 +55,8 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// The same with a time limit on the system's clock. Returns nil past it.
+  /// The same with a time limit, measured by the monotonic clock. Returns nil when the time is
+  /// over.
   public func wait<Result>(atMost nanoseconds: Int64, for body: (inout State) -> Result?) -> Result? {
     var deadline = timespec()
     clock_gettime(CLOCK_MONOTONIC, &deadline)

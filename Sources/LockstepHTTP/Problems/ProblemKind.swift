@@ -64,7 +64,8 @@ public enum ProblemKind: String, Sendable, CaseIterable {
     switch self {
     case .malformedRequest:
       "The request breaks a rule of HTTP/1.1, or a proxy and this server could read it differently. "
-        + "`detail` names the rule. The server closes the connection. Correct the client, or the proxy in front of the server."
+        + "`detail` names the rule. The server closes the connection. "
+        + "Correct the client, or the proxy in front of the server."
     case .malformedJSON:
       "The body breaks a rule of JSON (RFC 8259). `detail` has the line and column of the first error. "
         + "Send valid JSON in UTF-8."
