@@ -29,8 +29,8 @@ package final class Server: Sendable {
     /// let pages of other origins read the response.
     package var refusalFields: @Sendable (_ origin: String?) -> HeaderFields = { _ in HeaderFields() }
     /// How many connections beyond `Limits.connections` get a 503 at the same time. Each takes a
-    /// descriptor, for two seconds at most. If more connect, the server closes their connections at
-    /// once.
+    /// descriptor, for four seconds at most. If more connect, the server closes their connections
+    /// at once.
     package var refusals = 256
     /// How many connections may be open, refused ones included. If there are as many, new clients
     /// wait in the backlog.

@@ -2,9 +2,9 @@ import LockstepThreading
 
 /// A pool of threads that read a database, each with its own read-only connection.
 ///
-/// Each `read` sees everything that was committed when it began, and nothing later. Readers and the
-/// writer do not wait for each other. But the WAL cannot be reset while a reader uses it, so keep
-/// reads short.
+/// Each `read` sees everything that was committed before its first statement, and nothing later.
+/// Readers and the writer do not wait for each other. But the WAL cannot be reset while a reader
+/// uses it, so keep reads short.
 ///
 /// Shut the readers down before the writer, which then moves the WAL into the database file. A pool
 /// that is released instead finishes the reads it accepted.

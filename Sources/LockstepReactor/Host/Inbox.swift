@@ -56,7 +56,8 @@ final class Inbox<R: Reactor>: Sendable {
 
   @usableFromInline let contents: AwaitableState<Contents>
   @usableFromInline let capacity: Int
-  /// Set under the lock of the contents, so that nothing is queued after the end. Read without it.
+  /// Set under the lock of the contents, so that nothing is queued after the end. Read without the
+  /// lock.
   @usableFromInline let closed = Atomic<Bool>(false)
   /// How many admitted actions are settled. Only the loop writes it, so it needs no lock.
   @usableFromInline let settled = Atomic<Int>(0)
