@@ -70,11 +70,14 @@ public enum ProblemKind: String, Sendable, CaseIterable {
       "The body breaks a rule of JSON (RFC 8259). `detail` has the line and column of the first error. "
         + "Send valid JSON in UTF-8."
     case .invalidParameter:
-      "A part of the path or the query has an invalid value. `detail` names it and says which values are valid."
+      "A value in the path, in the query or in a header field is invalid. `detail` names it and says which values "
+        + "are valid."
     case .unauthorized:
-      "The request needs a valid token: `Authorization: Bearer <token>`. Log in again to get a new one."
+      "The request needs a valid token: `Authorization: Bearer <token>`. Log in again to get a new one. If the request "
+        + "is a login, its e-mail address or its password is wrong."
     case .forbidden:
-      "The operator of this server does not allow this request. Sending it again does not help."
+      "The server does not allow this request: for example, its password is wrong, registration is closed, or pages "
+        + "of this origin may not write. `detail` says why. Sending the same request again does not help."
     case .notFound:
       "There is no resource at this path. `GET /` lists where to begin."
     case .methodNotAllowed:
@@ -92,8 +95,8 @@ public enum ProblemKind: String, Sendable, CaseIterable {
     case .uriTooLong:
       "The method, the path and the query together are longer than this server accepts. Shorten the query."
     case .unsupportedMediaType:
-      "The server reads bodies as JSON without a content coding. Omit `Content-Type` or send `application/json`, "
-        + "and omit `Content-Encoding`."
+      "The server reads bodies as JSON without a content coding. Omit `Content-Encoding`. Omit "
+        + "`Content-Type` or send `application/json`; for a JSON patch, send `application/json-patch+json`."
     case .expectationFailed:
       "The only `Expect` that this server supports is `100-continue`."
     case .validationFailed:
