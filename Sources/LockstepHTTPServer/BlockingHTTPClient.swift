@@ -32,7 +32,8 @@ package struct BlockingHTTPClient {
     return try client.response(from: socket)
   }
 
-  /// Tries all addresses of a name in turn: `localhost` may have one that no server listens on.
+  /// Tries all addresses of a name in turn, because `localhost` may have one that no server listens
+  /// on.
   private func connect(_ first: UnsafeMutablePointer<addrinfo>) throws(SystemError) -> Socket {
     var next: UnsafeMutablePointer<addrinfo>? = first
     var failure = SystemError("connect", purpose: purpose, code: ECONNREFUSED)

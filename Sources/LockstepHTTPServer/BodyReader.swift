@@ -66,8 +66,9 @@ struct BodyReader {
   }
 }
 
-/// Decides at each deadline whether a body makes progress: it was never silent for the grace
-/// period, and enough bytes have arrived since the last check. A fast start earns no extra time.
+/// Decides at each deadline whether a body makes progress. It does if it was never silent for the
+/// grace period, and enough bytes have arrived since the last check. A fast start earns no extra
+/// time.
 struct BodyRateCheck {
   private let bounds: ConnectionBounds
   /// The time and the count of bytes at the last check.

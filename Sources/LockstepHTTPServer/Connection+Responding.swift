@@ -166,7 +166,7 @@ extension Connection {
 
   private func beginStream(_ response: Response, _ source: any EventSource) -> Action {
     var response = response
-    // Only for the framing: the source makes the body.
+    // Only for the framing, because the source makes the body.
     response.body = .stream { _ in }
     addDeciding(response)
     guard !machine.exchange.isHead else { return endResponse() }

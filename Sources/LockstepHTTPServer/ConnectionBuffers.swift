@@ -42,7 +42,8 @@ struct OutputBuffer {
 
   var isEmpty: Bool { gathered.isEmpty && body.isEmpty }
   var count: Int { memory - sent }
-  /// The memory in use until the client has taken the last byte: a body is freed as a whole.
+  /// The memory in use until the client has taken the last byte, because a body is freed as a
+  /// whole.
   var memory: Int { gathered.count + body.count }
   var hasBuffer: Bool { gathered.capacity > 0 }
   var hasLongBody: Bool { !body.isEmpty }

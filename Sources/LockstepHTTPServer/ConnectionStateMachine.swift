@@ -234,7 +234,7 @@ struct ConnectionStateMachine: Sendable {
   mutating func sourceGave(_ piece: EventPiece) -> Action {
     guard case .streaming = state else { return .wait }
     switch piece {
-    // There may be more: wake-ups are merged while the client does not read.
+    // There may be more, because wake-ups are merged while the client does not read.
     case .bytes: state = .streaming(isWoken: true)
     case .nothing where !isLeaving: break
     case .nothing, .end:

@@ -143,7 +143,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   // `thread` is set once, before the first job exists.
   private var isOnLoop: Bool { thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
 
-  /// Runs the present jobs, but not those that they add: events come in between.
+  /// Runs the present jobs. Jobs that they add run in the next turn, after its events.
   private func runJobs() {
     swap(&arrivedJobs, &runningJobs)
     let (serial, task) = (asUnownedSerialExecutor(), asUnownedTaskExecutor())
@@ -281,8 +281,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
 
   private func beginDraining() {
     guard !isDraining else { return }
-    // Clients in the backlog are connected already, so they are served. Bounded by the size of the
-    // backlog: new clients may connect as fast as the loop accepts.
+    // Clients in the backlog are connected already, so they are served. At most as many as the
+    // backlog holds, because new clients may connect as fast as the loop accepts.
     for _ in 0..<64 {
       guard acceptConnections() else { break }
     }

@@ -13,8 +13,8 @@ import LockstepThreading
 /// - A unit's **completion handler** is called once the transaction is on disk
 ///   (`synchronous=FULL`). Handlers are called exactly once, in the order in which the units ran.
 /// - If a whole transaction fails, for example because the disk is full, all its changes are rolled
-///   back. All its units get that error, even units that had failed alone: the state they saw may
-///   have been rolled back. Units that have not run yet go into the next transaction.
+///   back. All its units get that error, even units that had failed alone, because the state they
+///   saw may have been rolled back. Units that have not run yet go into the next transaction.
 ///
 /// Shut a writer down when it is no longer needed. A writer that is released instead finishes the
 /// units it accepted, and its thread then ends by itself.

@@ -72,7 +72,7 @@ struct GroupCommit {
       } else if let unit = nextThrottled(othersWait: false) {
         writeGroup(startingWith: unit, alone: true)
       } else if let unit = shared.queue.next() {
-        // Not run at once: its owner may be throttled.
+        // Not run at once, because its owner may be throttled.
         taken = [unit]
         continue
       } else {

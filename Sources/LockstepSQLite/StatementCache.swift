@@ -1,5 +1,5 @@
-/// SQL that is made at run time. Keep the object: a connection compiles each object once. The text
-/// must not come from outside.
+/// SQL that is made at run time. Keep the object, because a connection compiles each object once.
+/// The text must not come from outside.
 package final class SQLText: Sendable {
   let text: String
 

@@ -36,8 +36,8 @@ struct WALCheckpointer {
   /// Turns off SQLite's own checkpoints, and limits the size of the WAL file.
   static func prepare(_ connection: SQLiteConnection, options: DatabaseWriter.Options) throws {
     connection.database.countLogPages()
-    // Twice the size: readers often make the WAL a little longer, and a file that need not grow is
-    // synced faster.
+    // Twice the size, because readers often make the WAL a little longer, and a file that need not
+    // grow is synced faster.
     let limit = try 2 * options.checkpointPages * connection.pageSize()
     try connection.execute("PRAGMA journal_size_limit = \(limit)")
   }
@@ -79,8 +79,8 @@ struct WALCheckpointer {
 
 extension SQLiteConnection {
   /// Moves the WAL's contents into the database file and syncs the file. Returns whether everything
-  /// was moved. Call this outside a transaction. A failure loses nothing: committed data stays in
-  /// the WAL until it is in the file.
+  /// was moved. Call this outside a transaction. A failure loses nothing, because committed data
+  /// stays in the WAL until it is in the file.
   @discardableResult
   func checkpoint(_ mode: Int32) throws(SQLiteError) -> Bool {
     var inLog: Int32 = 0

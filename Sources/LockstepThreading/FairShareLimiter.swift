@@ -109,7 +109,7 @@ package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
   private func finish(_ owner: Owner) {
     let next = contents.withLock { contents -> Waiter? in
       guard var queue = contents.queues[owner] else { return nil }
-      // Removed while it is changed: a second reference would copy the array.
+      // Removed while it is changed, because a second reference would copy the array.
       contents.queues[owner] = nil
       if !queue.waiting.isEmpty {
         let next = queue.waiting.removeFirst().waiter

@@ -3,7 +3,7 @@
 /// A value that is added, or found in the old generation, goes to the young one. When the young
 /// generation has half of the capacity, the old one is dropped and the young one takes its place.
 ///
-/// Its methods are inlinable: in another module, a generic function would run unspecialized.
+/// Its methods are inlinable, because a generic function of another module runs unspecialized.
 public struct GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline let half: Int
   @usableFromInline let keepsDropped: Bool

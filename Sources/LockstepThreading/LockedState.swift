@@ -30,7 +30,7 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
   }
 
   deinit {
-    // No thread holds the lock or waits: it would hold a reference to this object.
+    // No thread holds the lock or waits, because it would hold a reference to this object.
     pthread_cond_destroy(&primitives.pointee.condition)
     pthread_mutex_destroy(&primitives.pointee.lock)
     primitives.deallocate()

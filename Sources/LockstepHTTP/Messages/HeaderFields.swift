@@ -1,5 +1,5 @@
-/// The header fields of a response, as the bytes that go over the wire: a block that is made once
-/// can be sent many times at the cost of a copy.
+/// The header fields of a response, as the bytes that go over the wire. So a block that is made
+/// once can be sent many times at the cost of a copy.
 public struct HeaderFields: Sendable, Equatable {
   /// The fields as they go over the wire.
   package private(set) var bytes: [UInt8] = []

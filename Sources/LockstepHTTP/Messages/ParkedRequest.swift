@@ -22,7 +22,7 @@ public protocol ParkedRequest: Waiter {
 /// A response body that arrives in pieces, such as server-sent events.
 ///
 /// After each wake-up and at the deadline, the event loop of the connection asks for pieces until
-/// there are no more. It never asks before the client has read the previous piece: a slow client
+/// there are no more. It never asks before the client has read the previous piece, so a slow client
 /// misses wake-ups, but no pieces.
 public protocol EventSource: Waiter {
   /// The next piece.

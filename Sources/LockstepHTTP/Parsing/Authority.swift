@@ -18,7 +18,7 @@ enum Authority {
     return end
   }
 
-  // Only IPv6 addresses: no other form in brackets was ever defined.
+  // Only IPv6 addresses, because no other form in brackets was ever defined.
   private static func addressEnd(in bytes: UnsafeRawBufferPointer) -> Int? {
     let end = bytes.endOfRun(from: 1, to: bytes.count) {
       $0.hexValue != nil || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".")

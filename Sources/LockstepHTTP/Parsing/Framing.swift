@@ -55,7 +55,7 @@ struct Framing {
     }
   }
 
-  /// Refuses a second field of this name: a proxy may have read the other one.
+  /// Refuses a second field of this name, because a proxy may have read the other one.
   private static func noteOnce(_ isNoted: inout Bool, _ name: FieldName) throws(Problem) {
     guard !isNoted else { throw .malformed("The request has more than one \(name.text) field.") }
     isNoted = true

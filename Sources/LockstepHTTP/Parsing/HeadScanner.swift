@@ -78,8 +78,8 @@ struct HeadScanner {
     throw .malformed("A request begins with a method; this one begins with the byte \(bytes[start]).")
   }
 
-  /// Refuses a request line without a version at once: a client of HTTP/0.9 sends nothing more and
-  /// waits for the response. Other faults of the line can wait for the end of the head.
+  /// Refuses a request line without a version at once, because a client of HTTP/0.9 sends nothing
+  /// more and waits for the response. Other faults of the line can wait for the end of the head.
   private func checkVersion(_ bytes: UnsafeRawBufferPointer, endingAt end: Int) throws(Problem) {
     if end - start >= 9, bytes.slice(end - 9..<end - 3).equals(" HTTP/") { return }
     _ = try RequestLine(bytes.slice(start..<end), end: end - start)

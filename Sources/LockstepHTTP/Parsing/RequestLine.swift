@@ -1,6 +1,6 @@
 /// The first line of a request: method, target and version (RFC 9112, 3).
 struct RequestLine {
-  /// The form of the target (RFC 9112, 3.2). The absolute form counts as its path.
+  /// The form of the target (RFC 9112, 3.2). A target in absolute form is treated as its path.
   enum Form: Sendable {
     case path, server, authority
   }

@@ -77,7 +77,7 @@ final class Inbox<R: Reactor>: Sendable {
       if isClosed { return .closed }
       if contents.admitted - settled.load(ordering: .acquiring) >= capacity { return .full }
       contents.admitted += 1
-      // In place: a copy of the queue would make sending quadratic.
+      // In place, because a copy of the queue would make sending quadratic.
       contents.inputs.append(input)
       return .accepted
     }
