@@ -81,7 +81,7 @@ extension RequestHead.FieldPlace {
 
   private static func reason(_ bytes: UnsafeRawBufferPointer, _ line: Range<Int>, at index: Int) -> String {
     if bytes[line.lowerBound].isSpaceOrTab {
-      return "A header field is folded over two lines, or the first one is indented. Both are refused."
+      return "A header line begins with a space or a tab. This server refuses folded and indented lines."
     }
     if index == line.upperBound { return "A header line has no colon." }
     if bytes[index] == UInt8(ascii: ":") { return "A header field has no name." }
