@@ -17,7 +17,7 @@ final class CurlLibrary: @unchecked Sendable {
   let functions: UnsafeMutablePointer<lockstep_curl>
   let file: String
 
-  /// Debian's builds with OpenSSL and with GnuTLS, which makes a smaller image.
+  /// Debian's builds with OpenSSL and with GnuTLS. The second makes a smaller image.
   static let files = ["libcurl.so.4", "libcurl-gnutls.so.4"]
 
   /// Loads the first available file. If there is none, throws the error of the first one.

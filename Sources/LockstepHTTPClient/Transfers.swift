@@ -79,7 +79,7 @@ final class Transfers: @unchecked Sendable {
   // MARK: For the thread alone
 
   func run() {
-    // OpenSSL writes to closed sockets without turning off the signal.
+    // OpenSSL may write to a closed socket, which raises SIGPIPE.
     var signals = sigset_t()
     sigemptyset(&signals)
     sigaddset(&signals, SIGPIPE)
@@ -95,7 +95,8 @@ final class Transfers: @unchecked Sendable {
       finish(&running)
       guard !running.isEmpty else { continue }
       if !isWell || lockstep_multi_wait(curl.functions, multi) == 0 {
-        // Out of memory or descriptors. Otherwise the callers would wait and the loop would spin.
+        // Out of memory or descriptors. If the transfers went on, their callers would wait and this
+        // loop would spin.
         for handle in running.keys {
           end(handle, &running, .failure(TransferError(.broken, "libcurl cannot continue")))
         }

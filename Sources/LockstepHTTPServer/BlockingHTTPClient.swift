@@ -7,7 +7,7 @@ import LockstepTime
 package struct BlockingHTTPClient {
   package struct Response: Sendable, Equatable {
     package let status: Int
-    /// The beginning of the body: at most 64 KiB, less the head.
+    /// The beginning of the body: at most 64 KiB together with the head.
     package let body: String
   }
 
@@ -15,7 +15,7 @@ package struct BlockingHTTPClient {
   private let deadline: Int64
   private let monotonic: () -> Int64
 
-  /// Sends a `GET` and returns the response. `time` limits everything but the lookup of a name.
+  /// Sends a `GET` and returns the response. `time` limits everything except the lookup of a name.
   package static func get(
     _ target: String,
     host: String,
@@ -32,7 +32,8 @@ package struct BlockingHTTPClient {
     return try client.response(from: socket)
   }
 
-  /// Tries all addresses of a name in turn: `localhost` may have one that no server listens on.
+  /// Tries all addresses of a name in turn, because `localhost` may have one that no server listens
+  /// on.
   private func connect(_ first: UnsafeMutablePointer<addrinfo>) throws(SystemError) -> Socket {
     var next: UnsafeMutablePointer<addrinfo>? = first
     var failure = SystemError("connect", purpose: purpose, code: ECONNREFUSED)

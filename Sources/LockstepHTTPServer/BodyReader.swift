@@ -8,7 +8,7 @@ struct BodyReader {
   }
 
   private var coding: Coding
-  /// Without the chunked coding.
+  /// How many bytes of the body have arrived, without those of the chunked coding.
   private(set) var received = 0
   var awaitsContinue: Bool
   /// The body could not be read to its end, so the start of the next request is unknown.
@@ -45,7 +45,7 @@ struct BodyReader {
 
   /// Whether the server can read on to the next request.
   func canBeSkipped(within bound: Int) -> Bool {
-    // A client without its 100 may never send the body: what follows may be a request.
+    // A client that waits for 100 may never send the body, so the next bytes may be a request.
     !isBroken && (isDone || (!awaitsContinue && knownRemainder <= bound))
   }
 
@@ -66,8 +66,9 @@ struct BodyReader {
   }
 }
 
-/// Decides at each deadline whether a body makes progress: it was never silent for the grace
-/// period, and enough bytes have arrived since the last check. A fast start earns no extra time.
+/// Decides at each deadline whether a body makes progress. It does if it was never silent for the
+/// grace period, and enough bytes have arrived since the last check. A fast start earns no extra
+/// time.
 struct BodyRateCheck {
   private let bounds: ConnectionBounds
   /// The time and the count of bytes at the last check.

@@ -15,7 +15,8 @@ extension Connection {
     guard canRead else { return .dry }
     switch loop.read(socket, body) {
     case .bytes(let count):
-      // A read below the buffer's size has emptied the socket. An end behind it must still be read.
+      // A read below the buffer's size has emptied the socket. An end of the input after it must
+      // still be read.
       if count < loop.scratchSize && machine.client == .open { canRead = false }
       return .bytes
     case .wouldBlock:
@@ -124,7 +125,8 @@ extension Connection {
     }
   }
 
-  /// Called before the response: if the coding is broken, it can announce that the connection ends.
+  /// Called before the response, so that the response can announce the end of the connection if the
+  /// coding is broken.
   func discardArrivedBody() {
     guard let body, !body.isDone, !body.isBroken, body.knownRemainder <= loop.limits.discardedBody else { return }
     _ = try? takeArrivedBody(upTo: body.received + loop.limits.discardedBody) { _ in }
@@ -160,10 +162,10 @@ extension Connection {
     guard let progress = body, !progress.isDone else { return [] }
     let limit = min(limit, loop.limits.body)
     guard progress.knownRemainder <= limit else { throw .bodyTooLarge(limit) }
-    // A client that sends already needs no 100.
+    // A client that already sends the body does not wait for 100.
     if progress.awaitsContinue, input.isEmpty, receiveBody() == .dry, !machine.isTimedOut { sendContinue() }
     var bytes: [UInt8] = []
-    // Not all that is announced: a client could announce much and send nothing.
+    // Not the whole announced size, because a client could announce much and send nothing.
     bytes.reserveCapacity(min(progress.knownRemainder, 16 * 1024))
     machine.awaitBody(received: progress.received, now: loop.now)
     defer { machine.clearDeadline() }
@@ -184,7 +186,8 @@ extension Connection {
     }
   }
 
-  /// Returns `dry` when the deadline has passed. Sends all output first, as the client may wait.
+  /// Returns `dry` when the deadline has passed. Sends all output first, because the client may
+  /// wait for it.
   private func awaitInput() async -> Arrival {
     guard await flushAll() else { return .end }
     while true {

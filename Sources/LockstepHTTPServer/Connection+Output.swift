@@ -31,7 +31,8 @@ extension Connection {
     settleOutput(0)
   }
 
-  /// Sets how much output counts as in memory, beside what a stream holds, if there is room.
+  /// Counts this much output as in memory, and what a stream holds. Returns false if there is no
+  /// room.
   @discardableResult
   func settleOutput(_ output: Int) -> Bool {
     let count = output + heldByStream
@@ -56,7 +57,8 @@ extension Connection {
     machine.blocked(pending: output.count + socket.unacknowledged, now: loop.now)
   }
 
-  /// Sends all output of a handler's task, as long as the client reads. Returns whether it worked.
+  /// Sends all output of a handler's task, as long as the client reads. Returns whether the client
+  /// is still there.
   func flushAll() async -> Bool {
     flush()
     guard !output.isEmpty else { return machine.client != .gone }

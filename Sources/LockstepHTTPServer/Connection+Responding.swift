@@ -47,15 +47,16 @@ extension Connection {
   }
 
   /// Whether there is memory for a response until the client has read it. A short one usually fits
-  /// the kernel's buffer. A response to another method than `GET` may confirm a change, which a 503
-  /// would deny: like the pieces of a stream, it is always sent and counted afterwards.
+  /// the kernel's buffer. A response to a method other than `GET` may confirm a change, and a 503
+  /// would deny the change. So the server always sends it and counts it afterwards, like the pieces
+  /// of a stream.
   private func hasRoom(for response: Response) -> Bool {
     guard head?.method == .get else { return true }
     switch response.body {
     case .none: return true
     case .bytes(let bytes):
       guard bytes.count >= OutputBuffer.longBody else { return true }
-      // A head has usually at most 1024 bytes.
+      // A head usually has at most 1024 bytes.
       return settleOutput(output.memory + bytes.count + 1024)
     case .stream(let holding, _):
       heldByStream = holding
@@ -67,7 +68,7 @@ extension Connection {
     }
   }
 
-  /// Responds with 503 in place of a response that there is no memory for. The connection goes on.
+  /// Responds with 503, because there is no memory for the response. The connection stays open.
   private func refuseForOutput() -> Action {
     loop.counters.add(1, to: .refusedResponses)
     let detail = "Responses that clients have not read yet use all memory that this server has for them."
@@ -101,7 +102,7 @@ extension Connection {
 
   // MARK: Handlers that wait
 
-  /// It is no child task, because it is cancelled on its own when the client goes away.
+  /// The task is not a child task, because it is cancelled alone when its client is gone.
   private func startTask(_ work: @escaping @Sendable () async -> Action) -> Action {
     // Earlier responses must not wait for this handler.
     flush()
@@ -165,7 +166,7 @@ extension Connection {
 
   private func beginStream(_ response: Response, _ source: any EventSource) -> Action {
     var response = response
-    // Only for the framing: the source makes the body.
+    // Only for the framing, because the source makes the body.
     response.body = .stream { _ in }
     addDeciding(response)
     guard !machine.exchange.isHead else { return endResponse() }
@@ -246,7 +247,7 @@ final class ReusableResponse {
   }
 }
 
-/// Reads from a head that the parser refused what its response depends on.
+/// Finds, in a head that the parser refused, the parts that the response depends on.
 private enum MalformedHead {
   /// Whether the method is `HEAD`, whose response has no body. Empty lines may come first.
   static func isHead(_ bytes: UnsafeRawBufferPointer) -> Bool {

@@ -22,7 +22,7 @@ final class Connection: @unchecked Sendable {
   var parser: RequestParser
   var input = InputBuffer()
   var output = OutputBuffer()
-  /// Of the last request.
+  /// The head of the last request.
   var head: RequestHead?
   /// The body of the last request, unless it arrived with its head.
   var body: BodyReader?

@@ -34,7 +34,7 @@ final class ConnectionBounds: Sendable {
   }
 
   private static func least(_ rate: Int, over nanoseconds: Int64) -> Int {
-    // In milliseconds, the unit of options: nanoseconds times a rate overflow 63 bits.
+    // In milliseconds, the unit of the options, because nanoseconds times a rate can overflow.
     let (least, overflows) = Int(nanoseconds / 1_000_000).multipliedReportingOverflow(by: rate)
     return overflows ? .max : least / 1000
   }

@@ -42,7 +42,8 @@ struct OutputBuffer {
 
   var isEmpty: Bool { gathered.isEmpty && body.isEmpty }
   var count: Int { memory - sent }
-  /// The memory in use until the client has taken the last byte: a body is freed as a whole.
+  /// The memory in use until the client has taken the last byte, because a body is freed as a
+  /// whole.
   var memory: Int { gathered.count + body.count }
   var hasBuffer: Bool { gathered.capacity > 0 }
   var hasLongBody: Bool { !body.isEmpty }
@@ -50,7 +51,7 @@ struct OutputBuffer {
   /// Lends a buffer to gather in.
   mutating func borrow(_ buffer: consuming [UInt8]) { gathered = buffer }
 
-  /// Not allowed while there is a long body, which would follow what `write` appends.
+  /// Not allowed while there is a long body: the body would follow what `write` appends.
   mutating func gather(_ write: (inout [UInt8]) -> Void) { write(&gathered) }
 
   mutating func add(body bytes: [UInt8]) {
@@ -71,7 +72,7 @@ struct OutputBuffer {
     return outcome
   }
 
-  /// Takes the buffer out, to be lent again. Only when empty.
+  /// Takes the buffer out, so that it can be lent again. Call this only when all output is sent.
   mutating func takeBuffer() -> [UInt8] {
     let buffer = gathered
     gathered = []

@@ -45,7 +45,7 @@ final class ConnectionWaker: Waker {
 
 /// An actor whose executor is an event loop, so that isolated code runs on the loop's thread.
 ///
-/// This costs less than a preferred executor alone, which is looked up after every call.
+/// This costs less than a preferred executor alone, which Swift looks up after every call.
 actor LoopIsolation {
   // Code that holds an isolation also holds a connection, and a connection holds its loop.
   private unowned let loop: EventLoop

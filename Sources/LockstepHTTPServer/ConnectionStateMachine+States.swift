@@ -2,8 +2,8 @@ import LockstepHTTP
 
 extension ConnectionStateMachine {
   enum State: Equatable, Sendable {
-    /// Between two requests, or in the middle of a head. `hasBegun` is what the deadline was set
-    /// for; nil if it was not set.
+    /// Between two requests, or in the middle of a head. `hasBegun` says which of the two the
+    /// deadline was set for; nil if it was not set.
     case readingHead(hasBegun: Bool?)
     /// The responder or a parked request makes the response.
     case responding
@@ -12,7 +12,8 @@ extension ConnectionStateMachine {
     case streaming(isWoken: Bool)
     /// The client must take the output before anything else happens.
     case writing
-    /// The rest of a body that no handler read is discarded, up to this size of the whole body.
+    /// The server discards the rest of a body that no handler read, up to this size of the whole
+    /// body.
     case discardingBody(bound: Int)
     /// The response is sent, and further input is discarded.
     case lingering(discarded: Int)
@@ -25,7 +26,7 @@ extension ConnectionStateMachine {
 
   enum Client: Sendable {
     case open
-    /// It sends no more, but may still read: a half-closed connection gets its response.
+    /// The client sends no more, but may still read: a half-closed connection gets its response.
     case finished
     case gone
   }
@@ -36,7 +37,8 @@ extension ConnectionStateMachine {
     case flush
     case readHead
     case respond(isRepetition: Bool)
-    /// Respond with 503 on a surplus connection. Without a head, the client sent it too slowly.
+    /// Respond with 503 on a surplus connection. If there is no head, the client sent it too
+    /// slowly.
     case turnAway(hasHead: Bool)
     /// The head timed out: respond with 408 if it has begun.
     case timeOutHead(hasBegun: Bool)
@@ -47,7 +49,8 @@ extension ConnectionStateMachine {
     case askParked(WakeReason)
     case askSource(WakeReason)
     case endStream
-    /// Resume the handler's task if it can go on; cancel it first if its wait is useless.
+    /// Resume the handler's task if it can go on. If `cancels`, cancel it first, because the client
+    /// is leaving or the server drains.
     case serveHandler(cancels: Bool)
     /// The client reads too slowly: drop the output and close.
     case giveUp

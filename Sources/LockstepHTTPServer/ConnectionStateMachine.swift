@@ -1,14 +1,15 @@
 import LockstepHTTP
 
-/// Decides what a connection does next: it takes events and returns the action that follows each.
+/// Decides what a connection does next: takes events, and returns the action that follows each.
 ///
-/// `Connection` owns the socket, the buffers and the tasks: it reports an event, performs the action
-/// and reports the outcome as the next event. Times are nanoseconds of the server's monotonic clock.
-/// An event that does not belong to the state changes nothing and returns `wait`.
+/// `Connection` owns the socket, the buffers and the tasks: it reports an event, performs the
+/// action and reports the outcome as the next event. Times are nanoseconds of the server's
+/// monotonic clock. An event that does not belong to the state changes nothing and returns `wait`.
 struct ConnectionStateMachine: Sendable {
   private(set) var state = State.readingHead(hasBegun: nil)
   private(set) var client = Client.open
-  /// The parts of the exchange that the response depends on; the last one is decided before it.
+  /// The parts of the exchange that the response depends on. `keepsAlive` is decided just before
+  /// the response is written.
   private(set) var exchange = ResponseSerializer.Exchange(isHead: false, isVersion11: true, keepsAlive: true)
   /// When to report `deadlinePassed`.
   private(set) var deadline = Int64.max
@@ -33,7 +34,7 @@ struct ConnectionStateMachine: Sendable {
     self.isSurplus = isSurplus
   }
 
-  /// Without an event.
+  /// The action that the state requires without a new event.
   var next: Action {
     switch state {
     case .readingHead: .readHead
@@ -157,7 +158,7 @@ struct ConnectionStateMachine: Sendable {
   private mutating func timeHead(_ hadBegun: Bool?, _ hasBegun: Bool, _ now: Int64) {
     if hadBegun != hasBegun {
       state = .readingHead(hasBegun: hasBegun)
-      // A surplus connection gets its refusal with its request, or after this short time.
+      // A surplus connection gets its refusal when its request arrives, or after this short time.
       headDeadline =
         isSurplus ? min(headDeadline, now + bounds.linger) : now + (hasBegun ? bounds.head : bounds.idle)
       deadline = headDeadline
@@ -206,7 +207,7 @@ struct ConnectionStateMachine: Sendable {
     if case .handling = state { state = .handling(wait) }
   }
 
-  /// Also if it waits in vain.
+  /// Whether the handler's wait is over: it got what it waits for, or can no longer get it.
   func canResumeHandler(hasInput: Bool, isDrained: Bool) -> Bool {
     switch state {
     case .handling(.input): hasInput || client == .gone || isTimedOut
@@ -233,7 +234,7 @@ struct ConnectionStateMachine: Sendable {
   mutating func sourceGave(_ piece: EventPiece) -> Action {
     guard case .streaming = state else { return .wait }
     switch piece {
-    // There may be more: wake-ups are merged while the client does not read.
+    // There may be more, because wake-ups are merged while the client does not read.
     case .bytes: state = .streaming(isWoken: true)
     case .nothing where !isLeaving: break
     case .nothing, .end:

@@ -1,5 +1,5 @@
-/// A loop's connections by their tokens: a descriptor and a generation. So a late event of a closed
-/// connection never reaches the next connection with the same descriptor.
+/// A loop's connections by their tokens. A token is a descriptor and a generation, so a late event
+/// of a closed connection never reaches the next connection with the same descriptor.
 struct ConnectionTable {
   private var slots: [Connection?] = []
   private var generation: UInt32 = 0

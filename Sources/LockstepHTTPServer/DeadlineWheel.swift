@@ -1,8 +1,8 @@
 /// A timer wheel for deadlines that nearly always move before they are due. All operations cost
-/// O(1), and moving a deadline to a later time needs none: when the key comes up, its owner
-/// schedules it again.
+/// O(1). Moving a deadline to a later time needs no operation, because the owner schedules the key
+/// again when it is due.
 struct DeadlineWheel<Key: Sendable> {
-  // 2^26 ns = 67 ms a tick: fine enough for every time-out here, and a shift finds the tick.
+  // A tick is 2^26 ns = 67 ms: fine enough for every time-out here, and a shift finds the tick.
   private static var tickShift: Int64 { 26 }
   private static var slotCount: Int64 { 2048 }
 
@@ -17,7 +17,7 @@ struct DeadlineWheel<Key: Sendable> {
   }
 
   /// Schedules `key` for `deadline` or a tick later; earlier if that is beyond the wheel's horizon
-  /// of two minutes. Returns when it comes up.
+  /// of two minutes. Returns when the key is due.
   @discardableResult
   mutating func schedule(_ key: Key, at deadline: Int64) -> Int64 {
     let tick = min(max((deadline >> Self.tickShift) + 1, current), current + Self.slotCount - 1)

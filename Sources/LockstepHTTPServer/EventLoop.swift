@@ -28,7 +28,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   private var thread: pthread_t?
   private var arrivedJobs: [UnownedJob] = []
   private var runningJobs: [UnownedJob] = []
-  /// Their turn is over, but they have more to do.
+  /// Connections whose turn is over, but which have more to do.
   private var unfinished: [Connection] = []
   private var woken: [UInt64] = []
   private var spareBuffers: [[UInt8]] = []
@@ -143,7 +143,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   // `thread` is set once, before the first job exists.
   private var isOnLoop: Bool { thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
 
-  /// Runs the present jobs, but not those that they add: events come in between.
+  /// Runs the present jobs. Jobs that they add run in the next turn, after its events.
   private func runJobs() {
     swap(&arrivedJobs, &runningJobs)
     let (serial, task) = (asUnownedSerialExecutor(), asUnownedTaskExecutor())
@@ -186,8 +186,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
     return true
   }
 
-  /// The system lacks descriptors or memory. The connection stays in the backlog; accepting it
-  /// again at once would be a busy loop.
+  /// Stops accepting for a moment, because the system lacks descriptors or memory. The connection
+  /// stays in the backlog, and another attempt at once would be a busy loop.
   private func pauseAccepting(_ error: SystemError) {
     guard let listener else { return }
     counters.add(1, to: .acceptPauses)
@@ -232,7 +232,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
     }
   }
 
-  /// Returns the additional fields of the response.
+  /// Reports a response without a handler, and returns its additional fields.
   func noteRefusal(_ kind: ProblemKind, of peer: PeerAddress, origin: String?) -> HeaderFields {
     reportRefusal(ServerRefusal(peer: peer, kind: kind, loop: index))
     return configuration.refusalFields(origin)
@@ -281,8 +281,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
 
   private func beginDraining() {
     guard !isDraining else { return }
-    // Clients in the backlog are connected already, so they are served. Bounded by the size of the
-    // backlog: new clients may connect as fast as the loop accepts.
+    // Clients in the backlog are connected already, so they are served. At most as many as the
+    // backlog holds, because new clients may connect as fast as the loop accepts.
     for _ in 0..<64 {
       guard acceptConnections() else { break }
     }
@@ -337,7 +337,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   }
 
   func recycle(_ buffer: consuming [UInt8]) {
-    // Few are in use at once, and a large one is better freed.
+    // Few buffers are in use at once. A large one is freed, because it would keep its memory.
     guard spareBuffers.count < 16, buffer.capacity <= 128 * 1024 else { return }
     buffer.removeAll(keepingCapacity: true)
     spareBuffers.append(buffer)
@@ -360,12 +360,12 @@ final class SharedState: Sendable {
   var open: Int { served.load(ordering: .relaxed) + refused.load(ordering: .relaxed) }
   let bodyBytes = Atomic(0)
   let outputBytes = Atomic(0)
-  /// Much output was in memory since memory was last returned to the system.
+  /// Whether much output has been in memory since memory was last returned to the system.
   let hasHeldMuch = Atomic(false)
   private let pauseReport = Atomic(-Int64.max / 2)
 
-  /// Whether to report that the server does not accept. All loops together report at most once in a
-  /// while.
+  /// Whether to report that the server does not accept. All loops together report at most once in
+  /// each `pause`.
   func mayReportPause(at now: Int64, every pause: Int64) -> Bool {
     let last = pauseReport.load(ordering: .relaxed)
     guard now - pause >= last else { return false }

@@ -34,7 +34,7 @@ final class EventPoll {
     close(descriptor)
   }
 
-  /// Returns whether the kernel could.
+  /// Returns whether the kernel accepted the socket.
   func watch(_ socket: Socket, token: UInt64) -> Bool {
     let all = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
     return control(EPOLL_CTL_ADD, socket.descriptor, all, token)
@@ -48,7 +48,8 @@ final class EventPoll {
     control(EPOLL_CTL_MOD, listener.descriptor, isPaused ? 0 : EPOLLIN.rawValue, token)
   }
 
-  /// Waits for events for `nanoseconds` at most, or without end. Returns the number of events.
+  /// Waits for events for at most `nanoseconds`, or without a limit for nil. Returns the number of
+  /// events.
   func wait(nanoseconds: Int64?) -> Int {
     // Rounded up, so that the deadline has passed afterwards.
     let milliseconds = nanoseconds.map { Int32(clamping: ($0 + 999_999) / 1_000_000) } ?? -1

@@ -33,8 +33,8 @@ final class Mailbox: Sendable {
   }
 
   func post(_ change: (inout Contents) -> Void) {
-    // The lock is held until the event is written: the loop could otherwise close it in between,
-    // and its descriptor could become that of another file.
+    // The lock is held until the event is written. Otherwise the loop could close the event in
+    // between, and another file could get its descriptor.
     contents.withLock { contents in
       let wasEmpty = contents.isEmpty
       change(&contents)

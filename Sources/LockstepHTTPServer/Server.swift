@@ -3,7 +3,7 @@ import LockstepHTTP
 import LockstepThreading
 import LockstepTime
 
-/// It never throws: an error is a response too.
+/// Makes the response to a request. It never throws, because an error is a response too.
 package typealias Responder = @Sendable (Request) -> HandlerResult
 
 /// A response that the server made without a handler, because it got no valid request or had no
@@ -29,9 +29,11 @@ package final class Server: Sendable {
     /// let pages of other origins read the response.
     package var refusalFields: @Sendable (_ origin: String?) -> HeaderFields = { _ in HeaderFields() }
     /// How many connections beyond `Limits.connections` get a 503 at the same time. Each takes a
-    /// descriptor, for two seconds at most. Past it, the server closes connections at once.
+    /// descriptor, for four seconds at most. If more connect, the server closes their connections
+    /// at once.
     package var refusals = 256
-    /// How many connections may be open, refused ones included. Past it, clients wait.
+    /// How many connections may be open, refused ones included. If there are as many, new clients
+    /// wait in the backlog.
     package var descriptors = Int.max
     /// Called with the reason when the server cannot accept connections, at most once a minute.
     package var cannotAccept: @Sendable (SystemError) -> Void = { _ in }
@@ -62,14 +64,14 @@ package final class Server: Sendable {
     self.shared = shared
   }
 
-  /// Starts to serve requests, with a responder for each loop by its index. A responder and
-  /// `noteRefusal`, for each response without a handler, are called on the loop of the connection.
-  /// To be called once.
+  /// Starts to serve requests, with a responder for each loop by its index. The loop of the
+  /// connection calls its responder, and calls `noteRefusal` for each response without a handler.
+  /// Call `start` once.
   ///
   /// Objects that loops share have shared reference counts, and each change of a count moves a
   /// cache line between cores. So each responder has its own objects on the request's path.
   ///
-  /// Throws if the system has no thread for a loop; no request is served then.
+  /// Throws if the system has no thread for a loop. The server then serves no request.
   package func start(
     noteRefusal: @escaping @Sendable (ServerRefusal) -> Void,
     responderOfLoop: (Int) -> Responder
@@ -94,7 +96,7 @@ package final class Server: Sendable {
     for loop in loops { loop.drain() }
   }
 
-  /// Returns when the server has ended after `drain()`. To be called once, and not on a loop.
+  /// Returns when the server has ended after `drain()`. Call it once, and not on a loop.
   package func join() {
     for thread in threads.withLock({ $0 }) { thread.join() }
   }
@@ -108,13 +110,14 @@ package final class Server: Sendable {
     }
   }
 
-  /// Makes all loops read the clock. Call it after moving a clock by hand.
+  /// Makes all loops read the clock. For a test that has moved its clock.
   package func lookAtClock() {
     for loop in loops { loop.wake([]) }
   }
 
-  /// Opens one socket for each loop. Several need `SO_REUSEPORT`, which would also let a second
-  /// server take half of the clients, so a socket without it first checks that the port is free.
+  /// Opens one socket for each loop. Several on one port need `SO_REUSEPORT`, which would also let
+  /// a second server take half of the clients, so a socket without it first checks that the port is
+  /// free.
   private static func listen(_ configuration: Configuration) throws(SystemError) -> [ListeningSocket] {
     let first = try ListeningSocket(host: configuration.host, port: configuration.port, isShared: false)
     guard configuration.loops > 1 else { return [first] }

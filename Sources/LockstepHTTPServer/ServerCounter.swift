@@ -7,7 +7,7 @@ package enum ServerCounter: Int, CaseIterable, Sendable {
   case open
   /// Connections that got a 503 because there were too many.
   case refused
-  /// Requests that reached a handler.
+  /// Requests that reached a handler, or got a reusable response.
   case requests
   /// Requests that the server itself refused: malformed, too large, too slow.
   case malformed

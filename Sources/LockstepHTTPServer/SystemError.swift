@@ -8,7 +8,7 @@ package struct SystemError: Error, CustomStringConvertible, Equatable {
   package let purpose: String
   package let reason: String
 
-  /// To be made right after the call, because the code defaults to `errno`.
+  /// Make it right after the call, because the code defaults to `errno`.
   package init(_ call: String, purpose: String, code: Int32 = errno, reason: String? = nil) {
     self.call = call
     self.purpose = purpose
@@ -18,7 +18,7 @@ package struct SystemError: Error, CustomStringConvertible, Equatable {
 
   /// For example: `cannot listen on 127.0.0.1:80: Permission denied (bind, errno 13)`.
   package var description: String {
-    // A call with codes of its own has them below zero.
+    // `getaddrinfo` has its own codes, which are below zero.
     "cannot \(purpose): \(reason) (\(call), \(code < 0 ? "code" : "errno") \(code))"
   }
 }

@@ -1,5 +1,5 @@
 extension ByteSink where Self: ~Copyable {
-  /// Appends a value without children. Returns false for an array or object that has children.
+  /// Appends a value that has no children, such as a number or `[]`. Returns false for any other.
   @inline(__always)
   mutating func append(leaf value: JSON) -> Bool {
     switch value {

@@ -6,9 +6,9 @@ func loadWord(_ pointer: UnsafePointer<UInt8>) -> UInt64 {
   UInt64(littleEndian: UnsafeRawPointer(pointer).loadUnaligned(as: UInt64.self))
 }
 
-/// Sets the highest bit of the first byte that a JSON string must escape: a control character, a
-/// quotation mark or a backslash. Zero if there is none. Only the lowest mark is exact: a borrow in
-/// the subtraction can set marks above it.
+/// Returns a word with the highest bit set in the first byte that a JSON string must escape: a
+/// control character, a quotation mark or a backslash. Returns zero if there is none. Only the
+/// lowest mark is exact: a borrow in the subtraction can set marks above it.
 @inline(__always)
 func marksOfSpecialBytes(_ word: UInt64) -> UInt64 {
   let ones: UInt64 = 0x0101_0101_0101_0101

@@ -80,7 +80,8 @@ extension JSON {
     }
   }
 
-  /// Leaves null. The object then has a single reference, so that changing it copies nothing.
+  /// Takes the object out and leaves `null`. The object then has a single reference, so that
+  /// changing it copies nothing.
   mutating func takeObject() -> JSONObject? {
     guard case .object(let object) = self else { return nil }
     self = .null

@@ -9,7 +9,8 @@ extension JSON: Hashable {
     return true
   }
 
-  /// Compares values without children. Adds containers of the same size to the list.
+  /// Compares two values without their children. If both are containers of the same kind and size,
+  /// adds them to `pending`, to compare their children later.
   private static func equalsSoFar(_ left: JSON, _ right: JSON, _ pending: inout [(JSON, JSON)]) -> Bool {
     switch (left, right) {
     case (.null, .null): return true

@@ -8,8 +8,8 @@ extension JSON {
   /// `maximumDepth` or `highestDepth` is `depthExceeded`.
   ///
   /// The last value of a repeated name wins, at the position of the first. An integer that does not
-  /// fit into 64 bits, and a double that would become infinite or wrongly zero, is
-  /// `numberOutOfRange`.
+  /// fit into 64 bits is `numberOutOfRange`. So is a number that is too large for a double, or not
+  /// zero but too close to zero.
   ///
   /// Takes time in proportion to the text, for any input, and never recurses. The caller must limit
   /// the size of the text: the value takes at most about 40 times the memory of its text (for

@@ -72,8 +72,8 @@ private struct PatchApplication {
     }
   }
 
-  /// Sets a member, inserts an element, or replaces the document. `replaces`: the value exists, and
-  /// an element is replaced.
+  /// Sets a member, inserts an element, or replaces the document. If `replaces`, the value exists,
+  /// and an element is replaced instead of inserted.
   private mutating func add(_ value: JSON, at path: JSONPointer, replaces: Bool = false) throws(PatchFault) {
     let size = try measure(value, at: path)
     guard !path.tokens.isEmpty else {
@@ -188,7 +188,7 @@ extension JSONPointer {
     _ body: (inout JSON, String) throws(JSONPointerError) -> Result
   ) throws(JSONPointerError) -> Result {
     guard position < tokens.count - 1 else { return try body(&value, tokens[position]) }
-    // Not put back after a failure, which discards this document.
+    // After a failure, the value is not put back, because the caller discards this document.
     if var object = value.takeObject() {
       let result = try object.modifyValue(named: tokens[position]) { (child) throws(JSONPointerError) -> Result in
         try modifyParent(in: &child, from: position + 1, body)

@@ -8,7 +8,7 @@ public struct JSONPatch: Sendable, Hashable {
     case remove(JSONPointer)
     /// Replaces a value, which must exist.
     case replace(JSONPointer, JSON)
-    /// Removes a value, which must exist, and adds it at another place, but not inside it.
+    /// Removes a value, which must exist, and adds it at another place, but not inside itself.
     case move(from: JSONPointer, to: JSONPointer)
     /// Adds a copy of a value, which must exist, at another place.
     case copy(from: JSONPointer, to: JSONPointer)
@@ -35,6 +35,6 @@ public struct JSONPatchLimits: Sendable, Hashable {
   /// place of an array or object moved. Default: 64 Mi units, about a tenth of a second.
   public var maximumWork = 64 << 20
 
-  /// The default limits. Change a copy for others.
+  /// The default limits. For other limits, change a copy.
   public static let standard = JSONPatchLimits()
 }

@@ -90,7 +90,7 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     return isEscape ? nil : String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The pointer as RFC 6901 spells it; reading it again gives the same pointer.
+  /// The pointer as RFC 6901 spells it. Parsing this text gives the same pointer.
   public var description: String {
     var bytes: [UInt8] = []
     for token in tokens {

@@ -6,7 +6,7 @@ public struct JSONPointerError: Error, Sendable, Hashable, CustomStringConvertib
     case invalidEscape
     case noSuchMember
     case noSuchElement(count: Int)
-    /// The token for an array is not an index: digits without a leading zero.
+    /// The token for an array is not an index. An index is digits without a leading zero.
     case invalidIndex
     case notAContainer
   }

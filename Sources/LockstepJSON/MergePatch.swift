@@ -29,11 +29,11 @@ extension JSONObject {
       if member.value.isNull {
         removesAny = removesAny || contains(name: member.name)
       } else if modifyValue(named: member.name, { $0.merge(member.value) }) == nil {
-        // Merged into null, which removes the nulls inside it.
+        // A new value is merged into null, which removes the nulls inside the value.
         updateValue(JSON.null.mergePatched(with: member.value), named: member.name)
       }
     }
-    // In one pass: one by one would take quadratic time.
+    // All in one pass, because one by one takes quadratic time.
     if removesAny { removeAll { name, _ in patch[name]?.isNull == true } }
   }
 }

@@ -32,7 +32,8 @@ struct NameIndex: Sendable {
     }
   }
 
-  /// Removes a member before it is removed from `members`. Those after it move up by one.
+  /// Removes a member. Call this before it is removed from `members`. The members after it move up
+  /// by one.
   mutating func remove(place: Int, of members: [JSONObject.Member]) {
     guard members.count - 1 > Self.threshold else {
       slots = []

@@ -1,4 +1,5 @@
-/// The parser's error. It is cheap to make: `JSONParseError` has the line, the column and the text.
+/// The parser's error. It is cheap to make, because only `JSONParseError` computes the line, the
+/// column and the message.
 struct ParseFault: Error {
   var problem: ParseProblem
   var offset: Int

@@ -54,7 +54,8 @@ public struct Logger: Sendable {
     }
   }
 
-  /// Quotes are left out around simple strings. JSON keeps line feeds out of all other values.
+  /// Simple strings have no quotation marks. All other values are JSON, which contains no line
+  /// feeds.
   private static func text(_ value: JSON) -> String {
     if case .string(let text) = value, !text.isEmpty, text.utf8.allSatisfy(isPlain) { return text }
     return String(decoding: value.encoded(), as: UTF8.self)

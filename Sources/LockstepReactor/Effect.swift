@@ -1,8 +1,8 @@
 /// The consequences of an action: mutations at once, then optionally work or an error.
 ///
 /// The host reduces the immediate part while it handles the action. That needs no task and, for a
-/// single mutation, no allocation. Work that takes time runs as a child task of the host. It is
-/// cancelled with the host and may be endless.
+/// single mutation, no allocation. Work that takes time runs as a child task of the host. The task
+/// is cancelled with the host and may be endless.
 public struct Effect<Mutation: Sendable>: Sendable {
   @usableFromInline
   enum Immediate: Sendable {
@@ -58,13 +58,13 @@ public struct Effect<Mutation: Sendable>: Sendable {
     Effect(immediate: .none, rest: .failure(error))
   }
 
-  /// Work that takes time. The host reports an error that it throws.
+  /// Work that takes time. If it throws, the host reports the error.
   @inlinable
   public static func run(_ operation: @escaping Operation) -> Effect {
     Effect(immediate: .none, rest: .operation(operation))
   }
 
-  /// The elements of an asynchronous sequence. The host reports an error that it throws.
+  /// The elements of an asynchronous sequence. If it throws, the host reports the error.
   @inlinable
   public static func stream<Elements: AsyncSequence & Sendable>(
     _ elements: Elements
@@ -161,8 +161,8 @@ public struct Emitter<Mutation: Sendable>: Sendable {
 
   /// Returns when the mutation was reduced, so a fast effect cannot run ahead of its reactor.
   ///
-  /// Throws `CancellationError` if the effect was cancelled or the host closed; the mutation was
-  /// not reduced. Do not catch the error: it ends the effect without a failure.
+  /// Throws `CancellationError` if the effect was cancelled or the host closed. The mutation was
+  /// then not reduced. Do not catch the error, because it ends the effect without a failure.
   @inlinable
   public func callAsFunction(_ mutation: Mutation) async throws {
     try await deliver(mutation)

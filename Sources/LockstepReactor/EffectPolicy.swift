@@ -1,7 +1,7 @@
 /// The handling of an action while effects of earlier actions of the same lane still run.
 ///
 /// The host asks for the policy *before* it calls `mutate`. An ignored action never reaches
-/// `mutate`, and an action that waits decides on the state of its turn.
+/// `mutate`. For an action that waits, `mutate` gets the state at the time when the lane is free.
 public enum EffectPolicy: Sendable, Hashable {
   /// Every effect runs, concurrently with all others.
   case all

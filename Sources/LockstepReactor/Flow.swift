@@ -5,7 +5,7 @@
 public struct Flow<Element: Sendable>: Sendable {
   @usableFromInline typealias Transform = @Sendable (Element) -> Element?
 
-  /// A merged stream: it runs until it ends, and hands over each element.
+  /// A merged stream. `run` hands over each element and returns when the stream ends.
   struct Source: Sendable {
     let run:
       @Sendable (_ handOver: @Sendable (Result<Element, EventsLostError>) async throws -> Void) async throws -> Void
@@ -24,8 +24,8 @@ public struct Flow<Element: Sendable>: Sendable {
   ///
   /// A ``DispatchSubject`` does not wait. If it dispatches more events at once than the capacity of
   /// its ``EventStream``, the host reports ``EventsLostError`` and the stream continues after the
-  /// gap. If each event replaces the one before, merge a ``BoundValue`` instead. If each counts,
-  /// choose a capacity for the largest burst, or load everything again after a gap.
+  /// gap. If each event replaces the one before, merge a ``BoundValue`` instead. If every event
+  /// matters, choose a capacity for the largest burst, or load everything again after a gap.
   public func merging<Elements: AsyncSequence & Sendable>(
     _ elements: Elements
   ) -> Flow where Elements.Element == Element {

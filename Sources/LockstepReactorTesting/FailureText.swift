@@ -31,7 +31,7 @@ enum FailureText {
     text(
       "\(count(differences.count, "state was", "states were")) not asserted before \(moment):",
       differences.joined(separator: "\n\n"),
-      "(− before, + after) Assert each with a closure of send(_:_:) or receive(_:), or leave them with skipStates()."
+      "(− before, + after) Assert each with a closure of send(_:_:) or receive(_:), or skip them with skipStates()."
     )
   }
 

@@ -51,8 +51,8 @@ public final class TestReactor<R: Reactor> {
     running.cancel()
   }
 
-  /// Sends an action, runs what needs no time to pass, and asserts the states that come. Each closure
-  /// turns the last asserted state into the next expected one.
+  /// Sends an action, runs all work that needs no time to pass, and asserts the states that come.
+  /// Each closure turns the last asserted state into the next expected one.
   public func send(
     _ action: R.Action,
     _ changes: (inout R.State) -> Void...,
@@ -65,7 +65,7 @@ public final class TestReactor<R: Reactor> {
     assertStates(changes, "after send(\(action))", location)
   }
 
-  /// Asserts the states that came since then, from effects and merged streams.
+  /// Asserts the states that came since the last assertion, from effects and merged streams.
   public func receive(_ changes: (inout R.State) -> Void..., location: SourceLocation = #_sourceLocation) {
     assertStates(changes, "of receive()", location)
   }
@@ -111,7 +111,7 @@ public final class TestReactor<R: Reactor> {
     while let next = record.take(\.states) { state = next }
   }
 
-  /// Ends the test. Every event must be asserted, and exactly `effects` effects may still run.
+  /// Ends the test. Every event must be asserted, and exactly `effects` effects must still run.
   public func finish(running effects: Int = 0, location: SourceLocation = #_sourceLocation) {
     clock.settle(location: location)
     isFinished = true

@@ -2,8 +2,9 @@ import Testing
 
 /// Tests as tables of times and events, like RxTest, for asynchronous sequences.
 ///
-/// Describe the world first (sequences, observers, scheduled actions), then call `start()`. Times
-/// are whole ticks of a ``VirtualClock``. Events of the same time happen in the order described.
+/// First create the sequences and observers and schedule the actions, then call `start()`. Times
+/// are whole ticks of a ``VirtualClock``. Events of the same time happen in the order in which they
+/// were created.
 ///
 ///     let scheduler = TestScheduler()
 ///     let taps = scheduler.createHotSequence([.next(210, 1), .next(220, 2), .completed(230)])
@@ -43,7 +44,7 @@ public final class TestScheduler: Sendable {
     }
   }
 
-  /// A sequence that happens with or without a reader. A late reader misses events.
+  /// A sequence whose events happen with or without a reader. A late reader misses events.
   public func createHotSequence<Element: Sendable>(_ events: [Recorded<Element>]) -> HotSequence<Element> {
     HotSequence(events, scheduler: self)
   }

@@ -107,7 +107,7 @@ final class SubscriptionLog: Sendable {
     return Reading(number: number, log: self)
   }
 
-  /// Only the first end counts.
+  /// Records the end of a reading. Only the first end counts.
   func end(_ number: Int) {
     let time = scheduler.time
     entries.withLock { $0[number] = Subscription($0[number].from, $0[number].to ?? time) }

@@ -1,12 +1,12 @@
 import Synchronization
 import Testing
 
-/// A clock whose time only a test moves, and the executor on which the test's world runs.
+/// A clock whose time only a test moves, and the executor of the test's tasks.
 ///
 /// Start tasks with `start`. They run when the test calls `advance` or `run`, on the calling
-/// thread, in the order in which they became ready. Sleepers wake in the order of their deadlines,
-/// then of falling asleep, each after everything that the one before caused. So the same test always
-/// gives the same record.
+/// thread, in the order in which they became ready. Sleepers wake in the order of their deadlines.
+/// Those with the same deadline wake in the order in which they fell asleep. Each wakes after
+/// everything that the one before caused. So the same test always gives the same record.
 ///
 /// Use structured tasks only. Child tasks, and actors without an executor of their own, run on this
 /// clock's executor; `Task { }`, `Task.detached` and main-actor code do not.
@@ -37,7 +37,8 @@ public final class VirtualClock: Clock {
 
   private struct Time: Sendable {
     var now = Instant(offset: .zero)
-    /// In the order of their deadlines, then of falling asleep.
+    /// In the order of their deadlines. With the same deadline, in the order in which they fell
+    /// asleep.
     var sleepers: [Sleeper] = []
     var lastID = 0
     var isMoving = false
@@ -58,7 +59,7 @@ public final class VirtualClock: Clock {
   private let time = Mutex(Time())
   private let failures: FailureReporter
 
-  /// The executor of this clock's world, for `Task(executorPreference:)`.
+  /// The executor of this clock's tasks, for `Task(executorPreference:)`.
   public let executor = VirtualExecutor()
 
   /// Makes a clock at time zero.
@@ -127,7 +128,7 @@ public final class VirtualClock: Clock {
   }
 
   /// Moves the time from sleeper to sleeper until no task sleeps. Reports a failure after
-  /// `maximumWakes`, because an endless timer would keep it running.
+  /// `maximumWakes`, because with an endless timer this would never return.
   public func run(maximumWakes: Int = 1_000_000, location: SourceLocation = #_sourceLocation) {
     move(location) {
       var wakes = 0

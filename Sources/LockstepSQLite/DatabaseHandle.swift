@@ -8,7 +8,7 @@ final class DatabaseHandle {
   let pointer: OpaquePointer
   let path: String
   /// Whether a transaction should be open. If SQLite has rolled it back and the body ignored the
-  /// error, further statements must not run: each would be committed on its own.
+  /// error, further statements must not run, because each would be committed on its own.
   var expectsTransaction = false
   /// Whether the writer should truncate the WAL: see `SQLiteConnection.eraseWAL()`.
   var mustEraseWAL = false
@@ -38,8 +38,8 @@ final class DatabaseHandle {
 
   /// Updates `logPages` from now on, and stops SQLite from running checkpoints within commits.
   func countLogPages() {
-    // The object is not retained: it closes the database before it is released. SQLite calls the
-    // hook only within calls on this database, on the thread that owns it.
+    // The object is not retained, because it closes the database before it is released. SQLite
+    // calls the hook only within calls on this database, on the thread that owns it.
     let context = Unmanaged.passUnretained(self).toOpaque()
     sqlite3_wal_hook(
       pointer,
@@ -57,7 +57,7 @@ final class DatabaseHandle {
     if expectsTransaction, sqlite3_get_autocommit(pointer) != 0 { throw noTransaction(sql: sql()) }
   }
 
-  /// The error of a statement whose transaction SQLite has rolled back.
+  /// The error of a statement that runs after SQLite has rolled back its transaction.
   func noTransaction(sql: String) -> SQLiteError {
     error(SQLITE_ABORT | (2 << 8), "no transaction is open any more: it has been rolled back", sql: sql)
   }
@@ -106,8 +106,8 @@ final class DatabaseHandle {
   }
 
   /// Creates an empty file, which is an empty database, that only its owner can read. SQLite would
-  /// make it readable for everyone. `mknod` opens no descriptor: closing one would drop the locks of
-  /// all connections of this process.
+  /// make it readable for everyone. `mknod` opens no descriptor. That matters, because closing one
+  /// would drop the locks of all connections of this process.
   private static func createIfMissing(_ path: String) throws(SQLiteError) {
     guard mknod(path, S_IFREG | 0o600, 0) != 0 else { return }
     let code = errno
@@ -130,15 +130,15 @@ func resultText(_ code: Int32) -> String {
   sqlite3_errstr(code).map { String(cString: $0) } ?? "unknown error"
 }
 
-/// Settings of libsqlite3 for the whole process, to be made before its first use. Later they have no
-/// effect, and the library is slower.
+/// Settings of libsqlite3 for the whole process. They must be made before its first use, because
+/// they have no effect later.
 enum SQLiteLibrary {
   static let isSetUp: Bool = {
-    // Memory statistics take a lock that all connections share, at each allocation: a twentieth of
-    // the writer's time.
+    // For memory statistics, each allocation takes a lock that all connections share. That costs a
+    // twentieth of the writer's time.
     let counting = lockstep_sqlite_configure(SQLITE_CONFIG_MEMSTATUS, 0)
     // Keeps the rollback data of savepoints in memory. Beyond 64 KiB it would go to a temporary
-    // file, and a container may have no folder for these.
+    // file, and a container may have no folder for temporary files.
     let spilling = lockstep_sqlite_configure(SQLITE_CONFIG_STMTJRNL_SPILL, -1)
     return counting == SQLITE_OK && spilling == SQLITE_OK
   }()

@@ -13,8 +13,8 @@ import LockstepThreading
 /// - A unit's **completion handler** is called once the transaction is on disk
 ///   (`synchronous=FULL`). Handlers are called exactly once, in the order in which the units ran.
 /// - If a whole transaction fails, for example because the disk is full, all its changes are rolled
-///   back. All its units get that error, even units that had failed alone: the state they saw may
-///   have been rolled back. Units that have not run yet go into the next transaction.
+///   back. All its units get that error, even units that had failed alone, because the state they
+///   saw may have been rolled back. Units that have not run yet go into the next transaction.
 ///
 /// Shut a writer down when it is no longer needed. A writer that is released instead finishes the
 /// units it accepted, and its thread then ends by itself.
@@ -24,8 +24,8 @@ package final class DatabaseWriter: Sendable {
   /// Nil once it is joined.
   private let thread: LockedState<NamedThread?>
 
-  /// Starts the writer thread. From now on it owns the connection, which has no open transaction, and
-  /// closes it at the end. `monotonic` is a clock in nanoseconds.
+  /// Starts the writer thread. From now on, the thread owns the connection and closes it at the
+  /// end. The connection must have no open transaction. `monotonic` is a clock in nanoseconds.
   package init(
     connection: sending SQLiteConnection,
     options: Options = Options(),

@@ -72,7 +72,7 @@ struct GroupCommit {
       } else if let unit = nextThrottled(othersWait: false) {
         writeGroup(startingWith: unit, alone: true)
       } else if let unit = shared.queue.next() {
-        // Not run at once: its owner may be throttled.
+        // Not run at once, because its owner may be throttled.
         taken = [unit]
         continue
       } else {
@@ -83,8 +83,8 @@ struct GroupCommit {
     notifier.close()
   }
 
-  /// How long other owners come first, before the next throttled unit. Nil if there is none or it may
-  /// run now.
+  /// How long other owners come first, before the next throttled unit. Nil if there is none or it
+  /// may run now.
   private func timeToRest() -> Int64? { throttle.isEmpty ? nil : throttle.timeToRest(now: shared.monotonic()) }
 
   private mutating func nextThrottled(othersWait: Bool) -> WriteUnit? {
@@ -143,7 +143,8 @@ struct GroupCommit {
   }
 
   /// Runs the first unit of a transaction, without a savepoint: if it fails, the whole transaction
-  /// is rolled back. The unit saw only committed data, so it need not wait for a commit to fail.
+  /// is rolled back. The unit saw only committed data, so its caller gets the error without waiting
+  /// for a commit.
   private mutating func runFirst(_ unit: WriteUnit) -> Bool {
     do {
       group.append((unit, .success(try perform(unit))))
@@ -169,7 +170,8 @@ struct GroupCommit {
       return nil
     } catch {
       group.append((unit, .failure(error)))
-      // Every unit of the group gets the returned error, so it must not be this unit's own.
+      // Every unit of the group gets the returned error, so it must be SQLite's error, not the
+      // unit's own.
       guard connection.isInTransaction else {
         return error as? SQLiteError ?? connection.database.noTransaction(sql: "COMMIT")
       }
@@ -231,7 +233,8 @@ struct GroupCommit {
     guard isDiskFull else { return }
     isDiskFull = false
     let now = shared.monotonic()
-    // If the database file must grow for it, the checkpoint fails as well.
+    // If the checkpoint must make the database file grow, it fails as well. So it does not run
+    // after every failure.
     if let lastFullDiskCheckpoint, now - lastFullDiskCheckpoint < Self.fullDiskPause { return }
     lastFullDiskCheckpoint = now
     checkpoint()
@@ -255,8 +258,8 @@ struct GroupCommit {
     }
   }
 
-  /// Fails units after all earlier handlers were called, and before any other unit runs. So a handler
-  /// can drop the result of a failed unit before later units use it.
+  /// Fails units after all earlier handlers were called, and before any other unit runs. So a
+  /// handler can drop the result of a failed unit before later units use it.
   private func fail(_ units: [WriteUnit], with error: any Error) {
     notifier.waitUntilIdle()
     shared.counters.withLock { $0.failedUnits += units.count }

@@ -22,7 +22,7 @@ extension DatabaseWriter {
   ///
   /// The writer thread calls it, so it must be short and must not wait for the writer. Each kind of
   /// work reports at most one start of failures in ten seconds, and always the first success after
-  /// it.
+  /// a reported start.
   package func onHealthChange(_ listener: @escaping @Sendable (HealthChange) -> Void) {
     shared.healthListener.withLock { $0 = listener }
   }

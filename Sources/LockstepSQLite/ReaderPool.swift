@@ -2,9 +2,9 @@ import LockstepThreading
 
 /// A pool of threads that read a database, each with its own read-only connection.
 ///
-/// Each `read` sees everything that was committed when it began, and nothing later. Readers and the
-/// writer do not wait for each other. But the WAL cannot be reset while a reader uses it, so keep
-/// reads short.
+/// Each `read` sees everything that was committed before its first statement, and nothing later.
+/// Readers and the writer do not wait for each other. But the WAL cannot be reset while a reader
+/// uses it, so keep reads short.
 ///
 /// Shut the readers down before the writer, which then moves the WAL into the database file. A pool
 /// that is released instead finishes the reads it accepted.
@@ -13,8 +13,9 @@ package final class ReaderPool: Sendable {
   /// Nil without a listener.
   let monitor = LockedState<FailureMonitor?>(nil)
 
-  /// Starts the threads. Each opens its connection to the file, which must exist, when it first reads.
-  /// `capacity` is how many reads may wait. Readers of a WAL rarely wait for a lock.
+  /// Starts the threads. Each opens its connection to the file, which must exist, when it first
+  /// reads. `capacity` is how many reads may wait. `busyTimeout` rarely matters, because readers of
+  /// a WAL rarely wait for a lock.
   package init(
     path: String,
     threads: Int = 2,
@@ -26,7 +27,7 @@ package final class ReaderPool: Sendable {
     }
   }
 
-  /// Without the reads that run.
+  /// How many reads wait, without those that run.
   package var waiting: Int { pool.waiting }
 
   /// Runs `body` on one of the threads, in a read transaction that it must not end or nest.

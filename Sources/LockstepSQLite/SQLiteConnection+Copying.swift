@@ -1,11 +1,11 @@
 import CLockstepSQLite
 
 package struct CopyProgress: Sendable, Equatable {
-  /// In pages.
+  /// How many pages are copied.
   package let copied: Int
-  /// In all.
+  /// How many pages the database has.
   package let pages: Int
-  /// In bytes.
+  /// The size of a page in bytes.
   package let pageSize: Int
 
   package var copiedBytes: Int { copied * pageSize }
@@ -19,14 +19,15 @@ extension SQLiteConnection {
   /// Other connections can read and write this database during the copy, without waiting. But the
   /// WAL cannot be reset until the copy ends, and grows by everything that is written.
   ///
-  /// `other` has no open transaction. After an error it holds no copied data. `afterStep` is called
-  /// after each `stepPages`, without locks. It may pause, and stops the copy by throwing.
+  /// `other` must have no open transaction. After an error it holds no copied data. `afterStep` is
+  /// called after each `stepPages`, without locks. It may pause, and stops the copy by throwing.
   package func copy(
     to other: SQLiteConnection,
     stepPages: Int = 256,
     afterStep: (CopyProgress) throws -> Void = { _ in }
   ) throws {
-    // Without a read transaction, the backup would start again after each write of another connection.
+    // Without a read transaction, the backup would start again after each write of another
+    // connection.
     try snapshot {
       let pageSize = try pageSize()
       // BEGIN alone does not start the read transaction.
@@ -35,8 +36,8 @@ extension SQLiteConnection {
         throw other.database.lastError(sql: nil)
       }
       var isFinished = false
-      // This call holds both connections, so neither can close before the backup is finished. It is
-      // finished exactly once.
+      // This call holds both connections, so neither can close before the backup is finished. The
+      // backup is finished exactly once.
       defer { if !isFinished { sqlite3_backup_finish(backup) } }
       while true {
         let code = sqlite3_backup_step(backup, Int32(clamping: max(1, stepPages)))

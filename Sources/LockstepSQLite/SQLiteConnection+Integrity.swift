@@ -8,9 +8,10 @@ package struct MissingReference: Sendable, Equatable {
 }
 
 extension SQLiteConnection {
-  /// Up to a hundred descriptions of damage, in SQLite's words. Reads the whole file, on a snapshot.
+  /// Up to a hundred descriptions of damage, in SQLite's words. Reads the whole file, on a
+  /// snapshot.
   ///
-  /// Checks the position and the format of every page. If `thoroughly`, checks also that each index
+  /// Checks the position and the format of every page. If `thoroughly`, also checks that each index
   /// matches its table and each row satisfies its constraints, which takes several times as long.
   package func damage(thoroughly: Bool) throws -> [String] {
     let sql: StaticString = thoroughly ? "PRAGMA integrity_check(100)" : "PRAGMA quick_check(100)"

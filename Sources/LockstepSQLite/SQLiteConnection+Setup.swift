@@ -15,8 +15,8 @@ extension SQLiteConnection {
     }
   }
 
-  /// Applies the settings that the type guarantees, and checks them, because SQLite ignores settings
-  /// that it does not know.
+  /// Applies the settings that the type guarantees, and checks them, because SQLite ignores
+  /// settings that it does not know.
   func configure(_ access: Access, _ journal: Journal) throws(SQLiteError) {
     setBusyTimeout(busyTimeout)
     // SQLite opens a file that it cannot write as read-only, without an error. The first read may
@@ -24,7 +24,7 @@ extension SQLiteConnection {
     if access == .readWriteCreate, sqlite3_db_readonly(database.pointer, "main") == 1 {
       throw database.error(SQLITE_READONLY, "this process may only read the file")
     }
-    // SQLite reads the file only when it must.
+    // SQLite reads the file only when it must, and this query makes it read.
     _ = try pragma("PRAGMA schema_version", as: Int.self)
     try setSwitch(SQLITE_DBCONFIG_DEFENSIVE, on: true, name: "DEFENSIVE")
     try setSwitch(SQLITE_DBCONFIG_TRUSTED_SCHEMA, on: false, name: "TRUSTED_SCHEMA")

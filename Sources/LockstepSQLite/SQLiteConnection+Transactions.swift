@@ -5,8 +5,8 @@ extension SQLiteConnection {
   /// commits it.
   ///
   /// When this returns, all changes are on disk. When it throws, all changes are rolled back. After
-  /// some errors, such as a full disk, SQLite rolls back the whole transaction on its own. Then this
-  /// throws even if `body` caught the error, and so does every further statement in `body`.
+  /// some errors, such as a full disk, SQLite rolls back the whole transaction on its own. Then
+  /// this throws even if `body` caught the error, and so does every further statement in `body`.
   ///
   /// Transactions do not nest: within one, use `savepoint(_:)`.
   public func transaction<Result>(_ body: () throws -> Result) throws -> Result {
@@ -46,8 +46,8 @@ extension SQLiteConnection {
   /// Runs `body` within the open transaction so that it can fail alone: if it throws, only its
   /// changes are rolled back. Savepoints nest.
   ///
-  /// Throws if no transaction is open, even because SQLite has just rolled it back. Otherwise each
-  /// statement of `body` would be committed on its own.
+  /// Throws if no transaction is open, for example because SQLite has just rolled it back.
+  /// Otherwise each statement of `body` would be committed on its own.
   public func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
     try expectTransaction(for: "SAVEPOINT unit")
     try run("SAVEPOINT unit")
@@ -83,9 +83,13 @@ extension SQLiteConnection {
   /// How many rows this connection has changed, without those of failed statements.
   var changedRowsInAll: Int64 { sqlite3_total_changes64(database.pointer) }
 
-  /// The error of a whole group if a unit broke its promise to throw before its first change.
+  /// The error of a whole group whose unit promised to throw only before its first change, and
+  /// broke that promise.
   func brokenPromise(_ error: any Error) -> SQLiteError {
-    database.error(SQLITE_ABORT, "a unit that promised to throw only before it writes has thrown after it: \(error)")
+    database.error(
+      SQLITE_ABORT,
+      "a unit threw after its first write, although it promised to throw only before: \(error)"
+    )
   }
 
   /// Throws if the open transaction violates a deferred foreign key.

@@ -9,7 +9,8 @@ import CLockstepSQLite
 /// - Foreign keys are enforced. A schema cannot call functions with side effects (`trusted_schema`
 ///   off). SQL cannot corrupt the file on purpose (`DEFENSIVE`). A misspelt name in double quotes
 ///   is an error, not a string.
-/// - Only the owner can read a file it creates, and the `-wal` and `-shm` files beside it.
+/// - If the connection creates the file, only the file's owner can read it and the `-wal` and
+///   `-shm` files beside it.
 ///
 /// SQL is written as literals and values are bound to parameters, so text from outside cannot
 /// become SQL. The only exception is `execute(_:)`, for scripts.
@@ -54,9 +55,9 @@ public final class SQLiteConnection {
     try SQLiteConnection(DatabaseHandle(), .readWriteCreate, .asFound)
   }
 
-  /// Opens a file, or throws if a guarantee cannot be given. The path is always that of a file, even
-  /// `:memory:` or `file:x`. `busyTimeout` is how long a call blocks for another connection's lock
-  /// before it throws.
+  /// Opens a file, or throws if a guarantee cannot be given. The path is always that of a file,
+  /// even `:memory:` or `file:x`. `busyTimeout` is how long a call blocks for another connection's
+  /// lock before it throws.
   public convenience init(
     path: String,
     access: Access = .readWriteCreate,
@@ -138,8 +139,8 @@ public final class SQLiteConnection {
     return results
   }
 
-  /// Runs the statement up to its first row and returns it, transformed, or nil without a row. This is
-  /// safe for `RETURNING`, which gives its rows after all changes.
+  /// Runs the statement up to its first row. Returns the row, transformed, or nil if there is none.
+  /// This is safe for `RETURNING`, which gives its rows after all changes.
   @inlinable
   public func first<Result, each Value: SQLiteConvertible>(
     _ sql: StaticString,

@@ -35,7 +35,10 @@ public struct SQLiteRow: ~Copyable {
   /// The stored value of a column. Throws if there is no such column or its text is not UTF-8.
   public func value(at column: Int) throws(SQLiteError) -> SQLiteValue {
     guard (0..<columnCount).contains(column) else {
-      throw owner.error(SQLITE_RANGE, "there is no column \(column) among the \(columnCount) of the row")
+      throw owner.error(
+        SQLITE_RANGE,
+        "there is no column \(column): columns count from 0, and the row has \(columnCount)"
+      )
     }
     let index = Int32(column)
     switch sqlite3_column_type(statement, index) {
@@ -62,8 +65,8 @@ public struct SQLiteRow: ~Copyable {
   }
 
   private func blob(at index: Int32) -> [UInt8] {
-    // Null is an empty blob. Otherwise SQLite keeps these bytes until the next step. They are copied
-    // here.
+    // A null pointer means an empty blob. SQLite keeps the bytes until the next step. They are
+    // copied here.
     let start = sqlite3_column_blob(statement, index)
     return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index))))
   }

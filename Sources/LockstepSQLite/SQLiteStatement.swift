@@ -83,8 +83,8 @@ final class SQLiteStatement {
     }
   }
 
-  /// Releases the locks and the bound values. `sqlite3_reset` returns the error that `step` has
-  /// thrown.
+  /// Releases the locks and the bound values. The result of `sqlite3_reset` is ignored, because it
+  /// is the error that `step` has thrown.
   @usableFromInline func end() {
     sqlite3_reset(pointer)
     sqlite3_clear_bindings(pointer)

@@ -25,8 +25,8 @@ public enum SQLiteValue: Sendable, Equatable {
 
 /// A type whose values can be bound to a statement and read from a column.
 ///
-/// Values are never converted: a column of another type is an error. In `STRICT` tables it can only
-/// come from a mistake in the SQL or from another program that wrote to the file.
+/// Values are never converted: a column of another type is an error. In `STRICT` tables, the error
+/// can only come from a mistake in the SQL or from another program that wrote to the file.
 ///
 /// Your own type conforms through one of the types below:
 ///

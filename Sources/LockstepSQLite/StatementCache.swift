@@ -1,5 +1,5 @@
-/// SQL that is made at run time. Keep the object: a connection compiles each object once. The text must
-/// not come from outside.
+/// SQL that is made at run time. Keep the object, because a connection compiles each object once.
+/// The text must not come from outside.
 package final class SQLText: Sendable {
   let text: String
 
@@ -8,8 +8,8 @@ package final class SQLText: Sendable {
 
 /// A connection's compiled statements. The least recently used is evicted.
 struct StatementCache {
-  /// Identifies a text by its address, so that it need not be hashed. A literal is in constant memory,
-  /// and a statement keeps its `SQLText`.
+  /// Identifies a text by its address, so that it need not be hashed. A literal is in constant
+  /// memory, and a statement keeps its `SQLText`.
   private struct Key: Hashable {
     let address: Int
     let length: Int
@@ -38,8 +38,8 @@ struct StatementCache {
 
   var count: Int { statements.count }
 
-  /// Returns a statement that is not running. If the cached one is running, this compiles another one,
-  /// which is not cached.
+  /// Returns a statement that is not running. If the cached one is running, this compiles another
+  /// one, which is not cached.
   mutating func statement(_ sql: StaticString, database: DatabaseHandle) throws(SQLiteError) -> SQLiteStatement {
     let compile = { () throws(SQLiteError) in try SQLiteStatement(sql.description, database: database) }
     // A literal of a single character has no address, and is not valid SQL.

@@ -2,20 +2,20 @@ import CLockstepSQLite
 
 /// Runs checkpoints when the WAL has grown by a number of pages.
 ///
-/// SQLite would run a checkpoint inside a commit and delay the group's completion handlers. Here
-/// they have been called already.
+/// SQLite would run a checkpoint inside a commit and delay the group's completion handlers. This
+/// checkpoint runs after the group's handlers were called, or passed to the thread that calls them.
 ///
 /// After a complete checkpoint, the next transaction writes at the start of the WAL again, unless a
 /// reader uses the WAL at that moment. Overlapping readers could prevent this forever. So when the
-/// WAL is many times its usual size, the checkpoint waits a short time for readers. New readers then
-/// use the database file and do not prolong the wait.
+/// WAL is many times its usual size, the checkpoint waits a short time for readers. New readers
+/// then use the database file and do not prolong the wait.
 struct WALCheckpointer {
   /// The checkpoint waits for readers if the WAL is this many times its usual size.
   static let tolerance = 8
   /// How often the checkpoint is tried within the timeout.
   private static let attempts = 10
-  /// How many pages the WAL must grow by before another attempt to erase it: each may wait for
-  /// readers.
+  /// How many pages the WAL must grow by before another attempt to erase it, because each attempt
+  /// may wait for readers.
   private static let pagesBetweenErasures = 64
 
   private let connection: SQLiteConnection
@@ -36,8 +36,8 @@ struct WALCheckpointer {
   /// Turns off SQLite's own checkpoints, and limits the size of the WAL file.
   static func prepare(_ connection: SQLiteConnection, options: DatabaseWriter.Options) throws {
     connection.database.countLogPages()
-    // Twice the size: readers often make the WAL a little longer, and a file that need not grow is
-    // synced faster.
+    // Twice the size, because readers often make the WAL a little longer, and a file that need not
+    // grow is synced faster.
     let limit = try 2 * options.checkpointPages * connection.pageSize()
     try connection.execute("PRAGMA journal_size_limit = \(limit)")
   }
@@ -78,9 +78,9 @@ struct WALCheckpointer {
 }
 
 extension SQLiteConnection {
-  /// Moves the WAL's contents into the database file and syncs the file. Returns whether everything was
-  /// moved. Call this outside a transaction. A failure loses nothing: committed data stays in the WAL
-  /// until it is in the file.
+  /// Moves the WAL's contents into the database file and syncs the file. Returns whether everything
+  /// was moved. Call this outside a transaction. A failure loses nothing, because committed data
+  /// stays in the WAL until it is in the file.
   @discardableResult
   func checkpoint(_ mode: Int32) throws(SQLiteError) -> Bool {
     var inLog: Int32 = 0
@@ -91,10 +91,12 @@ extension SQLiteConnection {
     return code == SQLITE_OK && inLog == moved
   }
 
-  /// Moves all of the WAL into the database file and truncates it. Returns whether readers allowed it.
+  /// Moves all of the WAL into the database file and truncates it. Returns whether readers allowed
+  /// it.
   package func truncateWAL() throws(SQLiteError) -> Bool { try checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
 
-  /// Lets the writer truncate the WAL after the open transaction. The WAL still contains what the
-  /// transaction deleted. If readers prevent it, the writer tries again after later transactions.
+  /// Makes the writer truncate the WAL after the open transaction, because the WAL still contains
+  /// what the transaction deleted. If readers prevent that, the writer tries again after later
+  /// transactions.
   package func eraseWAL() { database.mustEraseWAL = true }
 }

@@ -16,9 +16,9 @@ package struct WriteOwner: Sendable, Hashable {
 ///
 /// An owner whose units took long in one group is throttled: its next units run alone. If other
 /// owners write, a throttled unit waits nine times as long as the last one took. So all throttled
-/// owners together get a tenth of the writer's time, or all of it if no other owner writes. An owner
-/// that wrote recently counts as writing, because clients pause between two writes. A throttled owner
-/// is released after a quick unit, once none of its units wait.
+/// owners together get a tenth of the writer's time, or all of it if no other owner writes. An
+/// owner that wrote recently counts as writing, because clients pause between two writes. A
+/// throttled owner is released after a quick unit, once none of its units wait.
 struct WriteThrottle {
   /// The time in one group that makes an owner slow, in nanoseconds.
   static let slowTime: Int64 = 10_000_000

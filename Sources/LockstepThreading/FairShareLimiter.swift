@@ -28,15 +28,16 @@ package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
   private let waiting: Int
   private let contents = LockedState(Contents())
 
-  /// Errors have the name. At least 1 piece of an owner's work runs at once.
+  /// Errors contain `name`. `atOnce` below 1 counts as 1.
   package init(name: String, atOnce: Int, waiting: Int) {
     self.name = name
     self.atOnce = max(1, atOnce)
     self.waiting = waiting
   }
 
-  /// Runs `work`, which must not run more work of the same owner: it could wait for itself. Throws
-  /// `PoolOverloadedError` if the queue is full, and `CancellationError` if cancelled in the queue.
+  /// Runs `work`, which must not run more work of the same owner, because it could wait for itself.
+  /// Throws `PoolOverloadedError` if the queue is full, and `CancellationError` if cancelled in the
+  /// queue.
   nonisolated(nonsending) package func run<Result>(
     for owner: Owner,
     _ work: () async throws -> Result
@@ -108,7 +109,7 @@ package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
   private func finish(_ owner: Owner) {
     let next = contents.withLock { contents -> Waiter? in
       guard var queue = contents.queues[owner] else { return nil }
-      // Removed while it is changed: a second reference would copy the array.
+      // Removed while it is changed, because a second reference would copy the array.
       contents.queues[owner] = nil
       if !queue.waiting.isEmpty {
         let next = queue.waiting.removeFirst().waiter

@@ -3,7 +3,7 @@
 /// A value that is added, or found in the old generation, goes to the young one. When the young
 /// generation has half of the capacity, the old one is dropped and the young one takes its place.
 ///
-/// Its methods are inlinable: in another module, a generic function would run unspecialized.
+/// Its methods are inlinable, because a generic function of another module runs unspecialized.
 public struct GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline let half: Int
   @usableFromInline let keepsDropped: Bool
@@ -14,8 +14,9 @@ public struct GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Send
   @usableFromInline var oldCost = 0
   @usableFromInline var dropped: [Key: Value] = [:]
 
-  /// An empty cache. The costs of its values add up to the capacity at most, unless a single value costs more. With
-  /// `keepsDropped`, the caller takes dropped values by `takeDropped()` and releases them outside its lock.
+  /// An empty cache. The costs of its values add up to the capacity at most, unless a single value
+  /// costs more. With `keepsDropped`, the caller takes dropped values by `takeDropped()` and
+  /// releases them outside its lock.
   @inlinable
   public init(capacity: Int, keepsDropped: Bool = false, cost: @escaping @Sendable (Value) -> Int = { _ in 1 }) {
     half = max(1, capacity / 2)
@@ -59,7 +60,7 @@ public struct GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Send
     if let value = old.removeValue(forKey: key) { oldCost -= costOf(value) }
   }
 
-  /// The values that were dropped last, once.
+  /// The values of the generation that was dropped last. A second call returns none.
   @inlinable
   public mutating func takeDropped() -> [Key: Value] {
     if dropped.isEmpty { return [:] }

@@ -30,7 +30,7 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
   }
 
   deinit {
-    // No thread holds the lock or waits: it would hold a reference to this object.
+    // No thread holds the lock or waits, because it would hold a reference to this object.
     pthread_cond_destroy(&primitives.pointee.condition)
     pthread_mutex_destroy(&primitives.pointee.lock)
     primitives.deallocate()
@@ -55,7 +55,8 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// The same with a time limit on the system's clock. Returns nil past it.
+  /// The same with a time limit, measured by the monotonic clock. Returns nil when the time is
+  /// over.
   public func wait<Result>(atMost nanoseconds: Int64, for body: (inout State) -> Result?) -> Result? {
     var deadline = timespec()
     clock_gettime(CLOCK_MONOTONIC, &deadline)

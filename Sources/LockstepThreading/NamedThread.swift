@@ -18,7 +18,8 @@ public struct NamedThread: Sendable {
   /// Starts a thread. Linux keeps the first 15 bytes of the name.
   public init(name: String, _ body: @escaping @Sendable () -> Void) throws(NotStarted) {
     var handle = pthread_t()
-    // The new thread takes over this reference. If there is no thread, it is released below.
+    // The new thread takes over this reference. If no thread starts, the reference is released
+    // below.
     let start = Unmanaged.passRetained(
       Start {
         Self.nameCurrent(name)

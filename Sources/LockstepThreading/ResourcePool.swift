@@ -18,7 +18,7 @@ public final class ResourcePool<Resource>: Sendable {
   /// name. At least 1 thread runs work, and at least 1 piece of work may wait (`capacity`).
   ///
   /// `resource` makes a thread's resource, on that thread, before its first work. Throws if the
-  /// system has no more threads. Threads that were started have ended.
+  /// system has no more threads. The threads that were already started have then ended.
   public init(
     name: String,
     threads: Int,
@@ -54,7 +54,7 @@ public final class ResourcePool<Resource>: Sendable {
   /// How much work waits, without the work that runs.
   package var waiting: Int { queue.count }
 
-  /// Runs `work` on one of the pool's threads and returns or throws what it does.
+  /// Runs `work` on one of the pool's threads, and returns its result or throws its error.
   ///
   /// Throws `PoolOverloadedError` if the queue is full, and `PoolShutDownError` after `shutDown()`.
   nonisolated(nonsending) public func run<Result: Sendable>(

@@ -44,9 +44,10 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Fail
     }
   }
 
-  /// To be called after the source has changed and before the change is cached.
+  /// Call this after the source has changed and before the change is cached.
   package func invalidate(_ key: Key) {
-    // Mostly nothing runs, and this code is not specialized for the key.
+    // Usually no work runs. The check saves a slow look-up, because this code is not specialized
+    // for the key.
     flights.withLock { if !$0.isEmpty { $0[key]?.isOutdated = true } }
   }
 

@@ -1,7 +1,7 @@
 /// Runs tasks that end together when the scope shuts down, such as all screens.
 ///
-/// A scope has several task groups, because each end of a task searches its group's older tasks. In
-/// one group of 50,000 tasks that takes half a millisecond, so ending all takes many seconds.
+/// A scope has several task groups, because a group searches its older tasks whenever a task ends.
+/// In one group of 50,000 tasks that takes half a millisecond, so ending all takes many seconds.
 package final class TaskScope: Sendable {
   package typealias Work = @Sendable () async -> Void
 

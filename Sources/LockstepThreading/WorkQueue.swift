@@ -43,7 +43,7 @@ public final class WorkQueue<Work: Sendable>: Sendable {
   private let capacity: Int
   private let contents = LockedState(Contents())
 
-  /// Errors have the name. `capacity` is at least 1.
+  /// Errors contain `name`. A `capacity` below 1 counts as 1.
   package init(name: String, capacity: Int) {
     self.name = name
     self.capacity = max(1, capacity)
@@ -64,7 +64,8 @@ public final class WorkQueue<Work: Sendable>: Sendable {
   /// Waits for work and takes the oldest. Returns nil if the queue is closed and empty.
   package func next() -> Work? { contents.wait { $0.next() } }
 
-  /// The same with a time limit on the system's clock. Also returns nil when the time is up.
+  /// The same with a time limit, measured by the monotonic clock. Also returns nil when the time is
+  /// over.
   package func next(withinNanoseconds time: Int64) -> Work? { contents.wait(atMost: time) { $0.next() } ?? nil }
 
   /// Takes the work that waits now, oldest first, up to `limit`.

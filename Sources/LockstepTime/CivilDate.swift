@@ -28,7 +28,7 @@ public struct CivilDate: Sendable, Equatable {
     year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
   }
 
-  /// The number of the first day of a month. `month` is from 1 to 12.
+  /// The number of days from 1 January 1970 to the first day of a month. `month` is from 1 to 12.
   public static func daysSince1970(year: Int, month: Int) -> Int {
     let yearFromMarch = month <= 2 ? year - 1 : year
     let era = floor(yearFromMarch, by: 400)

@@ -218,7 +218,7 @@ struct TestReactorTests {
             − count: 0
             + count: 1
 
-        (− before, + after) Assert each with a closure of send(_:_:) or receive(_:), or leave them with skipStates().
+        (− before, + after) Assert each with a closure of send(_:_:) or receive(_:), or skip them with skipStates().
         """
       ]
     )
@@ -319,7 +319,7 @@ struct TestReactorTests {
             − count: 0
             + count: 1
 
-        (− before, + after) Assert each with a closure of send(_:_:) or receive(_:), or leave them with skipStates().
+        (− before, + after) Assert each with a closure of send(_:_:) or receive(_:), or skip them with skipStates().
         """
       ]
     )

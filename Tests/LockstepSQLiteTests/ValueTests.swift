@@ -130,6 +130,6 @@ struct ValueTests {
     let error = #expect(throws: SQLiteError.self) {
       try self.connection.first("SELECT 1") { row in try row[index] as Int }
     }
-    #expect(error?.message == "there is no column \(index) among the 1 of the row")
+    #expect(error?.message == "there is no column \(index): columns count from 0, and the row has 1")
   }
 }

@@ -1,5 +1,5 @@
-/// The name of a header field that this server reads or writes: a literal, which costs no
-/// allocation and which no client can choose. A comparison ignores the case.
+/// The name of a header field that this server reads or writes. It is a literal, so it costs no
+/// allocation and no client can choose it. A comparison ignores the case.
 public struct FieldName: Sendable, ExpressibleByStringLiteral {
   let literal: StaticString
 
@@ -69,7 +69,8 @@ public struct FieldName: Sendable, ExpressibleByStringLiteral {
   package static let xForwardedFor: FieldName = "X-Forwarded-For"
   package static let xRequestID: FieldName = "X-Request-Id"
 
-  // Lockstep's own: the cursor of the whole state, and a mark of a response that was recorded.
+  // Lockstep's own: the cursor of the whole state, and the mark of a response that repeats a stored
+  // one.
   package static let cursor: FieldName = "Cursor"
   package static let idempotencyReplayed: FieldName = "Idempotency-Replayed"
 }

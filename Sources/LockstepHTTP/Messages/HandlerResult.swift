@@ -5,7 +5,8 @@ public enum HandlerResult: Sendable {
   /// for as long as it is valid. Return it only if the request is already a repetition.
   case reusable(Response, any ResponseValidity)
   /// Work that produces the result. It runs as a task on the event loop of the connection, so it
-  /// must not block. A `Problem` that it throws is the response; any other error is `internal`.
+  /// must not block. If it throws a `Problem`, that is the response. Any other error becomes the
+  /// problem `internal`.
   ///
   /// The server cancels the task when the client is gone or the server drains. Work that waits for
   /// a change then returns at once; other work may finish. The server still sends the response if
@@ -16,7 +17,7 @@ public enum HandlerResult: Sendable {
   /// A response whose body arrives in pieces: see `EventSource`.
   case eventStream(Response, any EventSource)
 
-  /// Transforms the response whenever it is made. An immediate response needs no allocation.
+  /// Transforms the response, now or once it is made. An immediate response needs no allocation.
   @inlinable
   public func transformed(by transform: some ResponseTransform) -> HandlerResult {
     switch self {

@@ -1,5 +1,5 @@
-/// The header fields of a response, as the bytes that go over the wire: a block that is made once
-/// can be sent many times at the cost of a copy.
+/// The header fields of a response, as the bytes that go over the wire. So a block that is made
+/// once can be sent many times at the cost of a copy.
 public struct HeaderFields: Sendable, Equatable {
   /// The fields as they go over the wire.
   package private(set) var bytes: [UInt8] = []
@@ -74,12 +74,14 @@ public struct HeaderFields: Sendable, Equatable {
     }
   }
 
-  /// Fields that limit what a browser does with a response. It guesses no other media type, so text
-  /// from a client in a problem's `detail` never becomes a page or a script. It loads nothing and
-  /// shows the response in no frame, and a link in it reveals no referrer.
+  /// Fields that limit what a browser does with a response. The browser guesses no other media
+  /// type, so text from a client in a problem's `detail` never becomes a page or a script. The
+  /// browser loads nothing and shows the response in no frame, and a link in the response reveals
+  /// no referrer.
   ///
-  /// All problems and all responses with a body that need no token have them. Other responses do
-  /// not: no link, frame or tag of a page sends `Authorization`.
+  /// If a request needs no token, its response has these fields when it has a body. Every problem
+  /// has them too, because its `detail` may repeat what the client sent. Other responses do not
+  /// need them, because no link, frame or tag of a page sends `Authorization`.
   public static let forBrowsers: HeaderFields = {
     var fields = HeaderFields()
     fields.append(.xContentTypeOptions, "nosniff")

@@ -13,7 +13,8 @@ public enum Method: Sendable, Hashable {
   /// The methods that a route can have, in the order of `Allow`.
   static let known: [Method] = [.get, .head, .post, .put, .patch, .delete, .options]
 
-  /// An index for tables: the position in `known`, and one past the last for any other method.
+  /// An index for tables: the position in `known`, and the number after the last position for any
+  /// other method.
   var ordinal: Int {
     switch self {
     case .get: 0

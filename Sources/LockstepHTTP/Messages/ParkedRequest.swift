@@ -3,8 +3,9 @@ public protocol Waiter: AnyObject, Sendable {
   /// The end of the wait, in nanoseconds of the server's monotonic clock. Read before each wait.
   var deadline: Int64 { get }
 
-  /// Parks the connection, which `waker` wakes. The event loop of the connection calls this before
-  /// anything else. If there is something to send already, call the waker at once.
+  /// Parks the connection. The source of the change wakes it with `waker`. The event loop of the
+  /// connection calls this before anything else. If there is something to send already, call the
+  /// waker at once.
   func park(_ waker: any Waker)
 
   /// Ends the wait. The loop calls this once for each `park(_:)`.
@@ -13,7 +14,7 @@ public protocol Waiter: AnyObject, Sendable {
 
 /// A request that waits until its resource changes.
 public protocol ParkedRequest: Waiter {
-  /// Makes the response, or goes on waiting if the result is `parked` again. The event loop of the
+  /// Makes the response, or continues to wait by returning `parked` again. The event loop of the
   /// connection calls this after each wake-up and at the deadline.
   func resume(_ cause: WakeReason) -> HandlerResult
 }
@@ -21,7 +22,7 @@ public protocol ParkedRequest: Waiter {
 /// A response body that arrives in pieces, such as server-sent events.
 ///
 /// After each wake-up and at the deadline, the event loop of the connection asks for pieces until
-/// there are no more. It never asks before the client has read the previous piece: a slow client
+/// there are no more. It never asks before the client has read the previous piece, so a slow client
 /// misses wake-ups, but no pieces.
 public protocol EventSource: Waiter {
   /// The next piece.
@@ -84,7 +85,7 @@ public protocol WakeTarget: AnyObject, Sendable {
 }
 
 /// Decides how long a response may be sent again, if a client sends the same bytes again on one
-/// connection. As long as it is valid, the server does not even parse the request.
+/// connection. As long as the response is valid, the server does not parse the repeated request.
 public protocol ResponseValidity: AnyObject, Sendable {
   /// Whether the response is still valid for the same request, which has arrived again at
   /// `arrival`, in nanoseconds of the server's monotonic clock. Count and log the request here,

@@ -1,6 +1,6 @@
 /// Percent-encoded text, as in URLs.
 package enum PercentEncoding {
-  /// The text with everything but unreserved characters (RFC 3986, 2.3) encoded.
+  /// The text with every character encoded except unreserved ones (RFC 3986, 2.3).
   package static func text(_ text: String) -> String {
     let digits = Array("0123456789ABCDEF")
     return text.utf8.reduce(into: "") { output, byte in
@@ -15,7 +15,8 @@ package enum PercentEncoding {
     }
   }
 
-  /// The bytes of encoded text; nil if a `%` has no two hexadecimal digits after it. In a query `+` is a space.
+  /// The bytes of encoded text; nil if a `%` has no two hexadecimal digits after it. In a query,
+  /// `+` is a space.
   package static func decoded(_ text: ArraySlice<UInt8>, isQuery: Bool) -> [UInt8]? {
     var bytes: [UInt8] = []
     var rest = text

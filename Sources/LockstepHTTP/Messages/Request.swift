@@ -10,11 +10,11 @@ public struct Request: Sendable {
   package let loop: Int
   /// Whether the previous request on this connection had the same bytes.
   package var isRepetition = false
-  /// In the log and the response.
+  /// The id of the request in the log and in its response.
   package var id: String?
   package var parameters = PathParameters()
 
-  /// A request of its parts.
+  /// A request from its parts.
   public init(head: RequestHead, body: RequestBody, peer: PeerAddress, arrival: Int64, loop: Int) {
     self.head = head
     self.body = body
@@ -23,7 +23,7 @@ public struct Request: Sendable {
     self.loop = loop
   }
 
-  /// The request with a limit of its own on its body. A longer body is refused with 413.
+  /// The request with its own limit for the body. A longer body gets 413.
   public func limited(toBody limit: Int) -> Request {
     guard case .source(let source, let previous) = body else { return self }
     var request = self
@@ -36,10 +36,10 @@ public struct Request: Sendable {
 public enum RequestBody: Sendable {
   /// A body that arrived with its head. An empty one means no body.
   case bytes([UInt8])
-  /// A body that is read when the handler asks for it, of `limit` bytes at most.
+  /// A body that is read when the handler asks for it, at most `limit` bytes.
   case source(any BodySource, limit: Int = .max)
 
-  /// Reads the whole body. To be called once.
+  /// Reads the whole body. Call it once.
   ///
   /// Throws a problem: 413 if the body is larger than its limit, 400 if its coding is broken, 408
   /// if it arrives too slowly, 503 if the server has no memory for it.
@@ -53,7 +53,7 @@ public enum RequestBody: Sendable {
 
 /// The source of a request's body: see `RequestBody.collect()`.
 public protocol BodySource: AnyObject, Sendable {
-  /// Reads the whole body, of `limit` bytes at most or the server's own limit, whichever is less.
+  /// Reads the whole body, up to `limit` bytes or the server's own limit, whichever is less.
   func collect(upTo limit: Int) async throws -> [UInt8]
 }
 
@@ -63,7 +63,7 @@ public struct PeerAddress: Sendable, Equatable, CustomStringConvertible {
   package let host: String
   package let port: Int
 
-  /// An address of its parts.
+  /// An address from its parts.
   public init(host: String, port: Int) {
     self.host = host
     self.port = port

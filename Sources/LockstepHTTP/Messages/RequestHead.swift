@@ -1,5 +1,5 @@
 /// The checked head of a request: the bytes as they arrived, and the positions of its parts in
-/// them. Only `RequestParser` makes heads, so every head keeps all rules of RFC 9112.
+/// them. Only `RequestParser` makes heads, so every head follows all rules of RFC 9112.
 public final class RequestHead: Sendable {
   /// How the end of the body is found.
   public enum Body: Sendable, Equatable {
@@ -57,10 +57,10 @@ public final class RequestHead: Sendable {
     try framing.checkHost(isVersion11: line.isVersion11)
   }
 
-  /// The path, not decoded. It begins with `/`, or is empty if the target is no path.
+  /// The path, not decoded. It begins with `/`, or is empty if the target is not a path.
   public var path: String { String(decoding: bytes[pathPlace], as: UTF8.self) }
 
-  /// The query behind the path's `?`, not decoded; empty if there is none.
+  /// The query after the path's `?`, not decoded; empty if there is none.
   public var query: String { String(decoding: bytes[queryPlace], as: UTF8.self) }
 
   /// Whether there is a query that is not empty.
@@ -105,7 +105,8 @@ public final class RequestHead: Sendable {
     return elements
   }
 
-  /// The values of all fields with this name, in order: their elements may contain commas.
+  /// The values of all fields with this name, in order, for a field whose elements may contain
+  /// commas.
   public func values(_ name: FieldName) -> [[UInt8]] {
     bytes.withUnsafeBytes { all in
       fieldPlaces.filter { name.matches(all.slice($0.name)) }.map { Array(all.slice($0.value)) }

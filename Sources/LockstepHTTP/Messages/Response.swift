@@ -4,21 +4,23 @@ public struct Response: Sendable {
   public enum Body: Sendable {
     case none
     case bytes([UInt8])
-    /// The bytes that the closure writes while it runs. They are sent in the chunked coding; to an
-    /// HTTP/1.0 client, until the connection ends. If the closure throws, the server cuts the
-    /// connection, so that the client sees that the body is incomplete.
+    /// The bytes that the closure writes while it runs. The server sends them in the chunked
+    /// coding. To an HTTP/1.0 client, it sends them without a coding and then closes the
+    /// connection. If the closure throws, the server cuts the connection, so that the client sees
+    /// that the body is incomplete.
     ///
     /// `holding` is how much memory the closure keeps while it runs, in bytes. It counts as output
-    /// that waits for the client; if there is no room for it, the client gets a 503.
+    /// that waits for the client; if there is no room for it, the client gets 503.
     case stream(holding: Int = 0, @Sendable (any BodyWriter) async throws -> Void)
   }
 
   package var status: Status
-  /// Without `Date`, `Content-Length`, `Transfer-Encoding` and `Connection`, which the server adds.
+  /// The header fields without `Date`, `Content-Length`, `Transfer-Encoding` and `Connection`,
+  /// which the server adds.
   package var fields: HeaderFields
   package var body: Body
 
-  /// A response of its parts.
+  /// A response from its parts.
   public init(status: Status, fields: HeaderFields = HeaderFields(), body: Body = .none) {
     self.status = status
     self.fields = fields

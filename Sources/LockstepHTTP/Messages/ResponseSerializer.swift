@@ -8,7 +8,7 @@ public enum ResponseSerializer {
     /// Whether the connection is kept for another request.
     package var keepsAlive: Bool
 
-    /// An exchange of its parts.
+    /// An exchange from its parts.
     public init(isHead: Bool, isVersion11: Bool, keepsAlive: Bool) {
       self.isHead = isHead
       self.isVersion11 = isVersion11

@@ -27,7 +27,7 @@ public struct Status: Sendable, Equatable {
   /// Whether a response with this status never has a body (RFC 9110, 6.4.1).
   public var forbidsBody: Bool { code < 200 || code == 204 || code == 304 }
 
-  // RFC 9110, 15, but for 429 and 431 (RFC 6585) and 507 (RFC 4918).
+  // All from RFC 9110, 15, except 429 and 431 (RFC 6585) and 507 (RFC 4918).
   package static let ok = Status(200, "HTTP/1.1 200 OK\r\n")
   package static let created = Status(201, "HTTP/1.1 201 Created\r\n")
   package static let noContent = Status(204, "HTTP/1.1 204 No Content\r\n")

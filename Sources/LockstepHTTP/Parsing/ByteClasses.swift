@@ -6,16 +6,16 @@
   import Darwin
 #endif
 
-// The byte classes of RFC 9110 and RFC 9112 as bit sets: one shift and one test a byte.
+// The byte classes of RFC 9110 and RFC 9112 as bit sets: one shift and one test for each byte.
 
 extension UInt8 {
   /// `tchar`: a byte of a method or of a field's name.
   var isTokenByte: Bool { isIn(0x03FF_6CFA_0000_0000, 0x57FF_FFFF_C7FF_FFFE) }
 
-  /// A byte of a field's value: visible characters, space, tab and all bytes past ASCII.
+  /// A byte of a field's value: visible characters, space, tab and all bytes from 0x80 on.
   var isFieldValueByte: Bool { self >= 0x20 ? self != 0x7F : self == UInt8(ascii: "\t") }
 
-  /// A byte of a request target: visible ASCII without `#`, which is never sent.
+  /// A byte of a request target: visible ASCII without `#`, because clients never send a fragment.
   var isTargetByte: Bool { self > 0x20 && self < 0x7F && self != UInt8(ascii: "#") }
 
   /// A byte of a registered name (RFC 3986, 3.2.2). A percent sign needs two hexadecimal digits.
@@ -47,7 +47,7 @@ extension UnsafeRawBufferPointer {
   // A slice stays inside its buffer, and is used only while the buffer is valid.
   package func slice(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
 
-  /// The end of the run of bytes from `start` on that match.
+  /// The end of the run of matching bytes that begins at `start`.
   @inline(__always)
   func endOfRun(from start: Int, to end: Int, _ matches: (UInt8) -> Bool) -> Int {
     var index = start
@@ -83,7 +83,7 @@ extension UnsafeRawBufferPointer {
     return true
   }
 
-  /// The bytes after a prefix, whose case is ignored; nil without that prefix.
+  /// The bytes after a prefix, whose case is ignored; nil if the bytes do not begin with it.
   public func behind(prefix: StaticString) -> UnsafeRawBufferPointer? {
     let length = prefix.utf8CodeUnitCount
     guard count >= length, slice(0..<length).equalsIgnoringCase(prefix) else { return nil }
@@ -98,7 +98,8 @@ extension UnsafeRawBufferPointer {
     return start..<end
   }
 
-  /// The elements of a comma-separated list (RFC 9110, 5.6.1), trimmed, without empty ones.
+  /// Calls `body` with each element of a comma-separated list (RFC 9110, 5.6.1), trimmed. Skips
+  /// empty elements.
   func forEachListElement(_ body: (UnsafeRawBufferPointer) -> Void) {
     var start = 0
     while start < count {
@@ -111,7 +112,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension StaticString {
-  // A literal of more than one scalar is stored as UTF-8 for the life of the process. No name or
-  // status line of this server is shorter.
+  // A literal of more than one scalar is stored as UTF-8 for the life of the process. Every name
+  // and status line of this server has more than one.
   var bytes: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount) }
 }

@@ -28,7 +28,7 @@ public struct ChunkedDecoder: Sendable {
   /// Whether the last chunk and the trailer section are complete.
   public var isDone: Bool { state == .done }
 
-  /// A decoder with these limits. The caller checks the limit of the body itself, by `announced`.
+  /// A decoder with these limits. The caller checks the limit of the body with `announced`.
   public init(limits: Limits) {
     bounds = ParserLimits(limits)
   }
@@ -94,7 +94,8 @@ public struct ChunkedDecoder: Sendable {
   }
 
   /// Counts the bytes of a line beyond the digits of the largest size: extensions and zeros.
-  /// Without a limit on their sum, a small body could hide in far more of them (RFC 9112, 7.1.1).
+  /// Without a limit on their sum, a client could send far more of them than data (RFC 9112,
+  /// 7.1.1).
   private mutating func countPadding(_ line: UnsafeRawBufferPointer) throws(Problem) {
     padding += max(0, line.count - Int.bitWidth / 4)
     guard padding <= bounds.headerSection else {

@@ -1,4 +1,4 @@
-/// The end of the body and the future of the connection, as the fields of a head define them.
+/// How the body ends and whether the connection stays open, as the fields of a head define it.
 /// Fields that this server and a proxy could read differently are refused, because a disagreement
 /// allows request smuggling (RFC 9112, 11.2).
 struct Framing {
@@ -55,7 +55,7 @@ struct Framing {
     }
   }
 
-  /// Refuses a second field of this name: a proxy may have read the other one.
+  /// Refuses a second field of this name, because a proxy may have read the other one.
   private static func noteOnce(_ isNoted: inout Bool, _ name: FieldName) throws(Problem) {
     guard !isNoted else { throw .malformed("The request has more than one \(name.text) field.") }
     isNoted = true
@@ -83,7 +83,7 @@ struct Framing {
   private mutating func noteTransferEncoding(_ value: UnsafeRawBufferPointer) {
     hasTransferEncoding = true
     value.forEachListElement { coding in
-      // Compared as bytes: as a `String`, the Kelvin sign lowercases to k.
+      // Compared as bytes, because a `String` lowercases the Kelvin sign to k.
       endsInChunked = coding.equalsIgnoringCase("chunked")
       codings += 1
       if endsInChunked { chunkedCodings += 1 }
@@ -95,7 +95,7 @@ struct Framing {
     guard !value.isEmpty, value.allSatisfy(\.isDigit) else {
       throw .malformed("The value of Content-Length is not a decimal number.")
     }
-    // Only a number too large for an `Int` is none now.
+    // All bytes are digits, so only a number that is too large for an `Int` fails here.
     guard let length = Int(String(decoding: value, as: UTF8.self)) else { throw Problem(.payloadTooLarge) }
     contentLength = length
   }

@@ -12,7 +12,7 @@ struct HeadScanner {
 
   var isAtStart: Bool { position == 0 && taken == 0 }
 
-  /// The length of the head, from `start` to its empty line; nil while that has not arrived.
+  /// The length of the head, from `start` to its empty line; nil until the empty line has arrived.
   mutating func scan(_ bytes: UnsafeRawBufferPointer, bounds: ParserLimits) throws(Problem) -> Int? {
     if requestLineEnd == nil, position == start {
       try skipEmptyLines(bytes, bounds: bounds)
@@ -40,7 +40,8 @@ struct HeadScanner {
     return nil
   }
 
-  /// The size of the empty lines before the head. The caller's next buffer begins after them.
+  /// Returns the size of the empty lines before the head and forgets them. The caller's next buffer
+  /// must begin after them.
   mutating func takeEmptyLines() -> Int {
     let count = start
     taken += count
@@ -77,8 +78,8 @@ struct HeadScanner {
     throw .malformed("A request begins with a method; this one begins with the byte \(bytes[start]).")
   }
 
-  /// Refuses a request line without a version at once: a client of HTTP/0.9 sends nothing more and
-  /// waits for the response. Other faults of the line can wait for the end of the head.
+  /// Refuses a request line without a version at once, because a client of HTTP/0.9 sends nothing
+  /// more and waits for the response. Other faults of the line can wait for the end of the head.
   private func checkVersion(_ bytes: UnsafeRawBufferPointer, endingAt end: Int) throws(Problem) {
     if end - start >= 9, bytes.slice(end - 9..<end - 3).equals(" HTTP/") { return }
     _ = try RequestLine(bytes.slice(start..<end), end: end - start)

@@ -1,6 +1,6 @@
 /// The first line of a request: method, target and version (RFC 9112, 3).
 struct RequestLine {
-  /// The form of the target (RFC 9112, 3.2). The absolute form counts as its path.
+  /// The form of the target (RFC 9112, 3.2). A target in absolute form is treated as its path.
   enum Form: Sendable {
     case path, server, authority
   }
@@ -14,13 +14,13 @@ struct RequestLine {
   init(_ bytes: UnsafeRawBufferPointer, end: Int) throws(Problem) {
     let methodEnd = bytes.endOfRun(from: 0, to: end) { $0.isTokenByte }
     guard methodEnd > 0, methodEnd < end, bytes[methodEnd] == UInt8(ascii: " ") else {
-      throw .malformed("The request line has no method followed by one space.")
+      throw .malformed("The request line does not begin with a method and one space.")
     }
     let targetStart = methodEnd + 1
     let targetEnd = bytes.endOfRun(from: targetStart, to: end) { $0.isTargetByte }
     guard targetEnd > targetStart, targetEnd < end, bytes[targetEnd] == UInt8(ascii: " ") else {
       throw .malformed(
-        "The request line has no target of visible ASCII followed by one space. Percent-encode other characters."
+        "The method must be followed by a target of visible ASCII and one space. Percent-encode other characters."
       )
     }
     method = Method(bytes.slice(0..<methodEnd))

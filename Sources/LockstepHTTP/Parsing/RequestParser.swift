@@ -48,7 +48,8 @@ public struct RequestParser: Sendable {
   }
 }
 
-/// The limits of the parsers. Every connection keeps a copy, so it has only these.
+/// The limits of the parsers. Every connection keeps a copy, so the copy has only the limits that a
+/// parser needs.
 struct ParserLimits: Sendable {
   let requestLine: Int
   let headerSection: Int
@@ -64,7 +65,7 @@ struct ParserLimits: Sendable {
 }
 
 extension RequestHead.FieldPlace {
-  /// Parses a field line: a name, a colon right behind it, and a value (RFC 9112, 5).
+  /// Parses a field line: a name, a colon directly after it, and a value (RFC 9112, 5).
   init(in bytes: UnsafeRawBufferPointer, _ line: Range<Int>) throws(Problem) {
     let colon = bytes.endOfRun(from: line.lowerBound, to: line.upperBound) { $0.isTokenByte }
     guard colon < line.upperBound, bytes[colon] == UInt8(ascii: ":"), colon > line.lowerBound else {
@@ -80,7 +81,7 @@ extension RequestHead.FieldPlace {
 
   private static func reason(_ bytes: UnsafeRawBufferPointer, _ line: Range<Int>, at index: Int) -> String {
     if bytes[line.lowerBound].isSpaceOrTab {
-      return "A header field is folded over two lines, or the first one is indented. Both are refused."
+      return "A header line begins with a space or a tab. This server refuses folded and indented lines."
     }
     if index == line.upperBound { return "A header line has no colon." }
     if bytes[index] == UInt8(ascii: ":") { return "A header field has no name." }
@@ -91,7 +92,7 @@ extension RequestHead.FieldPlace {
 
 extension UnsafeRawBufferPointer {
   /// The position of the line's CR LF. The scanner has checked that every line feed follows a
-  /// carriage return; a carriage return elsewhere is refused with its line.
+  /// carriage return. Parsing the line refuses any other carriage return.
   fileprivate func endOfLine(from start: Int) -> Int {
     (firstLineFeed(from: start) ?? count) - 1
   }

@@ -15,13 +15,14 @@ public struct Problem: Error, Sendable {
     }
   }
 
-  /// It decides `type`, `title` and `status`.
+  /// Decides `type`, `title` and `status`.
   package var kind: ProblemKind
   /// The error and its remedy in this case. Default: the explanation of the kind.
   package var detail: String
   /// All faults of a body.
   package var errors: [Fault]
-  /// Additional members of the document, such as `current`. Names of standard members are ignored.
+  /// Additional members of the document, such as `current`. A member with a standard name is
+  /// ignored.
   package var members: [(name: String, value: JSON)]
   /// Additional header fields of the response, such as `Allow`.
   package var fields: HeaderFields

@@ -3,10 +3,10 @@ public enum ProblemKind: String, Sendable, CaseIterable {
   case malformedRequest = "malformed-request"
   case malformedJSON = "malformed-json"
   case invalidParameter = "invalid-parameter"
-  /// The same for a missing token and an invalid one, so that no client learns which.
+  /// The token is missing or invalid. Both have this kind, so that no client learns which it is.
   case unauthorized
   case forbidden
-  /// There is no resource, or none that this user may know of.
+  /// There is no such resource, or this user may not know of it.
   case notFound = "not-found"
   case methodNotAllowed = "method-not-allowed"
   case requestTimeout = "request-timeout"
@@ -19,7 +19,7 @@ public enum ProblemKind: String, Sendable, CaseIterable {
   case validationFailed = "validation-failed"
   case tooManyRequests = "too-many-requests"
   case headersTooLarge = "headers-too-large"
-  /// Any error of a handler that is no problem. The client learns nothing else about it.
+  /// A handler threw an error that is not a `Problem`. The client learns nothing else about it.
   case `internal`
   case notImplemented = "not-implemented"
   case overloaded
@@ -63,17 +63,21 @@ public enum ProblemKind: String, Sendable, CaseIterable {
   package var explanation: String {
     switch self {
     case .malformedRequest:
-      "The request breaks a rule of HTTP/1.1, or two readers could read it differently. `detail` names the rule. "
-        + "The server closes the connection. Correct the client, or the proxy in front of the server."
+      "The request breaks a rule of HTTP/1.1, or a proxy and this server could read it differently. "
+        + "`detail` names the rule. The server closes the connection. "
+        + "Correct the client, or the proxy in front of the server."
     case .malformedJSON:
       "The body breaks a rule of JSON (RFC 8259). `detail` has the line and column of the first error. "
         + "Send valid JSON in UTF-8."
     case .invalidParameter:
-      "A part of the path or the query has an invalid value. `detail` names it and says which values are valid."
+      "A value in the path, in the query or in a header field is invalid. `detail` names it and says which values "
+        + "are valid."
     case .unauthorized:
-      "The request needs a valid token: `Authorization: Bearer <token>`. Log in again to get a new one."
+      "The request needs a valid token: `Authorization: Bearer <token>`. Log in again to get a new one. If the request "
+        + "is a login, its e-mail address or its password is wrong."
     case .forbidden:
-      "The operator of this server does not allow this request. Sending it again does not help."
+      "The server does not allow this request: for example, its password is wrong, registration is closed, or pages "
+        + "of this origin may not write. `detail` says why. Sending the same request again does not help."
     case .notFound:
       "There is no resource at this path. `GET /` lists where to begin."
     case .methodNotAllowed:
@@ -84,15 +88,15 @@ public enum ProblemKind: String, Sendable, CaseIterable {
     case .conflict:
       "The request conflicts with the current state. `detail` says why. Read the state, then decide again."
     case .preconditionFailed:
-      "The precondition of the request (`If-Match`, `If-None-Match`) is false. `current` is the current value and "
-        + "`cursor` its ETag. Merge your change with it and try again."
+      "The precondition of the request (`If-Match`, `If-None-Match`) is false. `current` is the current value, "
+        + "and `cursor` is its ETag. Merge your change into the current value and try again."
     case .payloadTooLarge:
       "The body is larger than this server accepts. Nothing was changed. Send less in one request."
     case .uriTooLong:
-      "Method, path and query together are longer than this server accepts. Shorten the query."
+      "The method, the path and the query together are longer than this server accepts. Shorten the query."
     case .unsupportedMediaType:
-      "The server reads bodies as JSON without a content coding. Omit `Content-Type` or send `application/json`, "
-        + "and omit `Content-Encoding`."
+      "The server reads bodies as JSON without a content coding. Omit `Content-Encoding`. Omit "
+        + "`Content-Type` or send `application/json`; for a JSON patch, send `application/json-patch+json`."
     case .expectationFailed:
       "The only `Expect` that this server supports is `100-continue`."
     case .validationFailed:
@@ -104,8 +108,8 @@ public enum ProblemKind: String, Sendable, CaseIterable {
       "The request has more header fields, or longer ones, than this server accepts. A common cause is cookies, "
         + "which this server does not use."
     case .internal:
-      "The server failed to handle the request. The cause is in the server, not in the request; its log has more. "
-        + "You may send a write again with the same `Idempotency-Key`."
+      "The server failed to handle the request. The cause is in the server, not in the request. "
+        + "The log of the server says more. You may send a write again with the same `Idempotency-Key`."
     case .notImplemented:
       "This server does not support the method or the transfer coding of the request. `detail` lists the methods; "
         + "the only transfer coding is `chunked`."

@@ -9,7 +9,8 @@ public struct CORSPolicy: Sendable {
     allowsAny = origins.contains("*")
   }
 
-  // Listed one by one, because `*` has no effect on requests with credentials.
+  // Listed one by one: `*` does not include `Authorization`, and has no effect on requests with
+  // credentials.
   private static let allowedHeaders =
     "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, Last-Event-ID, X-Request-Id"
   private static let exposedHeaders =
@@ -20,7 +21,7 @@ public struct CORSPolicy: Sendable {
   public var isOn: Bool { !origins.isEmpty }
 
   /// The fields of every response, problems included, by the value of `Origin`. If all origins are
-  /// allowed, the fields do not depend on it, so there is no `Vary`.
+  /// allowed, the fields do not depend on `Origin`, so there is no `Vary`.
   public func fields(forOrigin origin: String?) -> HeaderFields {
     var fields = HeaderFields()
     guard isOn else { return fields }

@@ -6,7 +6,8 @@ public enum ContentCoding: Sendable {
   case gzip
 
   /// The preferred coding by `Accept-Encoding`: gzip if its quality value is above 0 and not below
-  /// that of identity. Identity without the field: a client such as `curl` shows what it gets.
+  /// that of identity. Without the field it is identity, because a client such as `curl` shows the
+  /// body as it arrives.
   public static func preferred(by head: RequestHead) -> ContentCoding {
     guard head.has(.acceptEncoding) else { return .identity }
     var gzip: Int?
@@ -43,7 +44,7 @@ extension RequestHead {
   }
 
   /// The elements of a list in lowercase, each with its quality value in thousandths (RFC 9110,
-  /// 12.4.2): 1000 if it has none, 0 if that is invalid.
+  /// 12.4.2): 1000 without one, 0 for an invalid one.
   fileprivate func qualityValues(_ name: FieldName, allowsParameters: Bool) -> [(name: String, quality: Int)] {
     list(name).map { element in
       let parts = element.lowercased().split(separator: ";").map { $0.trimmingSpaces() }

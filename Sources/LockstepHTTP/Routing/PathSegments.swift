@@ -1,9 +1,10 @@
-/// The parts of a path. Each is decoded after the path is split, so an encoded slash splits none.
+/// The parts of a path. Each is decoded after the path is split, so an encoded slash does not split
+/// a part.
 struct PathSegments {
   private let bytes: [UInt8]
   private(set) var places: [Range<Int>] = []
 
-  /// No parts for `/`; an empty one between two slashes and after a last slash.
+  /// `/` has no parts. There is an empty part between two slashes and after a slash at the end.
   init(of head: RequestHead) throws(Problem) {
     var decoded: [UInt8]? = nil
     if head.pathPlace.count > 1 {

@@ -1,5 +1,5 @@
-/// Handles a request. A `Problem` that it throws is the response; any other error is `internal`. It
-/// runs on the event loop of the connection, so it must not block.
+/// Handles a request. If it throws a `Problem`, that is the response. Any other error becomes the
+/// problem `internal`. The handler runs on the event loop of the connection, so it must not block.
 public typealias Handler = @Sendable (Request) throws -> HandlerResult
 
 /// A method and a path pattern with their handler.
@@ -10,7 +10,7 @@ public struct Route: Sendable {
   package let pattern: String
   /// The purpose of the route in one sentence.
   package let summary: String
-  /// The largest body, if that is less than the server's limit. Past it: 413.
+  /// The largest body, if that is less than the server's limit. A larger one gets 413.
   package let bodyLimit: Int?
   package let handler: Handler
   /// The OpenAPI description, if there is one. Made on each access.

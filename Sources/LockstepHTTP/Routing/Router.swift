@@ -73,7 +73,7 @@ package struct Router: Sendable {
     return .route(entry.index, PathParameters(values: values))
   }
 
-  // Nodes are never copied here: a copy would retain and release each of their arrays.
+  // Nodes are never copied here, because a copy would retain and release each of their arrays.
   private func node(for segments: PathSegments, from index: Int, depth: Int) -> Int? {
     guard depth < segments.places.count else { return nodes[index].hasRoutes ? index : nil }
     if let next = segments.withBytes(of: depth, { nodes[index].table.find($0) }),
@@ -120,8 +120,8 @@ package struct Router: Sendable {
     nodes[current].hasRoutes = true
   }
 
-  /// Copies the parameter's routes to the node's literals, for methods that these lack: the id of
-  /// `GET /lists/{id}` may be `actions`, although there is a `POST /lists/actions`.
+  /// Copies the parameter's routes to the node's literals, for methods that the literals lack. So
+  /// the id of `GET /lists/{id}` may be `actions`, although there is a `POST /lists/actions`.
   private mutating func copyEntries(ofParameterIn index: Int) {
     guard let parameter = nodes[index].parameter else { return }
     for literal in nodes[index].literals where nodes[literal.node].hasRoutes {
@@ -149,7 +149,7 @@ package struct Router: Sendable {
     pattern == "/" ? [] : pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
   }
 
-  /// The name in `{name}`, or nil if the part is no parameter.
+  /// The name in `{name}`, or nil if the part is not a parameter.
   private static func parameterName(_ part: Substring) -> String? {
     guard part.hasPrefix("{"), part.hasSuffix("}") else { return nil }
     let name = part.dropFirst().dropLast()

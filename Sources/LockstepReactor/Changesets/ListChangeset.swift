@@ -1,10 +1,10 @@
 /// The difference between two lists of identified elements, as a table view's batch update.
 ///
-/// Indices of `deletions`, of `moves.from` and of `modifications.index` are indices in the *old*
-/// list. Indices of `insertions`, `moves.to` and `modifications.newIndex` are indices in the *new*
-/// list. Each array is in ascending order of its first index. Moves are the fewest possible. An
-/// element that moved and changed is in both `moves` and `modifications`. An element that only
-/// shifted because of others is in neither.
+/// `deletions`, `moves.from` and `modifications.index` are indices in the *old* list. `insertions`,
+/// `moves.to` and `modifications.newIndex` are indices in the *new* list. Each array is in
+/// ascending order of its first index. Moves are the fewest possible. An element that moved and
+/// changed is in both `moves` and `modifications`. An element that only shifted because of others
+/// is in neither.
 public struct ListChangeset<Element: Identifiable & Equatable & Sendable>: Sendable, Equatable
 where Element.ID: Sendable {
   /// An element that is in the old list only.
@@ -117,7 +117,7 @@ extension ListChangeset {
     var previous = -1
     for modification in modifications {
       let (index, newIndex, element) = (modification.index, modification.newIndex, modification.element)
-      // Ascending, so none is modified twice.
+      // The indices ascend, so no element is modified twice.
       guard index > previous, old.indices.contains(index), old[index].id == element.id,
         new.indices.contains(newIndex), new[newIndex].id == element.id
       else { throw ChangesetMismatchError(part: .modification, index: index) }
@@ -129,7 +129,7 @@ extension ListChangeset {
 
   /// Combines this changeset and `next` into the smallest changeset from `base` to the last list.
   ///
-  /// The base is necessary to find elements that were changed back, and the fewest moves.
+  /// The base is needed to find the elements that were changed back, and the fewest moves.
   public func followed(
     by next: ListChangeset,
     from base: [Element]
@@ -210,7 +210,7 @@ public struct ChangesetMismatchError: Error, Hashable, CustomStringConvertible {
 
   /// The part that does not fit.
   public let part: Part
-  /// Its index: for a modification the old one, for a move the one that does not fit.
+  /// Its index. For a modification it is the old index, for a move the index that does not fit.
   public let index: Int
 
   /// A mismatch.

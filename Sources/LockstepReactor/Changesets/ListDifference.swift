@@ -17,7 +17,8 @@ extension ListChangeset {
   ///   - old: The list that the difference starts from.
   ///   - new: The list that it leads to.
   ///   - stays: Whether an element of `new` is also in `old`, in the same order as the others that
-  ///     stay. If it is wrong, the result is still correct, but takes as long as without `stays`.
+  ///     stay. If `stays` is wrong, the result is still correct, but takes as long as without
+  ///     `stays`.
   /// - Throws: ``DuplicateIdentityError``.
   @inlinable
   public init(
@@ -73,7 +74,7 @@ struct Pairing {
     if newIndex == new.count { others.reserveCapacity(old.count) }
     for (index, element) in old.enumerated() {
       while newIndex < new.count, !stays(new[newIndex]) { newIndex += 1 }
-      // Equal elements are the same; for others, compare the ids.
+      // Equal elements have equal ids. For others, compare the ids.
       if newIndex < new.count, new[newIndex] == element || new[newIndex].id == element.id {
         newIndexOfOld[index] = newIndex
         oldIndexOfNew[newIndex] = index
@@ -90,7 +91,8 @@ struct Pairing {
         self = try Pairing(old, new, stays: { _ in false })
         return
       }
-      // The old successor of the last element is the likeliest. Comparing is cheaper than hashing.
+      // The old successor of the last element is the most likely match, and comparing is cheaper
+      // than hashing.
       let isExpected = expected < old.count && old[expected].id == element.id
       if let oldIndex = isExpected ? expected : others[element.id] {
         expected = oldIndex + 1
@@ -106,7 +108,8 @@ struct Pairing {
     }
   }
 
-  /// A longest common subsequence stays; the other common elements move: the fewest possible.
+  /// A longest common subsequence stays, and the other common elements move. No other choice has
+  /// fewer moves.
   @usableFromInline
   func newIndicesThatMove() -> [Bool] {
     var doesMove = oldIndexOfNew.map { $0 != Pairing.unpaired }
@@ -120,13 +123,13 @@ struct Pairing {
 
 /// The positions of a longest strictly increasing subsequence, ascending. n log n.
 func longestIncreasingSubsequence(of values: [Int]) -> [Int] {
-  // ends[k]: the position of the smallest value that ends an increasing subsequence of length k + 1.
+  // ends[k]: the position of the smallest last value of an increasing subsequence of k + 1 values.
   var ends: [Int] = []
   var predecessors = [Int](repeating: -1, count: values.count)
   for (position, value) in values.enumerated() {
     var low = 0
     var high = ends.count
-    // Most lists are nearly in order: then the value goes to the end without a search.
+    // Most lists are nearly in order, and then the value goes to the end without a search.
     if let last = ends.last, values[last] < value { low = high }
     while low < high {
       let middle = (low + high) / 2

@@ -56,7 +56,8 @@ final class Inbox<R: Reactor>: Sendable {
 
   @usableFromInline let contents: AwaitableState<Contents>
   @usableFromInline let capacity: Int
-  /// Set under the lock of the contents, so that nothing is queued after the end. Read without it.
+  /// Set under the lock of the contents, so that nothing is queued after the end. Read without the
+  /// lock.
   @usableFromInline let closed = Atomic<Bool>(false)
   /// How many admitted actions are settled. Only the loop writes it, so it needs no lock.
   @usableFromInline let settled = Atomic<Int>(0)
@@ -76,7 +77,7 @@ final class Inbox<R: Reactor>: Sendable {
       if isClosed { return .closed }
       if contents.admitted - settled.load(ordering: .acquiring) >= capacity { return .full }
       contents.admitted += 1
-      // In place: a copy of the queue would make sending quadratic.
+      // In place, because a copy of the queue would make sending quadratic.
       contents.inputs.append(input)
       return .accepted
     }

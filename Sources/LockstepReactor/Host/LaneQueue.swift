@@ -5,7 +5,8 @@ struct RunningEffect<R: Reactor> {
   @usableFromInline let owner: EffectOwner<R>
   @usableFromInline let lane: Lane?
   @usableFromInline let signal: CancelSignal?
-  /// A newer effect of the lane won. The host drops what this one still emits.
+  /// A newer effect of the lane has replaced this one. The host drops the mutations that this one
+  /// still emits.
   @usableFromInline var isCancelled = false
 
   @inlinable

@@ -20,7 +20,8 @@ public final class ReactorHost<R: Reactor>: ViewModel {
   ///
   /// - Parameters:
   ///   - reactor: The reactor. Its `transform` functions are called here, once.
-  ///   - capacity: The most unsettled actions: waiting, or with a running effect. More are refused.
+  ///   - capacity: How many actions may be unsettled: waiting, or with a running effect. The host
+  ///     refuses more.
   ///   - trace: Called by the loop for each of its steps. It must be quick and must not block.
   public init(
     _ reactor: R,

@@ -28,7 +28,8 @@ struct ReducingLoop<R: Reactor> {
 
   @inlinable
   mutating func handle(_ input: Input<R>, _ group: inout DiscardingTaskGroup) {
-    // Checked before each input: closing also drops what the loop has already taken from the queue.
+    // Checked before each input, because closing also drops what the loop has already taken from
+    // the queue.
     if inbox.isClosed { return input.abandon() }
     switch input {
     case .action(let action, let receipt):

@@ -62,7 +62,7 @@ extension ReducingLoop {
     for lane in serialLanes { lanes[lane, default: LaneQueue()].waiting.append(.step(step, serialLanes)) }
   }
 
-  /// Whether all lanes of a waiting step are free and have it at their heads.
+  /// Whether all lanes of a waiting step are free and have the step at the head of their queues.
   @usableFromInline
   func isTurn(of step: Step<R>, in serialLanes: [Lane]) -> Bool {
     serialLanes.allSatisfy { lane in
@@ -74,7 +74,8 @@ extension ReducingLoop {
   @usableFromInline
   mutating func start(_ step: Step<R>, _ group: inout DiscardingTaskGroup) {
     guard step.isWanted() else { return refuse(step, StepConditionError()) }
-    // A single action decides before it reduces, so only several actions need the earlier state.
+    // A single action is refused before it changes the state, so only several actions need the
+    // earlier state.
     let stateBefore: R.State? = step.actions.count > 1 ? state : nil
     var decision = StepDecision<R>()
     for (index, action) in step.actions.enumerated() {

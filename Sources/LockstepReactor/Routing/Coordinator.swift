@@ -25,7 +25,8 @@ public protocol Coordinator: Sendable {
 }
 
 extension Coordinator {
-  /// Presents the destinations of `routes` until they end or the task is cancelled. `nil` stays.
+  /// Presents the destinations of `routes` until they end or the task is cancelled. For `nil`,
+  /// presents nothing.
   ///
   /// A route that is set at the start is followed too.
   public func follow<Routes: AsyncSequence>(

@@ -68,7 +68,7 @@ final class AwaitableState<State: Sendable>: Sendable {
       await withTaskCancellationHandler {
         // Resumed exactly once: the code that removes a continuation under the lock resumes it.
         await withUnsafeContinuation(isolation: isolation) { continuation in
-          // A cancellation before this has set the flag; one after it finds the waiter parked.
+          // A cancellation before this point has set the flag. A later one finds the waiter parked.
           let mustWait = withLock { guarded in
             if Task.isCancelled { return false }
             result = ready(&guarded.state)

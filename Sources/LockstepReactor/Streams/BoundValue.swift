@@ -1,6 +1,7 @@
 /// The newest element of a subject: replayed to each new watcher, then distinct.
 ///
-/// It is up to date when `dispatch` returns: no task is involved. Releasing it ends the binding.
+/// It is up to date when `dispatch` returns, because no task is involved. Releasing it ends the
+/// binding.
 public final class BoundValue<Value: Sendable & Equatable>: Sendable {
   private let subscription: SubjectSubscription<Latest<Value>>
 
@@ -25,7 +26,8 @@ extension Latest: SubjectSubscriber {
   }
 }
 
-/// The elements of a subject as they are dispatched: never replayed, and with equal ones.
+/// The elements of a subject as they are dispatched. None is replayed, and none is skipped because
+/// it equals the one before.
 public struct BoundEvents<Element: Sendable>: Sendable {
   private let subject: DispatchSubject<Element>
 

@@ -46,8 +46,8 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
 
   /// Subscribes *now*, not when the first element is awaited, so no element is missed.
   ///
-  /// `capacity` is how many events may wait for a slow reader. Beyond it the oldest is dropped and
-  /// the reader gets an ``EventsLostError``.
+  /// `capacity` is how many events may wait for a slow reader. If more events come, the oldest is
+  /// dropped and the reader gets an ``EventsLostError``.
   public func events(capacity: Int = 256) -> EventStream<Element> {
     EventStream(subscription: SubjectSubscription(of: EventQueue(capacity: capacity), to: self))
   }
@@ -74,17 +74,18 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
   }
 }
 
-/// Stores the elements of a subject. Both functions return the tasks to wake after the lock.
+/// Stores the elements of a subject. Both functions return the tasks to wake after the lock is
+/// released.
 protocol SubjectSubscriber<Element>: Sendable {
   associatedtype Element: Sendable
 
-  /// Also returns a value to release after the lock.
+  /// Also returns a replaced value, to release after the lock is released.
   func receive(_ element: Element) -> (replaced: (any Sendable)?, wake: Wake)
 
   func finishDeferringWake() -> Wake
 }
 
-/// Ends when it is released.
+/// A subscription, which ends when it is released.
 final class SubjectSubscription<Target: SubjectSubscriber>: Sendable {
   let target: Target
   private let subject: DispatchSubject<Target.Element>

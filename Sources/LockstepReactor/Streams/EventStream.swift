@@ -2,7 +2,7 @@
 ///
 /// It is a bounded queue. Dispatching never waits for a reader. When a reader lags by more than the
 /// capacity, the *oldest* events are dropped and the sequence throws ``EventsLostError`` at the
-/// gap. Another loop over the stream continues after it. If gaps do not matter, use
+/// gap. A new loop over the stream continues after the gap. If gaps do not matter, use
 /// ``ignoringLosses``.
 ///
 /// A stream has one reader; subscribe again for a second one. Releasing it ends the subscription.
@@ -31,8 +31,8 @@ public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     let subscription: SubjectSubscription<EventQueue<Element>>
 
-    /// The next event; `nil` when the source has finished or the task was cancelled. Throws once for
-    /// each gap; the next call returns the event after it.
+    /// The next event; `nil` when the source has finished or the task was cancelled. Throws once
+    /// for each gap; the next call returns the event after it.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(EventsLostError) -> Element? {
       try await subscription.target.next(isolation: actor)
     }

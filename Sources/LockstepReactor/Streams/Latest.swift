@@ -1,8 +1,8 @@
 /// A value that can be read at any time and watched by any number of tasks.
 ///
 /// All watchers share one slot. A slow watcher finds the newest value in it, never a queue of old
-/// ones, so a watcher costs a few words. Publishing runs no code of the watchers: it wakes them,
-/// and each compares the value itself.
+/// ones, so a watcher costs only a few words of memory. Publishing runs no code of the watchers: it
+/// wakes them, and each compares the value itself.
 public final class Latest<Value: Sendable & Equatable>: Sendable {
   @usableFromInline
   struct Slot: Sendable {

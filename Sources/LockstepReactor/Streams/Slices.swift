@@ -15,7 +15,7 @@ extension AsyncSequence where Self: Sendable {
     distinctParts(pulse) { $0.wrappedValue }
   }
 
-  /// Parts of the elements, without consecutive parts of equal keys.
+  /// A part of each element. A part whose key equals the previous key is skipped.
   private func distinctParts<Key: Equatable & Sendable, Part: Sendable>(
     _ key: @escaping @Sendable (Element) -> Key,
     _ part: @escaping @Sendable (Key) -> Part

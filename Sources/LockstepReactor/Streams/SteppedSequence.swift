@@ -1,4 +1,5 @@
-/// A sequence that takes each element in a step from a state. Each iterator begins with a state of its own.
+/// A sequence that calls `step` for each element. Each iterator begins with its own state from
+/// `start`.
 struct SteppedSequence<State, Element, Failure: Error>: AsyncSequence, Sendable {
   typealias Step = @Sendable (inout State, isolated (any Actor)?) async throws(Failure) -> Element?
 

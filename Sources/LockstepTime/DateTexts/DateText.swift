@@ -78,7 +78,7 @@ extension Int {
   /// For 0 to 99.
   fileprivate var twoDigits: String { self < 10 ? "0\(self)" : "\(self)" }
 
-  /// With zeros before it, up to this number of digits.
+  /// The number in decimal, with leading zeros up to `width` digits.
   package func padded(to width: Int) -> String {
     let digits = String(self)
     return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits

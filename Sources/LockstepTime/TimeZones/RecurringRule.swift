@@ -49,8 +49,8 @@ struct RecurringRule: Sendable, Equatable {
     // About four million years in both directions, so that nothing below overflows.
     let time = Int(min(max(time, -(1 << 47)), 1 << 47))
     let year = CivilDate(daysSince1970: (time + standard) / 86_400).year
-    // A change may be up to a week outside its year. If two changes coincide, the start wins: rules
-    // express daylight saving time all year that way.
+    // A change may be up to a week outside its year. If two changes coincide, the start wins,
+    // because rules express all-year daylight saving time that way.
     var latest = (moment: Int.min, isStart: false)
     for year in (year - 2)...(year + 2) {
       let end = (moment: moment(of: daylight.end, in: year, offset: daylight.offset), isStart: false)

@@ -41,7 +41,7 @@ package final class TimeZones: Sendable {
   private func cached(_ name: TimeZoneName) -> TimeZoneRules? { cache.withLock { $0.use(name) } }
 
   private static func contents(of path: String) throws(TimeZoneError) -> [UInt8] {
-    // Not to block on a pipe, if there is one at that path.
+    // `O_NONBLOCK`, so that a pipe at that path does not block the thread.
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard file >= 0 else { throw TimeZoneError("There is no such time zone on this system.") }
     defer { close(file) }

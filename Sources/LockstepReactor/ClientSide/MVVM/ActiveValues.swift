@@ -1,8 +1,9 @@
 extension LatestValues {
-  /// These values while `isActive` is true. On activation, the latest value if it differs.
+  /// These values while `isActive` is true. After an activation, begins with the latest value, if
+  /// it differs from the last one delivered.
   ///
-  /// Values from an inactive period are skipped. The sequence ends when either source ends, after
-  /// the newest value if it is active.
+  /// Values from an inactive period are skipped. The sequence ends when either source ends. If it
+  /// is active then, it delivers the newest value first.
   public func active(while isActive: LatestValues<Bool>) -> some AsyncSequence<Value, Never> & Sendable {
     SteppedSequence(start: { nil as Value? }) { [values = source, isActive = isActive.source] delivered, actor in
       while !Task.isCancelled {

@@ -30,8 +30,9 @@ public final class ActivityIndicator: Sendable {
 }
 
 extension AwaitableState<Int> {
-  /// Changes a count of runs. If the first began or the last ended, calls `publish` with whether any
-  /// runs: under the lock, so that the last change is also published last.
+  /// Changes a count of runs. If the first run began or the last one ended, calls `publish` with
+  /// whether any run is left. This happens under the lock, so that the last change is also
+  /// published last.
   func add<Published: Sendable>(_ change: Int, publish: (Bool) -> Published) -> Published? {
     withState { count in
       let wasBusy = count > 0

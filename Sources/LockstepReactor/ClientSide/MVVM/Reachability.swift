@@ -26,7 +26,8 @@ public final class Reachability: Sendable {
     self.status.publish(status)
   }
 
-  /// Waits until the server can be reached. Throws `CancellationError` if cancelled before.
+  /// Waits until the server can be reached. Throws `CancellationError` if the task is cancelled
+  /// before that.
   public func waitUntilReachable() async throws(CancellationError) {
     for await status in values where status == .reachable { return }
     throw CancellationError()
