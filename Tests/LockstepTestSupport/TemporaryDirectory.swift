@@ -12,7 +12,12 @@ public final class TemporaryDirectory: Sendable {
   }
 
   deinit {
-    try? FileManager.default.removeItem(atPath: path)
+    // A store that is closing makes and removes files. One that is made during the removal stops it.
+    for _ in 0..<100 {
+      try? FileManager.default.removeItem(atPath: path)
+      guard FileManager.default.fileExists(atPath: path) else { return }
+      usleep(10_000)
+    }
   }
 
   /// The path of a file in the folder. The file need not exist.
