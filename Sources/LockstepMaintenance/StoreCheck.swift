@@ -30,7 +30,10 @@ package struct StoreCheck: Sendable {
   /// Checks the store on this thread. Throws if the file is not a store that this program knows, or
   /// nothing can be read.
   package func run(progress: (_ users: Int, _ ofUsers: Int) -> Void = { _, _ in }) throws -> CheckReport {
-    let connection = try StorePath.openForReading(store)
+    try run(on: StorePath.openForReading(store), progress)
+  }
+
+  func run(on connection: SQLiteConnection, _ progress: (Int, Int) -> Void = { _, _ in }) throws -> CheckReport {
     var report = try connection.snapshot {
       var report = CheckReport(store: store, schema: try migrator.examine(connection), knownSchema: migrator.last)
       report.pages = try connection.first("PRAGMA page_count") { row in try row[0] as Int } ?? 0
@@ -63,9 +66,10 @@ package struct StoreCheck: Sendable {
     }
   }
 
-  /// The users with invalid JSON, whose states cannot be rebuilt.
+  /// The users with texts that cannot be read, whose states cannot be rebuilt.
   private func checkTexts(_ connection: SQLiteConnection, _ report: inout CheckReport) throws -> Set<String> {
     var users: Set<String> = []
+    try guarding(.texts, &report) { report in try checkEncodings(connection, &users, &report) }
     for (table, sql) in Self.texts {
       try guarding(.texts, &report) { report in
         try connection.forEach(sql) { row in
@@ -76,6 +80,38 @@ package struct StoreCheck: Sendable {
       }
     }
     return users
+  }
+
+  /// Adds a finding for each text that is not UTF-8, in any column. SQLite does not check this, and
+  /// takes such JSON for valid.
+  private func checkEncodings(
+    _ connection: SQLiteConnection,
+    _ users: inout Set<String>,
+    _ report: inout CheckReport
+  ) throws {
+    var columns: [String: [String]] = [:]
+    try connection.forEach(
+      "SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'"
+    ) { row in columns[try row[0], default: []].append(try row[1]) }
+    for (table, columns) in columns.sorted(by: { $0.key < $1.key }) {
+      let names = columns.map(Self.quoted).joined(separator: ", ")
+      let owner = columns.firstIndex(of: "user_id")
+      try connection.forEach(SQLText("SELECT \(names) FROM \(Self.quoted(table))"), []) { row in
+        for (index, column) in columns.enumerated() where !row.isReadable(at: index) {
+          var place = ""
+          if let owner, row.isReadable(at: owner) {
+            let user: String = try row[owner]
+            users.insert(user)
+            place = " of user \(user)"
+          }
+          report.add(.texts, "\(table): a text\(place) in the column \(column) is not UTF-8")
+        }
+      }
+    }
+  }
+
+  private static func quoted(_ name: String) -> String {
+    "\"\(name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
   }
 
   private static let texts: [(table: String, sql: StaticString)] = [

@@ -17,9 +17,11 @@ package struct StoreRestore: Sendable {
 
   private let store: String
   private let migrator: Migrator
+  private let modules: [UserModule]
 
   package init(to store: String, modules: [UserModule] = []) {
     self.store = store
+    self.modules = modules
     migrator = Migrator(of: modules)
   }
 
@@ -69,7 +71,8 @@ package struct StoreRestore: Sendable {
       progress(step)
     }
     try copy.leaveWriteAheadLog()
-    if let fault = try firstFault(of: copy) { throw MaintenanceError.damaged(path: backup, what: fault) }
+    let report = try StoreCheck(of: backup, modules: modules).run(on: copy)
+    if let fault = report.findings.first(where: { $0.area != .quotas })?.what { throw MaintenanceError.damaged(path: backup, what: fault) }
     // Overwrite deleted data, as the server does.
     try copy.execute("PRAGMA secure_delete = ON")
     let users = try copy.transaction {
@@ -78,17 +81,6 @@ package struct StoreRestore: Sendable {
       return try copy.first("SELECT count(*) FROM users") { row in try row[0] as Int } ?? 0
     }
     return Summary(bytes: bytes, identity: identity, users: users)
-  }
-
-  /// Checks the copy that the server will use. Checks the schema before everything that depends on
-  /// it.
-  private func firstFault(of copy: SQLiteConnection) throws -> String? {
-    if let fault = try copy.damage(thoroughly: true).first { return fault }
-    if let fault = try migrator.schemaFaults(of: copy).first { return fault }
-    if let missing = try copy.missingReferences(limit: 1).first {
-      return "a row of \(missing.table) refers to a missing row of \(missing.parent)"
-    }
-    return try copy.identityFaults().first
   }
 
   /// Removes the old store's WAL. Otherwise SQLite would use it as the new store's WAL.

@@ -71,6 +71,12 @@ struct GroupCommit {
         continue
       } else if let unit = nextThrottled(othersWait: false) {
         writeGroup(startingWith: unit, alone: true)
+      } else if checkpointer.mustErase, !shared.queue.isClosed {
+        if let unit = shared.queue.next(withinNanoseconds: WALCheckpointer.erasurePause) {
+          taken = [unit]
+          continue
+        }
+        checkpoint()
       } else if let unit = shared.queue.next() {
         // Not run at once, because its owner may be throttled.
         taken = [unit]
@@ -78,7 +84,7 @@ struct GroupCommit {
       } else {
         break
       }
-      if checkpointer.isDue() { checkpoint() }
+      if checkpointer.isDue(now: shared.monotonic()) { checkpoint() }
     }
     notifier.close()
   }
@@ -249,7 +255,7 @@ struct GroupCommit {
   private mutating func checkpoint() {
     let start = shared.monotonic()
     do {
-      try checkpointer.checkpoint()
+      try checkpointer.checkpoint(now: start)
       checkpointMonitor.noteSuccess()
       shared.counters.withLock { $0.checkpointTime.record(shared.monotonic() - start) }
     } catch {

@@ -50,6 +50,9 @@ public struct SQLiteRow: ~Copyable {
     }
   }
 
+  /// Whether the value of a column can be read. A text that is not UTF-8 cannot.
+  package func isReadable(at column: Int) -> Bool { (try? value(at: column)) != nil }
+
   private func text(at column: Int) throws(SQLiteError) -> String {
     let index = Int32(column)
     guard let start = sqlite3_column_text(statement, index) else {

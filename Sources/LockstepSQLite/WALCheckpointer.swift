@@ -14,17 +14,17 @@ struct WALCheckpointer {
   static let tolerance = 8
   /// How often the checkpoint is tried within the timeout.
   private static let attempts = 10
-  /// How many pages the WAL must grow by before another attempt to erase it, because each attempt
-  /// may wait for readers.
-  private static let pagesBetweenErasures = 64
+  /// The time between two attempts to erase the WAL, in nanoseconds, because each attempt delays
+  /// writes.
+  static let erasurePause: Int64 = 500_000_000
 
   private let connection: SQLiteConnection
   private let pages: Int
   private let timeout: Duration
   /// The number of pages after the last checkpoint.
   private var last = 0
-  /// Whether readers have prevented an erasure.
-  private var hasTriedToErase = false
+  /// When readers last prevented an erasure; nil if they have not.
+  private var preventedErasure: Int64?
 
   /// Uses a connection that was prepared with `prepare(_:options:)`.
   init(_ connection: SQLiteConnection, options: DatabaseWriter.Options) {
@@ -42,22 +42,30 @@ struct WALCheckpointer {
     try connection.execute("PRAGMA journal_size_limit = \(limit)")
   }
 
+  /// Whether the WAL still contains deleted data that must leave it, even if nothing more is
+  /// written.
+  var mustErase: Bool { connection.database.mustEraseWAL }
+
   /// Whether a checkpoint is due after a commit.
-  mutating func isDue() -> Bool {
-    let now = connection.database.logPages
+  mutating func isDue(now: @autoclosure () -> Int64) -> Bool {
+    let pagesNow = connection.database.logPages
     // The WAL has started from the beginning.
-    if now < last { last = 0 }
-    if connection.database.mustEraseWAL, !hasTriedToErase || now - last >= Self.pagesBetweenErasures { return true }
-    return now - last >= pages
+    if pagesNow < last { last = 0 }
+    if pagesNow - last >= pages { return true }
+    guard mustErase else { return false }
+    return preventedErasure.map { now() - $0 >= Self.erasurePause } ?? true
   }
 
   /// Runs a checkpoint. After an error the WAL grows until the next one is due.
-  mutating func checkpoint() throws(SQLiteError) {
+  mutating func checkpoint(now: Int64) throws(SQLiteError) {
     last = connection.database.logPages
-    if connection.database.mustEraseWAL {
-      let isErased = try checkpointWithReaders(SQLITE_CHECKPOINT_TRUNCATE)
-      connection.database.mustEraseWAL = !isErased
-      hasTriedToErase = !isErased
+    if mustErase {
+      // Until it succeeds, counts as prevented: an error must not lead to an endless loop.
+      let attempts = preventedErasure == nil ? Self.attempts : 1
+      preventedErasure = now
+      guard try checkpointWithReaders(SQLITE_CHECKPOINT_TRUNCATE, attempts: attempts) else { return }
+      connection.database.mustEraseWAL = false
+      preventedErasure = nil
     } else if last < pages * Self.tolerance {
       try connection.checkpoint(SQLITE_CHECKPOINT_PASSIVE)
     } else {
@@ -69,9 +77,9 @@ struct WALCheckpointer {
   ///
   /// SQLite waits until no reader uses a position of the WAL. New readers may use the same position
   /// once it is the end of the WAL. So the wait is split into several attempts.
-  private func checkpointWithReaders(_ mode: Int32) throws(SQLiteError) -> Bool {
+  private func checkpointWithReaders(_ mode: Int32, attempts: Int = Self.attempts) throws(SQLiteError) -> Bool {
     try connection.withBusyTimeout(timeout / Self.attempts) { () throws(SQLiteError) in
-      for _ in 0..<Self.attempts where try connection.checkpoint(mode) { return true }
+      for _ in 0..<attempts where try connection.checkpoint(mode) { return true }
       return false
     }
   }
@@ -96,7 +104,7 @@ extension SQLiteConnection {
   package func truncateWAL() throws(SQLiteError) -> Bool { try checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
 
   /// Makes the writer truncate the WAL after the open transaction, because the WAL still contains
-  /// what the transaction deleted. If readers prevent that, the writer tries again after later
-  /// transactions.
+  /// what the transaction deleted. If readers prevent that, the writer tries again twice a second
+  /// until it succeeds.
   package func eraseWAL() { database.mustEraseWAL = true }
 }

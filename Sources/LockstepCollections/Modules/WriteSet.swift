@@ -21,9 +21,9 @@ package struct JournalEntry: Sendable {
   package let collection: CollectionName
   package let at: Timestamp
   package let session: SessionID?
-  /// The JSON text of the action, as clients get it.
+  /// The JSON text of the action, as clients get it; `null` if the store is damaged there.
   package let action: String
-  /// The JSON text of the mutations, as clients get it.
+  /// The JSON text of the mutations, as clients get it; `null` if the store is damaged there.
   package let mutations: String
   /// The size of the user's journal up to this entry, in bytes, including pruned entries. 0 if the
   /// entry was read back.

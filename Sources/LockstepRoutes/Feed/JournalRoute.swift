@@ -73,11 +73,19 @@ package struct JournalRoute: Sendable {
 
   static let entrySchema: (String, JSON) = (
     "JournalEntry",
-    .schema([
-      "cursor": .cursorSchema, "at": .timeSchema, "session": .nullableTextSchema, "module": .textSchema,
-      "action": .schema(["type": .textSchema, "payload": ["type": "object"]]),
-      "mutations": .arraySchema(of: .reference("Fact")),
-    ])
+    .schema(
+      [
+        "cursor": .cursorSchema, "at": .timeSchema, "session": .nullableTextSchema, "module": .textSchema,
+        "action": ["anyOf": [.schema(["type": .textSchema, "payload": ["type": "object"]]), ["type": "null"]]],
+        "mutations": ["anyOf": [.arraySchema(of: .reference("Fact")), ["type": "null"]]],
+      ],
+      optional: [
+        "unreadable": [
+          "type": "array", "items": ["enum": ["action", "mutations"]],
+          "description": "The members that are null because the store is damaged there.",
+        ]
+      ]
+    )
   )
 
   /// Whether a cursor belongs to this store, and the store knows the cursor's registered defaults.

@@ -79,7 +79,7 @@ struct StoredResponses: Sendable {
     let entries = try await reading.readers.read(for: user) {
       try Journal(connection: $0).entries(of: user, at: cursor.revision)
     }
-    guard !entries.isEmpty else { return nil }
+    guard !entries.isEmpty, !entries.contains(where: { $0.mutations == "null" }) else { return nil }
     var results = [[UInt8]](repeating: Array("[]".utf8), count: count)
     for entry in entries where results.indices.contains(entry.position) {
       results[entry.position] = Array(entry.mutations.utf8)

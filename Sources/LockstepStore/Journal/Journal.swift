@@ -84,7 +84,8 @@ package struct Journal {
     try entries(of: user, after: Revision(rawValue: revision.rawValue - 1), upTo: revision)
   }
 
-  /// The user's entries after one revision, up to another, oldest first.
+  /// The user's entries after one revision, up to another, oldest first. If the store is damaged, a
+  /// text that is not JSON is read as `null`, so that the rest can be read.
   package func entries(of user: UserID, after: Revision, upTo: Revision) throws -> [JournalEntry] {
     try connection.all(
       """
@@ -101,8 +102,8 @@ package struct Journal {
         collection: CollectionName(text: try row[2] as String),
         at: try row[3],
         session: try row[4],
-        action: try row[5],
-        mutations: try row[6]
+        action: try row.json(at: 5),
+        mutations: try row.json(at: 6)
       )
     }
   }
@@ -134,6 +135,18 @@ package struct Journal {
       try body(name, revision) { kind in
         (JSON(trusting: Array(text.utf8)).arrayValue ?? []).compactMap { CollectionMutation($0, of: kind) }
       }
+    }
+  }
+}
+
+extension SQLiteRow {
+  /// A text that should be JSON; `null` if it is not JSON or not UTF-8.
+  fileprivate func json(at column: Int) throws(SQLiteError) -> String {
+    do throws(SQLiteError) {
+      let text: String = try self[column]
+      return (try? JSON(parsing: Array(text.utf8), maximumDepth: JSON.highestDepth)) == nil ? "null" : text
+    } catch where error.kind == .mismatch {
+      return "null"
     }
   }
 }

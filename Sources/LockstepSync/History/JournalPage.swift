@@ -68,6 +68,8 @@ extension JournalEntry {
     body.append(contentsOf: action.utf8)
     body.append(contentsOf: #","mutations":"#.utf8)
     body.append(contentsOf: mutations.utf8)
+    let unreadable = [("action", action), ("mutations", mutations)].filter { $0.1 == "null" }.map { "\"\($0.0)\"" }
+    if !unreadable.isEmpty { body.append(contentsOf: ",\"unreadable\":[\(unreadable.joined(separator: ","))]".utf8) }
     body.append(UInt8(ascii: "}"))
   }
 }

@@ -45,6 +45,15 @@ struct StoreCheckTests {
     ),
     ("DELETE FROM journal WHERE revision >> 20 = 2", .users, "the journal has 4 of the 5 revisions from 1 to 5"),
     ("UPDATE journal SET mutations = '[' WHERE revision >> 20 = 3", .texts, "journal: a text of user"),
+    (
+      "UPDATE journal SET mutations = CAST(replace(mutations, 'A', x'ff') AS TEXT) WHERE revision >> 20 = 1", .texts,
+      "in the column mutations is not UTF-8"
+    ),
+    (
+      "UPDATE journal SET action = CAST(x'7b226122ff7d' AS TEXT) WHERE revision >> 20 = 1", .texts,
+      "in the column action is not UTF-8"
+    ),
+    ("UPDATE users SET email = CAST(x'ff' || email AS TEXT)", .texts, "users: a text in the column email is not UTF-8"),
     ("UPDATE defaults SET value = 'dark' WHERE key = 'theme'", .texts, "defaults: a text of user"),
     (
       "UPDATE journal SET collection = 'nonsense'", .users,

@@ -108,6 +108,7 @@ struct StoreRestoreTests {
     ("ALTER TABLE favorites ADD COLUMN extra TEXT", "the table favorites is not as Lockstep creates it"),
     ("DROP TABLE modules; CREATE VIEW modules AS SELECT 1", "the table modules is not as Lockstep creates it"),
     ("DELETE FROM store", "the table store has 0 rows, not one"),
+    ("UPDATE users SET email = CAST(x'ff' || email AS TEXT)", "users: a text in the column email is not UTF-8"),
   ]
 
   @Test("A backup that was changed manually is refused, and the check finds the change too", arguments: changes.indices)

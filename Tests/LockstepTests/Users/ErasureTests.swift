@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
@@ -75,6 +76,45 @@ struct ErasureTests {
       let again = try await users.signUp("ada")
       #expect(again.user != ada.user)
       #expect(try await again.get("/v1/favorites").json["count"] == 0)
+    }
+  }
+
+  @Test("If something reads the store during an erasure, the texts leave the files soon after, without any write")
+  func erasedBesideReader() async throws {
+    try await ServerFixture.run(modules: [.notes, .scores]) { users in
+      let ada = try await users.signUp("ada", device: "Ada's telephone")
+      try await Self.live(ada)
+      func found() throws -> [String] {
+        let files = try ["lockstep.db", "lockstep.db-wal"].map { name in
+          String(decoding: try users.directory.contents(of: name), as: UTF8.self)
+        }
+        return (Self.secrets + [ada.user]).filter { secret in files.contains { $0.contains(secret) } }
+      }
+      let reader = try SQLiteConnection(path: users.directory.file("lockstep.db"), access: .readOnly)
+      try reader.execute("BEGIN; SELECT count(*) FROM users")
+      #expect(try await ada.ask("DELETE", "/v1/me", #"{"password":"correct horse"}"#).status == 204)
+      #expect(try !found().isEmpty)
+      try reader.execute("COMMIT")
+      try await eventually { try found().isEmpty }
+    }
+  }
+
+  @Test("A damaged journal is readable but for its damaged texts, which are named")
+  func damagedJournal() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      for number in 1...4 { _ = try await ada.put("/v1/defaults/standard/k", "\(number)") }
+      _ = try users.rows("UPDATE journal SET action = CAST(x'7b226122ff7d' AS TEXT) WHERE revision >> 20 = 2")
+      _ = try users.rows("UPDATE journal SET mutations = '[' WHERE revision >> 20 = 3")
+      let entries = try #require(try await ada.get("/v1/journal").json["entries"]?.arrayValue)
+      #expect(entries.count == 4)
+      #expect(entries[1]["action"] == .null && entries[1]["unreadable"] == ["action"])
+      #expect(entries[1]["mutations"]?.arrayValue?.count == 1)
+      #expect(entries[2]["mutations"] == .null && entries[2]["unreadable"] == ["mutations"])
+      #expect(entries[3]["unreadable"] == nil)
+      let export = try await ada.get("/v1/me/export")
+      #expect(export.status == 200)
+      #expect(export.json["journal"]?.arrayValue == entries)
     }
   }
 

@@ -9,12 +9,12 @@ import Testing
 struct JournalPageTests {
   /// Reads the journal page by page until one is empty. Returns the length of each page, and the
   /// result of `tell` for each of its entries.
-  private static func pages<ProblemSummary>(
+  private static func pages<Entry>(
     _ device: Device,
     limit: Int,
-    _ tell: (JSON) -> ProblemSummary
-  ) async throws -> [(bytes: Int, entries: [ProblemSummary])] {
-    var pages: [(bytes: Int, entries: [ProblemSummary])] = []
+    _ tell: (JSON) -> Entry
+  ) async throws -> [(bytes: Int, entries: [Entry])] {
+    var pages: [(bytes: Int, entries: [Entry])] = []
     var since = ""
     while true {
       let response = try await device.get("/v1/journal?limit=\(limit)\(since)")
