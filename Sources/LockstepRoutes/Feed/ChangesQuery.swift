@@ -55,7 +55,7 @@ struct ChangesQuery: Sendable {
   private static func filter(_ text: String?, modules: Set<String>) throws(Problem) -> ChangesFeed.Filter {
     guard let text else { return ChangesFeed.Filter(names: []) }
     var names: [CollectionName] = []
-    for part in text.isEmpty ? [] : text.split(separator: ",", omittingEmptySubsequences: false) {
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
       let name = CollectionName(text: part)
       let isSuite = name.module == "defaults" && name.part.map { SuiteName.fault(of: $0) == nil } ?? true
       guard modules.contains(name.module), name.part == nil || (name.module == "defaults" && isSuite) else {
@@ -144,7 +144,7 @@ struct ChangesDescription {
       "collections",
       in: .query,
       "Only these collections, separated by commas: names of modules, and suites as defaults/<suite>.",
-      schema: ["type": "string", "pattern": .string("^(\(name)(,\(name))*)?$")]
+      schema: ["type": "string", "pattern": .string("^\(name)(,\(name))*$")]
     )
   }
 

@@ -40,7 +40,7 @@ package final class LoggingProfileUpstream: ProfileUpstream {
       "the profile upstream failed",
       [
         "reason": .string(failure.detail),
-        "failuresNotTold": .integer(Int64(suppressed.exchange(0, ordering: .relaxed))),
+        "failuresNotLogged": .integer(Int64(suppressed.exchange(0, ordering: .relaxed))),
       ]
     )
   }
