@@ -109,7 +109,7 @@ extension MetricsPage {
     }
     each("lockstep_http_rate_limited_total", "Requests refused, by kind of rate limit.", "by", refusals)
     single("lockstep_http_connections", "Open connections.", count(.open))
-    single("lockstep_http_connections_accepted_total", "Connections accepted, even if refused later.", count(.accepted))
+    single("lockstep_http_connections_accepted_total", "Connections accepted or refused.", count(.accepted))
     single("lockstep_http_connections_refused_total", "Connections over the limit, refused with 503.", count(.refused))
     single("lockstep_http_connections_timed_out_total", "Connections ended by a time-out.", count(.timedOut))
     single(
@@ -192,6 +192,6 @@ extension MetricsPage {
     let name = "lockstep_backup_last_success_timestamp_seconds"
     single(name, "Seconds from 1970 to the newest backup; 0 without a backup.", Double(backups.last ?? 0) / 1000)
     single("lockstep_backup_last_bytes", "Bytes of the last backup since the server started.", backups.bytes)
-    single("lockstep_backup_last_duration_seconds", "Seconds that the last backup took.", backups.duration / .seconds(1))
+    single("lockstep_backup_last_duration_seconds", "Seconds the last backup took.", backups.duration / .seconds(1))
   }
 }
