@@ -7,7 +7,7 @@ extension RouteField {
   static let etag = RouteField(
     "ETag",
     "Changes when the resource changes. The tag of a page also changes with the rest of its collection, but the old "
-      + "tag still gets 304. The tag of a gzip response ends with `-gzip`. Clients can send either form as a tag or a cursor.",
+      + "tag still gets 304. The tag of a gzip response ends with `-gzip`. Either form is accepted as a tag or cursor.",
     schema: ["type": "string", "pattern": "^\"[^\"]*\"$"]
   )
   static let cursor = RouteField("Cursor", "The cursor of the user's whole state.", schema: .cursorSchema)
