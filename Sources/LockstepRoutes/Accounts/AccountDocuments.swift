@@ -59,7 +59,7 @@ struct PrivateDocument: Sendable {
   let json: JSON
   let tag: String
 
-  /// The tag does not depend on members in `ignored`, such as `lastSeenAt`: no write changes them.
+  /// The tag does not depend on the members in `ignored`, because they change without a write.
   init(_ json: JSON, passingOver ignored: Set<String> = []) {
     self.json = json
     var counted = json.objectValue ?? JSONObject()

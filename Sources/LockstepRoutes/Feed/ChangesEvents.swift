@@ -132,7 +132,7 @@ final class ChangesEvents: EventSource {
     }
   }
 
-  /// Moves on to a document's cursor. Returns the document's event, or `nil` if the document is
+  /// Remembers a document's cursor. Returns the document's event, or `nil` if the document is
   /// empty.
   private static func take(_ document: ChangesFeed.Document, _ state: inout State, _ now: Int64) -> EventPiece? {
     state.cursor = document.cursor

@@ -26,7 +26,7 @@ package struct ChangesRoute: Sendable {
   }
 
   package var route: Route {
-    Route(.get, "/v1/changes", summary: "Gives the changesets since a cursor.") { request in
+    Route(.get, "/v1/changes", summary: "The changesets since a cursor.") { request in
       try reader.gate.respond(to: request) { session in
         let query = try ChangesQuery(request, waiting, modules: modules)
         if case .cursor(.some, let text) = query.since {

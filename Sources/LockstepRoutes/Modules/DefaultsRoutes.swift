@@ -28,7 +28,7 @@ package final class DefaultsRoutes: Sendable {
         try reading.respond(to: request) { _, _ throws(Problem) in .suites }
       }
       .described(.reading("listSuites", part: part, shows: .schema(["cursor": .cursorSchema, "suites": suites]))),
-      Route(.get, "/v1/defaults/{suite}", summary: "The user's values of a suite, and its registered defaults.") {
+      Route(.get, "/v1/defaults/{suite}", summary: "The user's values in a suite, and its registered defaults.") {
         [self] request in
         try reading.respond(to: request) { request, query throws(Problem) in
           .suite(try request.suiteName(), prefix: try query.text("prefix"))
@@ -96,7 +96,7 @@ package final class DefaultsRoutes: Sendable {
     let (suite, key) = (try request.suiteName(), try request.elementName("key"))
     _ = try BodyType(of: request.head)
     let value = try JSON(body: body)
-    // A value is encoded in at most eight times the bytes of the body. So most values cannot exceed
+    // The encoded value is at most eight times as long as the body. So most values cannot exceed
     // the limit, and are not measured here.
     let mayBeWrong = value.isNull || body.count > DefaultValue.maximumBytes / 8
     if mayBeWrong, let wrong = DefaultValue.fault(of: value) {
@@ -129,7 +129,7 @@ package final class DefaultsRoutes: Sendable {
     )
   }
 
-  /// Reads a patch of values as an action. How the patch is read depends on its `Content-Type`.
+  /// Reads a patch of values as an action. The `Content-Type` selects the kind of patch.
   static func patchAction(_ request: Request, _ body: [UInt8]) throws -> DefaultsAction {
     let type = try BodyType(of: request.head)
     let json = try JSON(body: body)

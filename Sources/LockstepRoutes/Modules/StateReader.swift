@@ -117,8 +117,8 @@ package final class StateReader: Sendable {
     case later(@Sendable () async throws -> Representation?)
   }
 
-  /// Encodes a resource in its current state. The representation of a whole collection is cached
-  /// until the collection changes.
+  /// Encodes a resource in its current state. Caches the representation of a whole collection until
+  /// the collection or the registered defaults change.
   private func present(
     _ resource: StateResource,
     _ cached: CachedState,

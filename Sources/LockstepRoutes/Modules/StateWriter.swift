@@ -19,7 +19,7 @@ protocol StateWrite: Sendable {
   func weight(of committed: Committed, in view: StateView) -> Int
 
   /// Rebuilds the response from the state after the write. `nil` if the response shows mutations,
-  /// because the journal has them.
+  /// because the journal has those.
   var again: (@Sendable (Status, StateView) -> Response?)? { get }
 
   func problem(for refused: ActionRefusal, store: String) -> Problem
@@ -185,7 +185,7 @@ extension Preconditions {
       problem.members = [("current", JSON(trusting: present.body)), ("cursor", .string(present.tag))]
       problem.fields.append(.etag, "\"\(present.tag)\"")
     } else {
-      problem.detail = "There is no such resource at present."
+      problem.detail = "This resource does not exist."
       problem.members = [("current", .null), ("cursor", .string(view.cursorText))]
     }
     problem.fields.append(.cursor, view.cursorText)

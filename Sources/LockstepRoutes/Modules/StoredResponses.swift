@@ -74,7 +74,7 @@ struct StoredResponses: Sendable {
     return StateView(store: reading.store, state: state, registered: registered, at: cursor.registered)
   }
 
-  /// The body of the response to a batch of actions, from the journal. `nil` if it was pruned.
+  /// The body of the response to a batch of actions, from the journal. `nil` if that was pruned.
   private func results(of count: Int, of user: UserID, at cursor: Cursor, _ tag: String) async throws -> [UInt8]? {
     let entries = try await reading.readers.read(for: user) {
       try Journal(connection: $0).entries(of: user, at: cursor.revision)

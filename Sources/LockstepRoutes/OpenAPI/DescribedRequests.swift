@@ -113,7 +113,7 @@ extension JSON {
     .schema(ofObject: members(required, optional))
   }
 
-  /// The schema of an object in a request, which may have no other members.
+  /// The schema of an object in a request. Other members are not allowed.
   static func closedSchema(
     _ required: KeyValuePairs<String, JSON>,
     optional: KeyValuePairs<String, JSON> = [:]

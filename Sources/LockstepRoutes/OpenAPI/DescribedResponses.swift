@@ -15,7 +15,7 @@ extension RouteField {
   static let vary = RouteField("Vary", "The request's fields that the response depends on.")
   static let preferenceApplied = RouteField(
     "Preference-Applied",
-    "`wait=<seconds>`: the longest wait, if the request asked for one."
+    "`wait=<seconds>`: the longest wait that applies, if the request asked for a wait."
   ).sometimes
   static let idempotencyReplayed = RouteField(
     "Idempotency-Replayed",
@@ -33,7 +33,7 @@ extension RouteField {
     RouteField("X-Request-Id", "The request's id in the server's log. The client or the server chose it."),
     RouteField("RateLimit-Policy", "The rate limit of the token or the IP address, if there is one."),
     RouteField("RateLimit", "The requests left, and the seconds until all are available again."),
-    RouteField("Access-Control-Allow-Origin", "The request's origin, if its pages may read the response (CORS)."),
+    RouteField("Access-Control-Allow-Origin", "The request's origin or `*`, if its pages may read the response."),
     RouteField("Access-Control-Expose-Headers", "The fields of the response that pages of an allowed origin may read."),
   ].map(\.sometimes)
 
@@ -109,7 +109,7 @@ extension ProblemKind {
 // The parts that all descriptions of routes for a user's state share.
 
 extension RouteDescription {
-  /// A read of a part of the user's state, present or past, conditional or as a long poll.
+  /// Describes a read of a part of a user's state, which may be past, conditional or a long poll.
   static func reading(
     _ name: String,
     part: String,

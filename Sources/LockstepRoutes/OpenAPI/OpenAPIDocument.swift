@@ -3,7 +3,7 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
 
-/// The OpenAPI 3.1 description of a table of routes, made from their descriptions.
+/// The OpenAPI 3.1 document of a route table, made from the descriptions of the routes.
 ///
 /// Parameters, header fields, schemas and problems that routes share appear once, as components.
 struct OpenAPIDocument {

@@ -9,7 +9,7 @@ import LockstepSync
 
 /// `/v1/reactors`: opens, reads, waits for and closes screens, and performs their actions.
 package struct ScreenRoutes: Sendable {
-  /// The largest body, in bytes. An action carries at most a line of typed text.
+  /// The largest body, in bytes. Actions of screens are short, such as a line of typed text.
   static let bodyLimit = 64 * 1024
   static let maximumActions = 500
 
@@ -64,7 +64,7 @@ package struct ScreenRoutes: Sendable {
 
   // MARK: Access
 
-  /// Finds the kind of screen that a request names. If the kind needs a session, finds that too.
+  /// Finds the kind of screen that a request names, and the session if the kind needs one.
   private func admitted(
     _ request: Request,
     _ respond: @escaping @Sendable (ScreenKind, LiveSession?) throws -> HandlerResult

@@ -89,8 +89,6 @@ package struct MetricsRoute: Sendable {
   }
 }
 
-// The metrics of the server's parts.
-
 extension MetricsPage {
   /// Adds a metric with one sample for each value of a label.
   private mutating func each(_ name: String, _ help: String, _ label: String, _ values: [(String, Int)]) {
