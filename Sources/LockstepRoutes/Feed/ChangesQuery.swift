@@ -70,7 +70,7 @@ struct ChangesQuery: Sendable {
 
 /// Where the feed and the journal begin: the parameter `since`.
 enum FeedPosition: Sendable {
-  /// The bytes of the longest text that can be a cursor.
+  /// The longest text that can be a cursor has this many bytes.
   private static let maximumBytes = 256
 
   /// Without `since`: from the beginning.

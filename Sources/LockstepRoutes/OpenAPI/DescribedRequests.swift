@@ -11,7 +11,7 @@ extension RouteParameter {
   /// The parameters of a read of a user's state: for a past state, a wait and a precondition.
   static let reading = [at] + waiting + [ifNoneMatch]
   static let waiting = [wait, prefer]
-  /// The parameters of a conditional write that can be sent again.
+  /// The parameters of a write: preconditions and an idempotency key.
   static let writing = [ifMatch, ifNoneMatchOfWrite, idempotencyKey]
   static let pages = [limit, after, prefix]
 

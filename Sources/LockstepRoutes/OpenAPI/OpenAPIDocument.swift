@@ -55,10 +55,10 @@ struct OpenAPIDocument {
     origin also gets the CORS fields. A known method that a path does not support gets 405 with `Allow`. An unknown \
     method gets 501.
 
-    The server refuses a write, login or sign-up with 403 `forbidden` if its `Origin` is neither the server's own nor \
-    one that the operator allows.
+    The server responds with 403 `forbidden` to a write, login or sign-up whose `Origin` is neither the server's own \
+    nor one that the operator allows.
 
-    Below `/v1`, the server refuses a query parameter that an operation does not list with 400 `invalid-parameter`.
+    Below `/v1`, a request with a query parameter that its operation does not list gets 400 `invalid-parameter`.
 
     Every error is a problem document (RFC 9457). GET its `type` to read an explanation. The response `default` stands \
     for problems that any route can have: those about HTTP itself, and those about the server's condition.

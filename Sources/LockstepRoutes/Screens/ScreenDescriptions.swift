@@ -64,7 +64,7 @@ struct ScreenDescriptions {
         RouteResponse(
           .ok,
           "The screen's state. If Accept asks for text/event-stream, a stream of events named `state`. The id of an "
-            + "event is a cursor. Its data is the document that application/json would have at this cursor.",
+            + "event is a cursor. Its data is the JSON document at this cursor.",
           fields: fields,
           content: [("application/json", shown), ("text/event-stream", .textSchema)]
         ),

@@ -129,8 +129,8 @@ extension Watcher {
   /// Lets changes wake `waker` from now on. If `hasChanged` is true already, wakes `waker` at once.
   func park(_ waker: any Waker) {
     seat.wait(waker)
-    // The seat must have the waker before this check. A change is published before the wakers of
-    // the seats are woken, so no change is missed.
+    // The seat must have the waker before this check. Each change is published before it wakes the
+    // seats, so no change is missed.
     if hasChanged { waker.wake() }
   }
 }

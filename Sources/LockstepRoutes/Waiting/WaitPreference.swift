@@ -25,7 +25,7 @@ struct WaitPreference: Sendable {
 
   var appliedField: String { "wait=\(seconds)" }
 
-  /// Reads a whole number. One that does not fit an `Int` becomes the largest `Int`.
+  /// Reads a whole number. A number too large for an `Int` becomes the largest `Int`.
   private static func seconds(_ text: String) -> Int? {
     let isNumber = !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     return isNumber ? Int(text) ?? .max : nil
