@@ -211,7 +211,7 @@ package struct AccountsRoutes: Sendable {
     }
   }
 
-  // MARK: Leaving
+  // MARK: Requests that may end their own session
 
   /// Handles a request that may end its own session. If a client sends such a request again, its
   /// token is no longer valid. `key` finds the stored response, because it is made from the token.
