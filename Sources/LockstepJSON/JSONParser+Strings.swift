@@ -67,7 +67,7 @@ extension JSONParser {
     return Self.makeString(of: bytes + start, count: end &- start)
   }
 
-  /// Makes a string of valid UTF-8, in the fastest way that the standard library has.
+  /// Makes a string from valid UTF-8, in the fastest way that the standard library has.
   @inline(__always)
   private static func makeString(of source: UnsafePointer<UInt8>, count: Int) -> String {
     String(unsafeUninitializedCapacity: count) { buffer in
@@ -83,7 +83,7 @@ extension JSONParser {
     }
   }
 
-  /// Unescapes a string into `unescaped` and moves past its end.
+  /// Unescapes a string into `unescaped` and moves `position` to the end of the string.
   private mutating func unescapeString(from start: Int, firstStop: Int) throws(ParseFault) {
     unescaped.removeAll(keepingCapacity: true)
     var runStart = start

@@ -1,4 +1,4 @@
-/// The judgement on an input.
+/// The result of checking an input.
 public enum ValidationResult: Sendable, Hashable {
   /// The input is valid. The message may be empty.
   case ok(message: String)
@@ -28,7 +28,7 @@ public enum ValidationResult: Sendable, Hashable {
 }
 
 extension Sequence<ValidationResult> {
-  /// Whether every input is valid: the enabled flag of a form.
+  /// Whether every input is valid, so that the form can be sent.
   public var areAllValid: Bool {
     allSatisfy(\.isValid)
   }

@@ -44,7 +44,7 @@ public final class Latest<Value: Sendable & Equatable>: Sendable {
 
   /// The newest value at once, then each newer one that differs from the one delivered before.
   ///
-  /// Every iterator is a watcher. It ends when its task is cancelled or the source is finished.
+  /// Every iterator is a watcher, which ends when its task is cancelled or `finish()` was called.
   @inlinable
   public var values: LatestValues<Value> { LatestValues(source: self) }
 
@@ -75,7 +75,7 @@ public final class Latest<Value: Sendable & Equatable>: Sendable {
   }
 }
 
-/// The values of a ``Latest``: the newest at once, then distinct ones. Slow readers skip some.
+/// The newest value at once, then each newer one that differs. Slow readers skip values.
 public struct LatestValues<Value: Sendable & Equatable>: AsyncSequence, Sendable {
   /// Watching cannot fail.
   public typealias Failure = Never
