@@ -5,7 +5,7 @@ public struct JSONParseError: Error, Sendable, Hashable, CustomStringConvertible
     case emptyText
     case byteOrderMark
     case unexpectedEnd
-    /// The grammar requires something else here.
+    /// A character that the grammar does not allow here.
     case unexpectedCharacter
     case trailingContent
     /// A word other than `true`, `false` and `null`.

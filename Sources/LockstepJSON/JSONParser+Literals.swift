@@ -31,7 +31,7 @@ extension JSONParser {
     }
   }
 
-  /// Whether the word is at the position, which does not change.
+  /// Whether the word is at `position`. Does not change `position`.
   private mutating func skipsWord(_ word: StaticString) -> Bool {
     let start = position
     defer { position = start }

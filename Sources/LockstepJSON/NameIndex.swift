@@ -1,13 +1,13 @@
 /// An open-addressed hash table from the names of a large object to the places of its members. It
-/// stores no names, so its functions get the members. `Hasher` has a random seed in each process.
+/// stores no names, so the caller passes the members. `Hasher` has a random seed in each process.
 struct NameIndex: Sendable {
   /// Objects with at most this many members have no index.
   static let threshold = 16
 
   private static let free: Int32 = -1
 
-  /// Each is the place of a member, or `free`. The count is 0 or a power of two, at least twice the
-  /// count of members.
+  /// Each is the place of a member, or `free`. The count is 0, or a power of two that is at least
+  /// twice the count of members.
   private var slots: [Int32] = []
 
   /// Whether the index has all members. If not, it is empty.

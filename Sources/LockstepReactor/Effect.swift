@@ -1,8 +1,8 @@
 /// The consequences of an action: mutations at once, then optionally work or an error.
 ///
-/// The host reduces the immediate part while it handles the action. That needs no task and, for a
-/// single mutation, no allocation. Work that takes time runs as a child task of the host and may
-/// never end. Closing the host cancels the task.
+/// The host reduces the immediate mutations while it handles the action. That needs no task and,
+/// for a single mutation, no allocation. Work that takes time runs as a child task of the host and
+/// may never end. Closing the host cancels the task.
 public struct Effect<Mutation: Sendable>: Sendable {
   @usableFromInline
   enum Immediate: Sendable {

@@ -22,10 +22,10 @@ public struct Flow<Element: Sendable>: Sendable {
   /// If the stream fails, the host reports the error and ends this stream only. The host reads the
   /// next element after it has handled the one before, so the stream cannot flood the reactor.
   ///
-  /// A ``DispatchSubject`` does not wait. If more of its events wait than the capacity of its
-  /// ``EventStream``, the host reports ``EventsLostError`` and the stream continues after the gap.
-  /// If each event replaces the one before, merge a ``BoundValue`` instead. If every event matters,
-  /// choose a capacity for the largest burst, or load everything again after a gap.
+  /// A ``DispatchSubject`` does not wait. If more of its events wait than its ``EventStream`` has
+  /// room for, the host reports ``EventsLostError`` and the stream continues after the gap. If each
+  /// event replaces the one before, merge a ``BoundValue`` instead. If every event matters, choose
+  /// a capacity for the largest burst, or load everything again after a gap.
   public func merging<Elements: AsyncSequence & Sendable>(
     _ elements: Elements
   ) -> Flow where Elements.Element == Element {

@@ -69,7 +69,7 @@ extension Recorded: CustomStringConvertible {
 public struct Subscription: Sendable, Equatable, CustomStringConvertible {
   /// When the reading began.
   public let from: Int
-  /// When it ended; `nil` while it continues.
+  /// When the reading ended; `nil` while it continues.
   public let to: Int?
 
   /// Makes a subscription.

@@ -35,7 +35,7 @@ public final class TestScheduler: Sendable {
     VirtualClock.Instant(offset: tick * time)
   }
 
-  /// Runs an action at a time.
+  /// Runs `action` at `time`.
   public func scheduleAt(_ time: Int, _ action: @escaping @Sendable () async -> Void) {
     clock.start { [clock] in
       // Sleeping throws only when cancelled, and nothing cancels this task.
@@ -54,8 +54,7 @@ public final class TestScheduler: Sendable {
     ColdSequence(timelines: [events], scheduler: self)
   }
 
-  /// A sequence with one timeline for each reading, for tests of retries. The last timeline
-  /// repeats.
+  /// A sequence with a timeline for each reading, to test retries. The last timeline repeats.
   public func createColdSequence<Element: Sendable>(
     attempts timelines: [[Recorded<Element>]]
   ) -> ColdSequence<Element> {
@@ -88,7 +87,7 @@ public final class TestScheduler: Sendable {
     run(from: from, until: until) { await observer.read(elements) }
   }
 
-  /// Starts `body` at a time and cancels it at `until`.
+  /// Starts `body` at `from` and cancels it at `until`.
   public func run(from: Int = 0, until: Int? = TestScheduler.disposed, _ body: @escaping @Sendable () async -> Void) {
     scheduleAt(from) {
       await withTaskGroup(of: Void.self) { group in
@@ -107,7 +106,7 @@ public final class TestScheduler: Sendable {
     clock.run(location: location)
   }
 
-  /// Runs until a time. Tasks that sleep until then wake.
+  /// Runs until `time`. Tasks that sleep until then wake.
   public func advance(to time: Int, location: SourceLocation = #_sourceLocation) {
     clock.advance(to: instant(time), location: location)
   }

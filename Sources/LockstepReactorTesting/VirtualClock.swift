@@ -117,7 +117,7 @@ public final class VirtualClock: Clock {
     }
   }
 
-  /// Moves the time by `duration`, inclusive.
+  /// Moves the time by `duration`. Tasks that sleep until then wake.
   public func advance(by duration: Duration, location: SourceLocation = #_sourceLocation) {
     advance(to: now.advanced(by: duration), location: location)
   }

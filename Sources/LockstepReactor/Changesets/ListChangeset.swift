@@ -116,7 +116,7 @@ extension ListChangeset {
     var previous = -1
     for modification in modifications {
       let (index, newIndex, element) = (modification.index, modification.newIndex, modification.element)
-      // The indices ascend, so no element is modified twice.
+      // The indices must ascend, so that no element is modified twice.
       guard index > previous, old.indices.contains(index), old[index].id == element.id,
         new.indices.contains(newIndex), new[newIndex].id == element.id
       else { throw ChangesetMismatchError(part: .modification, index: index) }

@@ -91,8 +91,8 @@ struct Pairing {
         self = try Pairing(old, new, stays: { _ in false })
         return
       }
-      // The element after the last match in `old` is the most likely match, and comparing is
-      // cheaper than hashing.
+      // In `old`, the element after the last match is the most likely match. Comparing is cheaper
+      // than hashing.
       let isExpected = expected < old.count && old[expected].id == element.id
       if let oldIndex = isExpected ? expected : others[element.id] {
         expected = oldIndex + 1

@@ -34,7 +34,7 @@ public func retryWhenConfirmed<Value>(
   throw CancellationError()
 }
 
-/// Runs `work` up to `attempts` times *in total*, at least once. Then throws the last error.
+/// Runs `work` until it succeeds. After `attempts` runs *in total*, throws the last error.
 ///
 /// `pause` waits before each further attempt. Its argument is the number of that attempt, beginning
 /// with 2. Cancellation is not retried.

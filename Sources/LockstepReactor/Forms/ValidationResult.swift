@@ -4,7 +4,7 @@ public enum ValidationResult: Sendable, Hashable {
   case ok(message: String)
   /// There is no input yet. Not valid, but not an error to show.
   case empty
-  /// The check is running. Not valid until it has ended.
+  /// The check is running, so the input is not valid yet.
   case validating
   /// The input is not valid. The message says why.
   case failed(message: String)

@@ -124,7 +124,7 @@ final class Inbox<R: Reactor>: Sendable {
     settled.store(settled.load(ordering: .relaxed) + 1, ordering: .releasing)
   }
 
-  /// Returns `true` to the first caller, which then runs the loop; `false` if the inbox is closed.
+  /// Returns `true` only to the first caller, which then runs the loop, and not after `close()`.
   @inlinable
   func open() -> Bool {
     contents.withState { contents in

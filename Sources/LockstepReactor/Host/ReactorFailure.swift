@@ -46,7 +46,7 @@ public enum ReactorTrace<R: Reactor>: Sendable {
   case state(R.State)
   /// Work that takes time began. The number identifies the effect within its host.
   case effectStarted(R.Action, effect: UInt64)
-  /// Work that takes time was done, failed or was cancelled.
+  /// Work that takes time has ended: it is done, has failed or was cancelled.
   case effectEnded(R.Action, effect: UInt64)
   /// An effect or a merged stream failed.
   case failure(ReactorFailure<R.Action>)

@@ -40,8 +40,8 @@ public final class ReactorHost<R: Reactor>: ViewModel {
 
   /// Queues an action. Actions of all threads are handled in the order of `send`.
   ///
-  /// `send` never blocks. An action sent while another is handled, for example by an observer of
-  /// the state, is handled after that one. Check the result if the action must not be lost.
+  /// `send` never blocks. An action that is sent while another one is handled waits for its turn.
+  /// Check the result if the action must not be lost.
   @discardableResult
   @inlinable
   public func send(_ action: R.Action) -> SendResult {

@@ -57,7 +57,7 @@ struct ReducingLoop<R: Reactor> {
     }
   }
 
-  /// Settles the receipts that are open when the host closes. Called after every effect has ended.
+  /// Settles the receipts that are open when the host closes. Called when all effects have ended.
   @inlinable
   mutating func abandon() {
     // Sorted, because the order of a dictionary differs from run to run.

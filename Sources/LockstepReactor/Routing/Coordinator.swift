@@ -1,6 +1,6 @@
 /// Something that a program can show, such as a view, a dialog or a link.
 public protocol Presentable: Sendable {
-  /// What presents it: a view controller in an app, a URL on a server.
+  /// What the program shows for it: a view controller in an app, a URL on a server.
   associatedtype Presentation: Sendable
 
   /// Makes the presentation.
@@ -17,7 +17,7 @@ public protocol Presentable: Sendable {
 public protocol Coordinator: Sendable {
   /// The names of the destinations.
   associatedtype Route: Sendable & Equatable
-  /// What the routes lead to.
+  /// The destinations of the routes.
   associatedtype Next: Presentable
 
   /// The destination of a route; `nil` if the route has none.

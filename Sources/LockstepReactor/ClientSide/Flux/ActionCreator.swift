@@ -1,7 +1,7 @@
 /// Runs work and dispatches its progress: loading true → the model or the error → loading false.
 ///
-/// If runs overlap, loading is true from the first start to the last end. Copies of a creator count
-/// runs together. Separately made creators do not, so give each its own loading subject.
+/// If runs overlap, loading is true from the first start to the last end. Copies of a creator share
+/// one count of runs. Separate creators do not, so give each its own loading subject.
 public struct ActionCreator<Model: Sendable>: Sendable {
   private let loading: DispatchSubject<Bool>
   private let models: DispatchSubject<Model>

@@ -11,7 +11,7 @@ public final class ActivityIndicator: Sendable {
   /// Whether work is running.
   public var isBusy: Bool { busy.value }
 
-  /// Whether work is running: at once, then every change. Slow watchers skip short changes.
+  /// Whether work is running, now and after every change. Slow watchers skip short changes.
   public var values: LatestValues<Bool> { busy.values }
 
   /// Runs `work` and is busy until it ends.

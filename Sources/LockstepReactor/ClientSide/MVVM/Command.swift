@@ -39,11 +39,11 @@ public final class Command<Input: Sendable, Output: Sendable>: Sendable {
 
   /// Whether `execute` would run now: the input is allowed, and no run is executing.
   public var isEnabled: Bool { enabledFlag.value }
-  /// Whether the command is enabled: at once, then every change.
+  /// Whether the command is enabled, now and after every change.
   public var enabled: LatestValues<Bool> { enabledFlag.values }
   /// Whether the work is running.
   public var isExecuting: Bool { executingFlag.value }
-  /// Whether the work is running: at once, then every change.
+  /// Whether the work is running, now and after every change.
   public var executing: LatestValues<Bool> { executingFlag.values }
   /// The results of the work, from now on.
   public func values() -> EventStream<Output> { outputSubject.events() }
