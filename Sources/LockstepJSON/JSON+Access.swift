@@ -80,8 +80,7 @@ extension JSON {
     }
   }
 
-  /// Takes the object out and leaves `null`, so that no reference is left here and changing the
-  /// object copies nothing.
+  /// Takes the object out and leaves `null`, because a second reference would make changes copy it.
   mutating func takeObject() -> JSONObject? {
     guard case .object(let object) = self else { return nil }
     self = .null

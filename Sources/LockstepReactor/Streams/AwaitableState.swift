@@ -87,8 +87,8 @@ final class AwaitableState<State: Sendable>: Sendable {
   @inlinable
   func withLock<Result: Sendable>(_ body: (inout Guarded) -> Result) -> Result {
     #if THREAD_SANITIZER
-      // The sanitizer does not see how the kernel hands over a contended Mutex, and reports races
-      // that do not exist. This spin lock, which it does see, prevents the contention.
+      // The thread sanitizer does not see how the kernel hands over a contended Mutex, and reports
+      // races that do not exist. It sees this spin lock, which prevents the contention.
       while isEntered.exchange(true, ordering: .acquiring) {}
       defer { isEntered.store(false, ordering: .releasing) }
     #endif

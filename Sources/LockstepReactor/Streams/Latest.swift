@@ -48,7 +48,7 @@ public final class Latest<Value: Sendable & Equatable>: Sendable {
   @inlinable
   public var values: LatestValues<Value> { LatestValues(source: self) }
 
-  /// Returns the replaced value, so that it is released after the lock.
+  /// Returns the replaced value, so that the caller releases it after the lock.
   @inlinable
   func publishDeferringWake(_ value: Value) -> (replaced: Value?, wake: Wake) {
     slot.changeDeferringWake { slot in
