@@ -3,13 +3,13 @@ import LockstepThreading
 extension DatabaseWriter {
   /// A change in the health of the store, for the operator.
   package enum HealthChange: Sendable {
-    /// This kind of work has begun to fail. Further failures of the kind are not reported.
+    /// This kind of work has begun to fail. Its failures are not reported again until it succeeds.
     case began(Work, any Error)
     /// This kind of work succeeds again.
     case ended(Work)
   }
 
-  /// Work that can fail as a whole.
+  /// Work that fails if the disk or the file fails.
   package enum Work: Sendable, Equatable {
     case commit
     /// If it fails, the WAL keeps its contents and grows.
@@ -20,9 +20,9 @@ extension DatabaseWriter {
 
   /// Sets the listener for health changes. It replaces an earlier one.
   ///
-  /// The writer thread calls it, so it must be short and must not wait for the writer. Each kind of
-  /// work reports at most one start of failures in ten seconds, and always the first success after
-  /// a reported start.
+  /// The writer thread calls the listener, which must be short and must not wait for the writer.
+  /// For each kind of work, at most one `began` is reported in ten seconds, and always the first
+  /// success after it.
   package func onHealthChange(_ listener: @escaping @Sendable (HealthChange) -> Void) {
     shared.healthListener.withLock { $0 = listener }
   }
@@ -30,7 +30,8 @@ extension DatabaseWriter {
 
 extension ReaderPool {
   /// Sets the listener for failures of the disk or the file, as `DatabaseWriter.onHealthChange(_:)`
-  /// does. A reader thread calls it. `monotonic` is a clock in nanoseconds that never goes back.
+  /// does. A reader thread calls the listener. `monotonic` is a clock in nanoseconds that never
+  /// goes back.
   package func onHealthChange(
     monotonic: @escaping @Sendable () -> Int64,
     _ listener: @escaping @Sendable (DatabaseWriter.HealthChange) -> Void

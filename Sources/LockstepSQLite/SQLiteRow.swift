@@ -8,7 +8,7 @@ import CLockstepSQLite
 ///       …
 ///     }
 public struct SQLiteRow: ~Copyable {
-  /// A statement after SQLITE_ROW. It lends the row between steps.
+  /// The statement whose last step returned SQLITE_ROW. The row is valid until its next step.
   private let owner: SQLiteStatement
   private var statement: OpaquePointer { owner.pointer }
 

@@ -28,7 +28,7 @@ public enum SQLiteValue: Sendable, Equatable {
 /// Values are never converted: a column of another type is an error. In `STRICT` tables, the error
 /// can only come from a mistake in the SQL or from another program that wrote to the file.
 ///
-/// Your own type conforms through one of the types below:
+/// A type of your own converts itself to and from one of SQLite's types:
 ///
 ///     extension UserID: SQLiteConvertible {
 ///       var sqliteValue: SQLiteValue { .text(text) }
@@ -90,7 +90,7 @@ extension Bool: SQLiteConvertible {
 }
 
 extension Double: SQLiteConvertible {
-  /// A floating-point number. NaN is stored as NULL, so read a column that may hold it as
+  /// A floating-point number. NaN is stored as NULL, so read a column that may contain NaN as
   /// `Double?`.
   public var sqliteValue: SQLiteValue { .real(self) }
 

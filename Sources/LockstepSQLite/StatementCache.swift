@@ -1,5 +1,5 @@
-/// SQL that is made at run time. Keep the object, because a connection compiles each object once.
-/// The text must not come from outside.
+/// SQL that is made at run time. Use one object again and again: it is compiled only when it is new
+/// to the connection's cache. The text must not come from outside.
 package final class SQLText: Sendable {
   let text: String
 
@@ -8,8 +8,8 @@ package final class SQLText: Sendable {
 
 /// A connection's compiled statements. The least recently used is evicted.
 struct StatementCache {
-  /// Identifies a text by its address, so that it need not be hashed. A literal is in constant
-  /// memory, and a statement keeps its `SQLText`.
+  /// Identifies SQL by its address in memory, so that the text need not be hashed. Addresses are
+  /// not reused: a literal is in constant memory, and a statement keeps its `SQLText`.
   private struct Key: Hashable {
     let address: Int
     let length: Int
