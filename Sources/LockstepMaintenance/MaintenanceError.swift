@@ -1,6 +1,6 @@
 import Glibc
 
-/// Why an operator's command failed. Nothing was changed.
+/// Why an operator's command failed.
 package enum MaintenanceError: Error, Sendable, Equatable, CustomStringConvertible {
   case exists(path: String)
   case missing(path: String)

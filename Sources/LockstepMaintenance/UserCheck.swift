@@ -4,7 +4,7 @@ import LockstepSQLite
 import LockstepStore
 import LockstepSync
 
-/// Compares a user's tables with the state that the journal rebuilds.
+/// Compares a user's tables with the state that can be rebuilt from the journal.
 struct UserCheck {
   let states: ModuleTables
   let defaults: DefaultsQuota
@@ -17,7 +17,7 @@ struct UserCheck {
     for excess in excesses(of: present) { report.add(.quotas, "user \(user): \(excess)") }
   }
 
-  /// The differences between the tables and the state that the journal and the snapshots rebuild.
+  /// The differences between the tables and the state that is rebuilt from journal and snapshots.
   private func differences(of user: UserID, from present: UserState) throws -> [String] {
     let recorded = try connection.all(
       "SELECT collection FROM journal WHERE user_id = ?1 UNION SELECT collection FROM snapshots WHERE user_id = ?1",
