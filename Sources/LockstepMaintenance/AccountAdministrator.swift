@@ -19,8 +19,7 @@ package struct AccountAdministrator: Sendable {
   let randomWord: @Sendable () -> UInt64
   var migrator = Migrator()
 
-  /// `pause` sleeps on this thread. `interruption` can withdraw an admin command that the server
-  /// has not run.
+  /// `pause` sleeps on this thread. `interruption` can withdraw a command that no server has run.
   package init(
     path: String,
     time: TimeSource = .system,
@@ -38,8 +37,7 @@ package struct AccountAdministrator: Sendable {
     UserID(UUIDv7Generator(now: time.millisecondsSince1970, random: randomWord).next())
   }
 
-  /// Reads from the store at one moment, even while a server uses it. The store must have the
-  /// current schema.
+  /// Reads the store at one moment, even while a server uses it. Needs the current schema.
   func read<Result>(_ body: (SQLiteConnection) throws -> Result) throws -> Result {
     let connection = try StorePath.openForReading(path)
     return try connection.snapshot {
@@ -95,8 +93,7 @@ package struct AccountAdministrator: Sendable {
 
   // MARK: With a server
 
-  /// Lets the server run the command. Returns nil if the command was not run in time and was
-  /// withdrawn.
+  /// Lets the server run the command. Returns nil if it was not run in time and was withdrawn.
   private func runByServer(_ command: AdminCommand) throws -> AdminCommand.Outcome? {
     // Checks the schema before anything is written.
     try read { _ in }

@@ -43,16 +43,14 @@ package struct AdminCommandProcessor: Sendable {
     self.logger = logger
   }
 
-  /// Runs pending commands once a second until the task is cancelled. A command that fails because
-  /// of the store is retried.
+  /// Runs pending commands once a second until the task is cancelled. Retries commands that failed.
   package func run(by clock: any Clock<Duration>) async {
     while (try? await clock.sleep(for: Self.pollInterval)) != nil {
       try? await runPending()
     }
   }
 
-  /// Runs all pending commands in order. If commands fail, runs the others too, and then throws the
-  /// last error.
+  /// Runs all pending commands in order, even if some fail. Then throws the last error.
   func runPending() async throws {
     var failure: (any Error)?
     for id in try await readers.read({ try AdminCommandRecords(connection: $0).incomplete() }) {

@@ -50,8 +50,7 @@ struct BackupFolder {
     defer { closedir(folder) }
     var names: [String] = []
     while let entry = readdir(folder) {
-      // The entry is valid until the next `readdir`. The name ends with a zero byte within the 256
-      // bytes.
+      // The entry is valid until the next `readdir`. The name ends with a zero byte.
       let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
         String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }

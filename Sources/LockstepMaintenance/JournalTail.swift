@@ -80,8 +80,7 @@ package struct JournalTail {
       }
     }
     last = reached
-    // If there may be more entries, the next call must read them even if no connection has
-    // committed.
+    // If there may be more entries, the next call reads them even without a new commit.
     version = entries.count < limit ? now : nil
     return entries
   }

@@ -18,8 +18,7 @@ package enum StorePath {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// The absolute path without symbolic links, as SQLite reports it. Nil if its folder does not
-  /// exist.
+  /// The absolute path without links, as SQLite reports it. Nil if its folder does not exist.
   static func resolved(_ path: String) -> String? {
     if let whole = realPath(path) { return whole }
     let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""

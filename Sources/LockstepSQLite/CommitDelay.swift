@@ -13,8 +13,7 @@ struct CommitDelay {
   /// In nanoseconds. After a quicker commit there is no delay.
   private static let slowCommit: Int64 = 2_000_000
 
-  /// The estimated number of clients that write: the units of the last group, plus the units that
-  /// waited after its commit.
+  /// The likely number of units: those of the last group, plus those that waited after it.
   private var expected = 0
   private var commitTime: Int64 = 0
   private var end: Int64?

@@ -108,13 +108,12 @@ struct GroupCommit {
     case .unthrottled: return unit
     case .waits: return nil
     case .full:
-      fail([unit], with: PoolOverloadedError(pool: "a user's long writes", capacity: WriteThrottle.capacity))
+      fail([unit], with: PoolOverloadedError(pool: "throttled writes", capacity: WriteThrottle.capacity))
       return nil
     }
   }
 
-  /// Runs a transaction with this unit and, unless `alone`, with units that wait or arrive
-  /// meanwhile.
+  /// Runs a transaction with this unit and, unless `alone`, with units that wait or arrive.
   private mutating func writeGroup(startingWith first: WriteUnit, alone: Bool = false) {
     delay.begin()
     throttle.begin()

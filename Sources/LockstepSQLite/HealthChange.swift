@@ -21,17 +21,17 @@ extension DatabaseWriter {
   /// Sets the listener for health changes. It replaces an earlier one.
   ///
   /// The writer thread calls the listener, which must be short and must not wait for the writer.
-  /// For each kind of work, at most one `began` is reported in ten seconds, and always the first
-  /// success after it.
+  /// For each kind of work, the listener gets at most one `began` in ten seconds, and the next
+  /// `ended`.
   package func onHealthChange(_ listener: @escaping @Sendable (HealthChange) -> Void) {
     shared.healthListener.withLock { $0 = listener }
   }
 }
 
 extension ReaderPool {
-  /// Sets the listener for failures of the disk or the file, as `DatabaseWriter.onHealthChange(_:)`
-  /// does. A reader thread calls the listener. `monotonic` is a clock in nanoseconds that never
-  /// goes back.
+  /// Sets the listener for failures of the disk or the file, like
+  /// `DatabaseWriter.onHealthChange(_:)`. A reader thread calls the listener. `monotonic` is a
+  /// clock in nanoseconds.
   package func onHealthChange(
     monotonic: @escaping @Sendable () -> Int64,
     _ listener: @escaping @Sendable (DatabaseWriter.HealthChange) -> Void

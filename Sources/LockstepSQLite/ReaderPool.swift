@@ -30,8 +30,7 @@ package final class ReaderPool: Sendable {
   /// How many reads wait, without those that run.
   package var waiting: Int { pool.waiting }
 
-  /// Runs `body` on one of the threads, in a read transaction. `body` must not end it or begin
-  /// another.
+  /// Runs `body` on one of the threads, in a read transaction, which `body` must not end.
   ///
   /// Throws errors of `body`; `SQLiteError` if the file cannot be opened; `PoolOverloadedError` if
   /// the queue is full; `PoolShutDownError` after `shutDown()`.

@@ -56,8 +56,7 @@ public final class SQLiteConnection {
   }
 
   /// Opens a file, or throws if a guarantee cannot be given. The path always names a file, even
-  /// `:memory:` or `file:x`. `busyTimeout` is how long a call blocks for another connection's lock
-  /// before it throws.
+  /// `:memory:` or `file:x`. `busyTimeout` is how long a call waits for another connection's lock.
   public convenience init(
     path: String,
     access: Access = .readWriteCreate,

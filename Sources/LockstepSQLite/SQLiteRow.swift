@@ -65,8 +65,7 @@ public struct SQLiteRow: ~Copyable {
   }
 
   private func blob(at index: Int32) -> [UInt8] {
-    // A null pointer means an empty blob. SQLite keeps the bytes until the next step. They are
-    // copied here.
+    // A null pointer means an empty blob. The bytes are valid until the next step.
     let start = sqlite3_column_blob(statement, index)
     return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index))))
   }

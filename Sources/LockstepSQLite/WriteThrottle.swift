@@ -71,8 +71,7 @@ struct WriteThrottle {
     return waiting.removeFirst()
   }
 
-  /// How many nanoseconds to wait for other owners before the next throttled unit, or nil to run it
-  /// now.
+  /// How many nanoseconds to wait before the next throttled unit, or nil to run it now.
   func timeToRest(now: Int64) -> Int64? {
     guard due > now, let lastOther, now - lastOther < Self.recency else { return nil }
     return due - now
