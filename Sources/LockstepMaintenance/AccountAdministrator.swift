@@ -93,7 +93,7 @@ package struct AccountAdministrator: Sendable {
 
   // MARK: With a server
 
-  /// Lets the server run the command. Returns nil if it was not run in time and was withdrawn.
+  /// Lets the server run the command. Nil if the command was withdrawn after a time-out.
   private func runByServer(_ command: AdminCommand) throws -> AdminCommand.Outcome? {
     // Checks the schema before anything is written.
     try read { _ in }

@@ -5,7 +5,7 @@ import LockstepTime
 /// The folder with a server's backups. Their names are `<store>-<identity>-<time>.db`, where
 /// `<identity>` is the beginning of the store's id.
 ///
-/// Files with other names are never touched: backups of another store, backups of a store that was
+/// Files with other names are never deleted: backups of another store, backups of a store that was
 /// replaced by a restored one, and backups that the operator has renamed to keep them.
 struct BackupFolder {
   let path: String

@@ -17,8 +17,8 @@ package struct CopyThrottle: Sendable {
     self.pause = pause
   }
 
-  /// Pauses if `bytes` is more than the limit allows since `start`. Always calls `pause`, if only
-  /// with zero, because `pause` can abandon the copy.
+  /// Pauses if `bytes` is more than the limit allows since `start`. Always calls `pause`, even for
+  /// no time at all, because `pause` can abandon the copy.
   func keep(since start: Duration, bytes: Int) throws {
     guard let bytesPerSecond else { return try pause(.zero) }
     let due = Duration.nanoseconds(Int64(Double(bytes) / Double(max(1, bytesPerSecond)) * 1_000_000_000))

@@ -38,8 +38,8 @@ struct UserCheck {
     guard let table else { return "\(name): the journal has entries, the tables are empty" }
     guard let journal else { return "\(name): the tables have elements, the journal has no entries" }
     let place = firstDifference(table, journal).map { "; the first difference is at “\($0)”" } ?? ""
-    return "\(name): the tables have \(table.count) elements of revision \(table.revision), the journal gives "
-      + "\(journal.count) of revision \(journal.revision)\(place)"
+    return "\(name): the tables have \(table.count) elements at revision \(table.revision), the journal gives "
+      + "\(journal.count) at revision \(journal.revision)\(place)"
   }
 
   private func firstDifference(_ table: CollectionState, _ journal: CollectionState) -> String? {

@@ -64,7 +64,7 @@ package struct UserExport: Sendable {
     /// About how many bytes are in memory while the document is written.
     package var cost: Int { state.cost + longestSnapshot + keys.count }
 
-    /// Equal tags mean equal bytes. The cursor determines the state. The cursor and the first
+    /// Equal tags mean equal documents. The cursor determines the state. The cursor and the first
     /// revision determine the journal.
     package var tag: String {
       let kept = snapshots.map { "\($0.collection) \($0.revision.rawValue)" }.joined(separator: "\n")

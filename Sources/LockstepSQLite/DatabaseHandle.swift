@@ -7,7 +7,7 @@ final class DatabaseHandle {
   /// The open database: `init` throws if it cannot open one, and only `deinit` closes it.
   let pointer: OpaquePointer
   let path: String
-  /// Whether a transaction should be open. If SQLite has rolled it back and its body ignored the
+  /// Whether a transaction should be open. If SQLite has rolled it back and the caller ignored the
   /// error, no further statement may run, because each would be committed on its own.
   var expectsTransaction = false
   /// Whether the writer should truncate the WAL: see `SQLiteConnection.eraseWAL()`.
@@ -130,7 +130,7 @@ func resultText(_ code: Int32) -> String {
   sqlite3_errstr(code).map { String(cString: $0) } ?? "unknown error"
 }
 
-/// Settings of libsqlite3 for the whole process. They must be made before its first use, because
+/// Settings of libsqlite3 for the whole process. They must be set before its first use, because
 /// they have no effect later.
 enum SQLiteLibrary {
   static let isSetUp: Bool = {

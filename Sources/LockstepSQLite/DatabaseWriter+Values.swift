@@ -9,7 +9,8 @@ extension DatabaseWriter {
     /// page that changed many times is moved once. Up to 4,062 pages, SQLite finds a page in the
     /// WAL in one step.
     let checkpointPages: Int
-    /// How long a checkpoint waits for readers if the WAL has eight times `checkpointPages`.
+    /// How long a checkpoint waits for readers if the WAL is eight times as long as usual, or
+    /// longer.
     let checkpointTimeout: Duration
 
     package init(

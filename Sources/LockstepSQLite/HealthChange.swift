@@ -14,7 +14,7 @@ extension DatabaseWriter {
     case commit
     /// If it fails, the WAL keeps its contents and grows.
     case checkpoint
-    /// On a thread of `ReaderPool`.
+    /// A read on a thread of `ReaderPool`.
     case read
   }
 

@@ -27,7 +27,7 @@ package final class ReaderPool: Sendable {
     }
   }
 
-  /// How many reads wait, without those that run.
+  /// How many reads wait to run.
   package var waiting: Int { pool.waiting }
 
   /// Runs `body` on one of the threads, in a read transaction, which `body` must not end.

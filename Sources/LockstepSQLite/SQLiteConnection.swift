@@ -139,7 +139,7 @@ public final class SQLiteConnection {
   }
 
   /// Runs the statement up to its first row. Returns the row, transformed, or nil if there is none.
-  /// With `RETURNING`, all changes are made, because SQLite returns the rows after them.
+  /// With `RETURNING`, SQLite makes all changes before it returns the first row.
   @inlinable
   public func first<Result, each Value: SQLiteConvertible>(
     _ sql: StaticString,

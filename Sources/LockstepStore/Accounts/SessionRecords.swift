@@ -21,7 +21,7 @@ package struct EndedSession: Sendable, Equatable {
   package let tokenHash: TokenHash
 }
 
-/// When a session was last used. A session's usage is written at most once a minute.
+/// The last use of a session. It is written to the store at most once a minute.
 package struct SessionUsage: Sendable, Equatable {
   package let id: SessionID
   let user: UserID

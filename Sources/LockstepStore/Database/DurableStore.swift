@@ -5,8 +5,8 @@ import LockstepTime
 
 /// The database with everything that a server keeps.
 ///
-/// An open store has the current schema, an id, one writer and a few readers. One server at a time
-/// has it open. Any thread may use it, because SQLite runs on the store's own threads.
+/// An open store has the current schema, an id, one writer and a few readers. One server or command
+/// at a time has it open. Any thread may use it, because SQLite runs on the store's own threads.
 ///
 /// Close a store when it is no longer needed.
 package final class DurableStore: Sendable {

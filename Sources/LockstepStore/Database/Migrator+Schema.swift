@@ -2,8 +2,8 @@ import LockstepSQLite
 
 extension Migrator {
   /// How the schema of a store differs from the one that its migrations create, in words. Lockstep
-  /// itself never changes it, so a person or an attacker has. An added trigger could write data on
-  /// its own. If a table is missing, requests fail.
+  /// itself makes no such change, so a person or an attacker has. An added trigger could write data
+  /// on its own. If a table is missing, requests fail.
   ///
   /// SQLite's automatic indexes and the tables of `ANALYZE` are not compared. Throws `StoreError`
   /// if the store has a module that this program does not have.

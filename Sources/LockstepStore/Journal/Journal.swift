@@ -9,7 +9,7 @@ package struct Journal {
   /// The end of a user's history.
   package struct End: Sendable {
     package var revision = Revision.none
-    /// The bytes of all entries, including pruned ones.
+    /// The number of bytes of all entries, including pruned ones.
     package var written = 0
   }
 

@@ -93,7 +93,7 @@ package struct SnapshotDamagedError: Error, CustomStringConvertible {
 
   package var description: String {
     "the snapshot of \(collection) of user \(user) at revision \(revision) cannot be read: the store is damaged; restore a "
-      + "backup, or delete that row of the table snapshots and lose the history before it"
+      + "backup, or delete that row of the table snapshots and lose the history before that revision"
   }
 }
 

@@ -135,7 +135,7 @@ final class LayoutTable: CollectionTable {
     }
   }
 
-  /// The values of `owner` in `LayoutStatements`.
+  /// The values of the “owner” columns: see `LayoutStatements`.
   private func owner(_ user: UserID, _ part: String? = nil) -> [SQLiteValue] {
     var owner = [user.sqliteValue]
     if layout.isShared { owner.append(.text(module)) }

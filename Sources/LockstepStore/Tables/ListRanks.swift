@@ -3,7 +3,7 @@ import LockstepCollections
 /// The ranks that keep a list in order in its table. There are gaps between ranks, so that an
 /// insertion anywhere writes one row. When a gap is used up, the whole list gets new ranks.
 struct ListRanks {
-  /// The distance between new neighbors. There is room for 40 insertions at one place, and for four
+  /// The distance between two new ranks. There is room for 40 insertions at one place, and for four
   /// million elements at either end.
   private static let gap = 1 << 40
   /// Ranks from `-bound` to `bound` are used, so that the difference of two ranks never overflows.
