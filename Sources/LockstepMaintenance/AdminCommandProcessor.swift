@@ -11,7 +11,7 @@ import LockstepTime
 /// One transaction contains the command's changes and its outcome. Then the sessions that the
 /// command ended are removed from memory, as if the user had ended them: tokens are refused, and
 /// waiters are notified. After that, the command is marked as complete. `lockstep user` waits for
-/// this mark. So when `lockstep user disable` returns, the user is locked out.
+/// this mark. So when `lockstep user disable` returns, the server refuses the user's requests.
 ///
 /// If a command has an outcome but is not complete, the server that ran it was killed, and this one
 /// completes it. A store must have only one processor, because a second one would complete a

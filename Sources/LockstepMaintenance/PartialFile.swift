@@ -35,7 +35,7 @@ package final class PartialFile {
     close(descriptor)
   }
 
-  /// Returns when everything written so far is on disk.
+  /// Returns when everything that was written so far is on disk.
   func sync() throws(MaintenanceError) {
     guard fsync(descriptor) == 0 else { throw .cannotMake(path: path, reason: errno) }
   }

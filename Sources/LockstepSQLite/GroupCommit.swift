@@ -179,8 +179,8 @@ struct GroupCommit {
     }
   }
 
-  /// Runs a unit and checks deferred foreign keys. Otherwise SQLite would check them on COMMIT and
-  /// fail the whole group.
+  /// Runs a unit and checks deferred foreign keys. Otherwise SQLite would check them on `COMMIT`
+  /// and fail the whole group.
   private mutating func perform(_ unit: WriteUnit) throws -> CommitNotifier.Notification {
     let start = shared.monotonic()
     defer {

@@ -30,7 +30,7 @@ extension SQLiteConnection {
     // connection.
     try snapshot {
       let pageSize = try pageSize()
-      // BEGIN alone does not start the read transaction.
+      // `BEGIN` alone does not start the read transaction.
       _ = try first("SELECT 1 FROM sqlite_schema") { _ in true }
       guard let backup = sqlite3_backup_init(other.database.pointer, "main", database.pointer, "main") else {
         throw other.database.lastError(sql: nil)

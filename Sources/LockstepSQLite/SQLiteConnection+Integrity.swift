@@ -11,7 +11,7 @@ extension SQLiteConnection {
   /// Up to a hundred descriptions of damage, in SQLite's words. Reads the whole file.
   ///
   /// Checks every page and every row. If `thoroughly`, also checks that each index matches its
-  /// table and that UNIQUE constraints hold, which takes several times as long.
+  /// table and that `UNIQUE` constraints hold, which takes several times as long.
   package func damage(thoroughly: Bool) throws -> [String] {
     let sql: StaticString = thoroughly ? "PRAGMA integrity_check(100)" : "PRAGMA quick_check(100)"
     var words: [String] = []

@@ -99,9 +99,9 @@ public final class SQLiteConnection {
 
   /// Runs the statement and ignores its rows.
   ///
-  /// - Returns: The number of rows that an INSERT, UPDATE or DELETE changed, without those that
-  ///   triggers and foreign keys changed. 0 for a statement that only reads; undefined for any
-  ///   other statement.
+  /// - Returns: The number of rows that an `INSERT`, `UPDATE` or `DELETE` changed, without those
+  ///   that triggers and foreign keys changed. 0 for a statement that only reads; undefined for any
+  ///   other.
   @discardableResult
   @inlinable
   public func run<each Value: SQLiteConvertible>(
@@ -184,7 +184,7 @@ public final class SQLiteConnection {
     }
   }
 
-  /// Sets one of SQLite's switches and checks it.
+  /// Sets one of SQLite's switches, and checks that SQLite has set it.
   func setSwitch(_ option: Int32, on: Bool, name: String) throws(SQLiteError) {
     var now: Int32 = -1
     let code = lockstep_sqlite_switch(database.pointer, option, on ? 1 : 0, &now)

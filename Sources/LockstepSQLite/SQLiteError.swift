@@ -1,9 +1,9 @@
 import CLockstepSQLite
 
-/// An error of SQLite or of the types around it, with advice for the operator. Bound values are not
-/// in it, so it can be logged.
+/// An error of SQLite or of `LockstepSQLite`, with advice for the operator. It never contains bound
+/// values, so it can be logged.
 public struct SQLiteError: Error, Sendable, Equatable {
-  /// Errors by what a caller can do about them.
+  /// The kinds of errors, by what a caller can do about them.
   public enum Kind: Sendable, Equatable {
     /// Another connection or process held the lock until the busy timeout.
     case busy
@@ -113,7 +113,7 @@ extension SQLiteError: CustomStringConvertible {
     }
   }
 
-  /// The error without the statement of `configure` that failed, unless that is the likely cause.
+  /// The error without its statement, a part of `configure`, unless that is the likely cause.
   var whileOpening: SQLiteError {
     kind == .other ? self : SQLiteError(extendedCode: extendedCode, message: message, path: path)
   }

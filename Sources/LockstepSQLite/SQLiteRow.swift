@@ -8,7 +8,7 @@ import CLockstepSQLite
 ///       …
 ///     }
 public struct SQLiteRow: ~Copyable {
-  /// The statement whose last step returned SQLITE_ROW. The row is valid until its next step.
+  /// The statement whose last step returned `SQLITE_ROW`. The row is valid until its next step.
   private let owner: SQLiteStatement
   private var statement: OpaquePointer { owner.pointer }
 

@@ -1,12 +1,12 @@
-/// SQL that is made at run time. Use one object again and again: it is compiled only when it is new
-/// to the connection's cache. The text must not come from outside.
+/// SQL that is made at run time. Reuse the object, because a connection caches the compiled
+/// statement for it. The text must not come from outside.
 package final class SQLText: Sendable {
   let text: String
 
   package init(_ text: String) { self.text = text }
 }
 
-/// A connection's compiled statements. The least recently used is evicted.
+/// A connection's compiled statements. The least recently used one is evicted.
 struct StatementCache {
   /// Identifies SQL by its address in memory, so that the text need not be hashed. Addresses are
   /// not reused: a literal is in constant memory, and a statement keeps its `SQLText`.
