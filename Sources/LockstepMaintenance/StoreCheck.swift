@@ -5,8 +5,8 @@ import LockstepSync
 
 /// Checks a whole store for damage, even while a server uses it, and changes nothing.
 ///
-/// Each part is read at one moment: the file as a whole, and each page of users. While the file is
-/// checked, the WAL cannot restart from its beginning, so it grows with every write.
+/// Each part of the check reads a snapshot: the file as a whole, the JSON texts, and every 100
+/// users. While a part runs, the WAL cannot restart at its beginning, so it grows with every write.
 package struct StoreCheck: Sendable {
   static let listed = 100
 
@@ -28,7 +28,7 @@ package struct StoreCheck: Sendable {
   }
 
   /// Checks the store on this thread. Throws if the file is not a store that this program knows, or
-  /// nothing can be read.
+  /// cannot be read at all.
   package func run(progress: (_ users: Int, _ ofUsers: Int) -> Void = { _, _ in }) throws -> CheckReport {
     let connection = try StorePath.openForReading(store)
     var report = try connection.snapshot {
@@ -63,7 +63,8 @@ package struct StoreCheck: Sendable {
     }
   }
 
-  /// The users with invalid JSON, whose states cannot be rebuilt.
+  /// Adds texts that are not valid JSON to the report, and returns their users. The states of these
+  /// users cannot be rebuilt.
   private func checkTexts(_ connection: SQLiteConnection, _ report: inout CheckReport) throws -> Set<String> {
     var users: Set<String> = []
     for (table, sql) in Self.texts {
@@ -104,7 +105,7 @@ package struct StoreCheck: Sendable {
     }
   }
 
-  /// Checks the next users at one moment, and returns their ids.
+  /// Checks up to 100 users after `last` on a snapshot, and returns their ids.
   private func checkPage(
     _ connection: SQLiteConnection,
     after last: String,
@@ -127,7 +128,7 @@ package struct StoreCheck: Sendable {
     }
   }
 
-  /// Adds a finding for damage that `body` meets.
+  /// Runs `body`. If it throws an error that means damage, adds a finding instead.
   private func guarding(
     _ area: CheckReport.Area,
     of user: String? = nil,
