@@ -4,7 +4,7 @@ public struct DefaultsQuota: Sendable, Equatable {
   public var keys: Int
   /// The bytes of a suite's keys and values as JSON. Default: 4 MiB.
   public var bytes: Int
-  /// The number of suites with any value. Default: 64.
+  /// The number of suites with at least one value. Default: 64.
   public var suites: Int
 
   /// Creates a quota. A limit that is left out has its default value.

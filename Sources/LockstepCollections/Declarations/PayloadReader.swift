@@ -3,8 +3,7 @@ import LockstepJSON
 /// Reads a payload member by member and collects all faults, so that one response names all of
 /// them.
 ///
-/// A member that no code reads is a fault. It may be misspelled, and the client would not notice
-/// that it was ignored.
+/// A member that no code reads is a fault. Otherwise a client would not notice a misspelled name.
 @usableFromInline
 package struct PayloadReader {
   private let payload: JSONObject
@@ -82,7 +81,7 @@ package struct PayloadReader {
     return text
   }
 
-  /// An index in a list. An optional one is `nil` if it is missing or null.
+  /// An index in a list. An optional index is `nil` if it is missing or null.
   package mutating func index(_ name: String, isRequired: Bool = false) -> Int? {
     guard let value = isRequired ? required(name) : value(name), isRequired || !value.isNull else { return nil }
     guard let number = value.uint64Value else {

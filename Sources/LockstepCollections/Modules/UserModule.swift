@@ -18,8 +18,8 @@ public struct UserModule: Sendable {
   /// The names of one element and of all elements, for `openapi.json`. If this is nil, the module's
   /// name is used.
   public var noun: ElementNoun?
-  /// Whether the module has the route `POST /v1/<module>/actions`. Default: true. The module's
-  /// actions also have `POST /v1/actions`, in any case.
+  /// Whether the module has the route `POST /v1/<module>/actions`. Default: true. Also without it,
+  /// `POST /v1/actions` accepts the module's actions.
   public var hasActionsRoute = true
   package let shape: Shape
   package let reducer: CollectionReducer

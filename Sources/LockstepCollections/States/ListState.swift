@@ -67,7 +67,7 @@ public struct ListState: Sendable, Equatable {
 
   /// Applies a mutation. It never fails, because a damaged journal may contain any mutation. An
   /// index that is out of range becomes the nearest valid one. A mutation that inserts an existing
-  /// id, or names a missing one, is ignored.
+  /// id, or names a missing id, is ignored.
   public mutating func apply(_ mutation: ListMutation) {
     switch mutation {
     case .inserted(let id, let item, let index):

@@ -33,7 +33,7 @@ extension DefaultsAction {
     }
   }
 
-  /// Each write of user defaults needs this text, so no `JSON` value is built for it.
+  /// Builds the text directly, because each write of user defaults needs it.
   private static func record(
     _ type: String,
     _ suite: String,

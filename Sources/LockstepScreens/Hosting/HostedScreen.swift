@@ -32,7 +32,7 @@ package protocol ScreenEngine: AnyObject, Sendable {
 
 /// A state as clients see it.
 package struct EncodedState: Sendable {
-  /// Counts the states shown, from 1.
+  /// The first state that clients see has the number 1, the next one 2.
   package let number: UInt64
   package let encoded: [UInt8]
 }

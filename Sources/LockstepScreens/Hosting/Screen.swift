@@ -37,7 +37,7 @@ package final class Screen: Sendable {
 
   func use(at now: Int64) { lastUse.store(now, ordering: .relaxed) }
 
-  /// A request begins to wait, so the screen does not expire until `endWatching`.
+  /// Call this when a request begins to wait. The screen does not expire until `endWatching`.
   package func beginWatching() { watchers.add(1, ordering: .acquiringAndReleasing) }
 
   package func endWatching(at now: Int64) {

@@ -185,7 +185,7 @@ package final class ScreenDirectory: Sendable {
     }
   }
 
-  /// Ends all screens. Blocks until the last has ended.
+  /// Ends all screens. Blocks until the last screen has ended.
   package func shutDown() {
     for screen in contents.withLock({ Array($0.screens.values) }) { end(screen, .server) }
     tasks.shutDown()

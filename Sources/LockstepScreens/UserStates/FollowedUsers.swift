@@ -3,8 +3,7 @@ import LockstepModules
 import LockstepReactor
 import LockstepThreading
 
-/// The users whose states open screens follow. Publishes each committed state of these users to
-/// their screens.
+/// The users with open screens. Publishes each committed state of these users to their screens.
 ///
 /// A newer state replaces an older one, so a slow screen misses states, but never the latest. After
 /// the last screen of a user has ended, the user's next commit removes the user from here.

@@ -4,7 +4,7 @@ import LockstepStore
 /// A page of a user's journal as clients get it. It consists of whole transactions, so that the
 /// next page can begin after it.
 ///
-/// A page is limited in entries and in bytes, because an entry may have half a megabyte. A
+/// A page is limited in entries and in bytes, because an entry may be half a megabyte long. A
 /// transaction that exceeds the limit gets a page of its own.
 package struct JournalPage: Sendable {
   /// The approximate limit of a page in bytes.
@@ -47,7 +47,7 @@ package struct JournalPage: Sendable {
     }
   }
 
-  /// The first revisions, at most `limit` unless one transaction has more. None is cut.
+  /// The revisions of whole transactions: at most `limit`, or those of one longer transaction.
   private static func wholeTransactions(_ ahead: ArraySlice<Revision>, _ limit: Int) -> (
     whole: [Revision], isPart: Bool
   ) {

@@ -90,8 +90,8 @@ package struct JournalPruner: Sendable {
     try deleteTraces(of: emptied, user: user, at: bound, in: connection)
   }
 
-  /// Deletes the records of empty collections that have no later entries, because a user may have
-  /// only so many collections. The collections stay in memory until the user is evicted.
+  /// Deletes the records of empty collections that have no later entries, because the number of a
+  /// user's collections is limited. The collections stay in memory until the user is evicted.
   private func deleteTraces(
     of emptied: [CollectionName],
     user: UserID,

@@ -110,7 +110,7 @@ package struct AccountsLedger: Sendable {
     guard let user = try await accounts.account(withKey: address)?.user.id else { return nil }
     let now = now()
     let found = try await readers.read { connection in
-      // Older responses than the last change of the password contain tokens that have ended.
+      // A response older than the last change of the password has a token that is not valid.
       let change = try UserRecords(connection: connection).account(user)?.passwordChangedAt
       return try IdempotencyRecords(connection: connection).recorded(key, of: .user(user), at: now, since: change)
     }

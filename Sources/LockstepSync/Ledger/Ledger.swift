@@ -18,7 +18,7 @@ package final class Ledger: Sendable {
   private let cache: StateCache
   private let states: ModuleTables
   private let now: @Sendable () -> Timestamp
-  /// The newest decided state of each user who has decided states that are not published yet.
+  /// The newest decided state of each user, until it is published.
   private let pending = LockedState<[UserID: Pending]>([:])
   private let tickets = Atomic<UInt64>(0)
   private let inFlightKeys: InFlightKeys
@@ -133,7 +133,7 @@ package final class Ledger: Sendable {
   /// Refuses a transaction of an ended session, even if only the store knows that the session has
   /// ended.
   private func check(_ session: LiveSession, in connection: SQLiteConnection) throws {
-    // Must come before `isEnded`: a write that is no longer under way has ended its sessions in
+    // Read before `isEnded`, because a write that is no longer under way has ended its sessions in
     // memory.
     let mayHaveEnded = sessionEndings.areUnderWay
     if session.isEnded { throw SessionEndedError() }

@@ -8,7 +8,7 @@ package final class CachedState: Sendable {
   /// forms take at most about as many bytes as the state.
   let cost: Int
   private let encoded: LockedState<Encoded>
-  /// The states just before this one. Most waiting clients have one of them.
+  /// The states just before this one. Most waiting clients have the cursor of one of them.
   private let recent: RecentStates
 
   private static let documentCount = 16
@@ -34,7 +34,7 @@ package final class CachedState: Sendable {
   /// Keeps the previous state's representations of unchanged collections.
   init(_ state: UserState, after previous: CachedState?, mutationBytes: Int = 0) {
     self.state = state
-    // If the user was evicted and loaded again, `previous` may be several revisions older.
+    // A load from the store may have inserted `previous` with any other revision.
     let follows = previous.map { $0.state.revision.number + 1 == state.revision.number } ?? false
     recent = follows ? previous.map { $0.recent.adding($0.state, before: state, mutationBytes) } ?? .none : .none
     cost = state.cost + recent.cost

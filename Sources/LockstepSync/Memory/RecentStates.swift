@@ -1,10 +1,11 @@
 import LockstepCollections
 
 /// A user's states just before the latest one, newest first, in two generations. When the young
-/// generation takes half of the room, it replaces the old one. So adding a state always takes the
+/// generation has half of the capacity, it replaces the old one. So adding a state always takes the
 /// same time.
 struct RecentStates: Sendable {
-  /// The most states that are kept. Their `cost` is limited too, but the newest is always kept.
+  /// The most states that are kept. Their `cost` is limited too, but the newest state is always
+  /// kept.
   private static let capacity = 32
   private static let bytes = 256 * 1024
 

@@ -38,7 +38,7 @@ struct LoginReactor: Reactor {
   }
 
   let accounts: any LogInService
-  /// The only rule for passwords here. Those for new passwords may have changed since the user
+  /// The only rule for passwords here. The rules for new passwords may have changed since the user
   /// chose this password.
   let maximumPasswordBytes: Int
 

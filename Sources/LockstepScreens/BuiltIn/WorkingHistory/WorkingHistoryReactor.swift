@@ -6,8 +6,8 @@ import LockstepReactor
 /// The form for a user's company and position.
 ///
 /// A field shows the profile's value until the user types in the field, and again after a save. A
-/// save sends the profile to the upstream first, and then changes it here. A new save cancels an
-/// older one. If a save fails, the screen asks whether to retry.
+/// save sends the profile to the upstream first, and then changes it in the user's state. A new
+/// save cancels an older one. If a save fails, the screen asks whether to retry.
 struct WorkingHistoryReactor: Reactor {
   struct State: Sendable, Equatable {
     var companyName = Input()
