@@ -5,8 +5,8 @@ extension UserModule {
   ///
   /// The server provides these routes for the module:
   ///
-  /// - `GET /v1/<name>` returns the list: whole, in pages, by `prefix`, at a cursor, or as a long
-  ///   poll.
+  /// - `GET /v1/<name>` returns the list, a page of it, or the elements whose ids have a `prefix`.
+  ///   The response can show a past state, or wait for a change.
   /// - `GET /v1/<name>/<id>` returns one element.
   /// - `POST /v1/<name>/actions`, `POST /v1/actions` and the verbs change the list.
   ///

@@ -74,8 +74,8 @@ package struct AccountsLedger: Sendable {
 
   /// Signs a user up or logs a user in, or returns the recorded response.
   ///
-  /// The response contains a token, which nobody may read in the store. So the response is recorded
-  /// encrypted, and only the password decrypts it. Throws the same errors as `commit`.
+  /// The response contains a token, which must not be readable in the store. So the response is
+  /// recorded encrypted, and only the password decrypts it. Throws the same errors as `commit`.
   package func enter(
     _ credentials: Credentials,
     key: String,

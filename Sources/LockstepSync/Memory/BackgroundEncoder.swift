@@ -3,8 +3,8 @@ import LockstepThreading
 
 /// Encodes long responses outside the event loops, such as lists with thousands of elements.
 ///
-/// Work that many clients need at the same time is done once. No user keeps more than half of the
-/// threads busy.
+/// Work that many clients need at the same time is done once. One user gets at most half of the
+/// threads.
 package final class BackgroundEncoder: Sendable {
   /// Work above this weight is long: it takes over a millisecond, in which an event loop could
   /// respond to about fifty other requests.
