@@ -58,7 +58,7 @@ let package = Package(
       name: "LockstepStore",
       dependencies: [
         "CLockstepSodium", "LockstepCollections", "LockstepJSON", "LockstepLogging", "LockstepMigrations",
-        "LockstepReactor", "LockstepSQLite", "LockstepThreading", "LockstepTime",
+        "LockstepSQLite", "LockstepThreading", "LockstepTime",
       ]
     ),
     .target(

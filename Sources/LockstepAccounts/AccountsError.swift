@@ -52,7 +52,7 @@ extension AccountsError: CustomStringConvertible {
     case .disabled: "The account is disabled. Ask the server's operator."
     case .sessionEnded: "The session has ended. Log in again."
     case .noSuchSession: "There is no such session."
-    case .changed: "The account or session has another ETag than the request requires."
+    case .changed: "The account, the session or the state has changed: the request requires another ETag."
     case .tooManyAttempts(let seconds): "Too many attempts. Try again in \(seconds) seconds."
     case .overloaded: "The server has too much work. Try again in a moment."
     case .store(let error): error.description

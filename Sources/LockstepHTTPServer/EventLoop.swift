@@ -253,14 +253,13 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   /// connection has output in memory.
   func holdOutput(_ count: Int, beside own: Int) -> Bool {
     let total = shared.outputBytes.add(count, ordering: .relaxed).newValue
-    guard total <= limits.outputMemory || total <= own + count else {
-      releaseOutput(count)
-      return false
-    }
-    if total >= Self.muchOutput, !shared.hasHeldMuch.exchange(true, ordering: .relaxed) {
+    let fits = total <= limits.outputMemory || total <= own + count
+    // Responses that do not fit have taken memory too.
+    if total >= Self.muchOutput || !fits, !shared.hasHeldMuch.exchange(true, ordering: .relaxed) {
       wheel.schedule(Self.memoryToken, at: now + Self.memoryPause)
     }
-    return true
+    if !fits { releaseOutput(count) }
+    return fits
   }
 
   func releaseOutput(_ count: Int) { shared.outputBytes.subtract(count, ordering: .relaxed) }

@@ -10,7 +10,7 @@ extension [UInt8]: ByteSink {
 
 /// A growing buffer without an array's checks for each byte.
 ///
-/// The pointer is safe because the buffer is not copyable, so it is the only owner, and each write
+/// The pointer is safe: the buffer cannot be copied, so it alone owns the memory, and each write
 /// makes room first.
 struct JSONOutputBuffer: ByteSink, ~Copyable {
   private var base = UnsafeMutablePointer<UInt8>.allocate(capacity: 512)

@@ -24,7 +24,7 @@ func marksOfSpecialBytes(_ word: UInt64) -> UInt64 {
 @inline(__always)
 func isSpecialByte(_ byte: UInt8) -> Bool { byte < 0x20 || byte == Ascii.quote || byte == Ascii.backslash }
 
-/// The index of the first special byte from `start`, or the count if there is none.
+/// The index of the first byte from `start` that must be escaped, or the count if there is none.
 @inline(__always)
 func firstSpecialByte(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
   guard let base = bytes.baseAddress else { return 0 }

@@ -1,4 +1,4 @@
-// The standard library's `init?(exactly:)` calls `trunc`, and would link the C math library.
+// The standard library's `init?(exactly:)` calls `trunc`, which would link the C math library.
 
 extension Int64 {
   init?(sameAs double: Double) {

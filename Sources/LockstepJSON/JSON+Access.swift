@@ -9,7 +9,7 @@ extension JSON {
     if case .bool(let value) = self { value } else { nil }
   }
 
-  /// The number as an `Int64`, or nil if it is not exactly one. The double 1.0 is 1.
+  /// The number, or nil if it does not fit into `Int64` exactly. The double 1.0 gives 1.
   public var int64Value: Int64? {
     switch self {
     case .integer(let value): value
@@ -19,10 +19,10 @@ extension JSON {
     }
   }
 
-  /// The number as an `Int`, or nil if it is not exactly one.
+  /// The number, or nil if it does not fit into `Int` exactly.
   public var intValue: Int? { int64Value.flatMap { Int(exactly: $0) } }
 
-  /// The number as a `UInt64`, or nil if it is not exactly one.
+  /// The number, or nil if it does not fit into `UInt64` exactly.
   public var uint64Value: UInt64? {
     switch self {
     case .integer(let value): UInt64(exactly: value)
@@ -57,12 +57,12 @@ extension JSON {
     if case .object(let object) = self { object } else { nil }
   }
 
-  /// The value of a member, or nil if there is none or the value is not an object.
+  /// The value of a member, or nil if this is not an object or has no such member.
   public subscript(name: String) -> JSON? {
     if case .object(let object) = self { object[name] } else { nil }
   }
 
-  /// An element, or nil if there is none or the value is not an array.
+  /// An element, or nil if this is not an array or has no such element.
   public subscript(index: Int) -> JSON? {
     guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
     return elements[index]
@@ -80,8 +80,7 @@ extension JSON {
     }
   }
 
-  /// Takes the object out and leaves `null`. The object then has a single reference, so that
-  /// changing it copies nothing.
+  /// Takes the object out and leaves `null`, because a second reference would make changes copy it.
   mutating func takeObject() -> JSONObject? {
     guard case .object(let object) = self else { return nil }
     self = .null

@@ -13,7 +13,7 @@ extension JSON: CustomStringConvertible {
   }
 }
 
-/// For hot paths that write brackets and commas themselves.
+/// For fast code that writes brackets and commas itself.
 extension [UInt8] {
   /// Appends a string in quotation marks, escaped.
   public mutating func append(json string: String) { append(string: string) }

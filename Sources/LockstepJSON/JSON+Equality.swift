@@ -1,5 +1,5 @@
 extension JSON: Hashable {
-  /// Compares values as `JSON` describes, without recursion.
+  /// Compares values by the rules that `JSON` describes, without recursion.
   public static func == (left: JSON, right: JSON) -> Bool {
     var pending: [(JSON, JSON)] = []
     guard equalsSoFar(left, right, &pending) else { return false }
@@ -67,7 +67,7 @@ extension JSON: Hashable {
     case .object(let object):
       hasher.combine(object.count)
       guard levels > 0 else { return }
-      // The order of the members must not count.
+      // The order of the members must not change the hash.
       var sum = 0
       for member in object.members {
         var memberHasher = Hasher()

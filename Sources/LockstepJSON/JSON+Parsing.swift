@@ -5,11 +5,11 @@ extension JSON {
 
   /// Parses one JSON value in UTF-8, strictly by RFC 8259: only white space around it, no byte
   /// order mark, no lone surrogates, and no invalid UTF-8. Text that is nested deeper than
-  /// `maximumDepth` or `highestDepth` is `depthExceeded`.
+  /// `maximumDepth` or `highestDepth` fails with `depthExceeded`.
   ///
   /// The last value of a repeated name wins, at the position of the first. An integer that does not
-  /// fit into 64 bits is `numberOutOfRange`. So is a number that is too large for a double, or not
-  /// zero but too close to zero.
+  /// fit into 64 bits fails with `numberOutOfRange`. So does a number that is too large for a
+  /// double, or not zero but too close to zero.
   ///
   /// Takes time in proportion to the text, for any input, and never recurses. The caller must limit
   /// the size of the text: the value takes at most about 40 times the memory of its text (for

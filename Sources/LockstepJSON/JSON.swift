@@ -5,10 +5,10 @@
 /// written as the shortest text that parses as the same double.
 ///
 /// **Equality compares values, not spelling.** Equal numbers are equal in every spelling, so `1 ==
-/// 1.0` and `0 == -0.0`, as RFC 6902 requires of `test`. The comparison is exact: 9007199254740993
-/// differs from the double 9007199254740992. Strings and names are equal if their UTF-8 bytes are,
-/// so unlike in `String`, a composed `é` differs from a decomposed one. The order of members does
-/// not matter. To compare spelling, compare `encoded()`.
+/// 1.0` and `0 == -0.0`, as RFC 6902 requires for `test`. The comparison is exact: 9007199254740993
+/// differs from the double 9007199254740992. Strings and names are equal if their UTF-8 bytes are
+/// equal. So unlike in `String`, a composed `é` differs from a decomposed one. The order of members
+/// does not matter. To compare spelling, compare `encoded()`.
 ///
 /// **Depth.** Parsing bounds the depth of a value. Values of any depth can be built, measured,
 /// written, compared and hashed, without recursion. But Swift releases nested arrays recursively,
@@ -19,8 +19,7 @@ public enum JSON: Sendable {
   case bool(Bool)
   /// An integer that fits into `Int64`.
   case integer(Int64)
-  /// An integer above `Int64.max`. If the value is smaller, it equals an `integer` with the same
-  /// value.
+  /// An integer above `Int64.max`. A smaller value is allowed and equals the same `integer`.
   case unsigned(UInt64)
   /// A number with a fraction or an exponent, or `-0`. JSON has no infinity and no NaN: they are
   /// written as `null`.
@@ -29,7 +28,7 @@ public enum JSON: Sendable {
   case array([JSON])
   case object(JSONObject)
 
-  /// An integer. One that does not fit into 64 bits becomes a double.
+  /// An integer. If it does not fit into 64 bits, it becomes a double.
   public init(_ value: some FixedWidthInteger) {
     if let signed = Int64(exactly: value) {
       self = .integer(signed)

@@ -6,7 +6,7 @@ extension JSON {
   public var depth: Int { JSONMeasure(of: self).depth }
 }
 
-/// Computed in one pass without recursion.
+/// Measures a value in one pass, without recursion.
 struct JSONMeasure {
   private var counter = ByteCounter()
   private(set) var depth = 0

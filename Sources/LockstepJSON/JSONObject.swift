@@ -1,8 +1,8 @@
 /// A JSON object: members with unique names, in the order in which the names were first set.
 ///
-/// Names are equal if their UTF-8 bytes are. Up to 16 members are searched in order. Larger objects
-/// have a hash index with a random seed, so that hostile input costs no more. Removing one member
-/// takes time in proportion to the count, and `removeAll(where:)` takes no longer.
+/// Names are equal if their UTF-8 bytes are equal. Up to 16 members are searched in order. Larger
+/// objects have a hash index with a random seed, against hostile names. Removing one member takes
+/// time in proportion to the count, and `removeAll(where:)` takes no longer.
 public struct JSONObject: Sendable {
   struct Member: Sendable {
     var name: String
@@ -112,7 +112,7 @@ public struct JSONObject: Sendable {
     return try body(&members[place].value)
   }
 
-  /// The value of a member, which is likely to be at `place`, as in objects with the same names.
+  /// The value of a member. Looks at `place` first, where objects in the same order have it.
   func value(named name: String, expectedAt place: Int) -> JSON? {
     if place < members.count, members[place].name.hasSameBytes(as: name) { return members[place].value }
     return self[name]

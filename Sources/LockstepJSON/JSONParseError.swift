@@ -5,7 +5,7 @@ public struct JSONParseError: Error, Sendable, Hashable, CustomStringConvertible
     case emptyText
     case byteOrderMark
     case unexpectedEnd
-    /// The grammar requires something else here.
+    /// A character that the grammar does not allow here.
     case unexpectedCharacter
     case trailingContent
     /// A word other than `true`, `false` and `null`.
@@ -17,7 +17,7 @@ public struct JSONParseError: Error, Sendable, Hashable, CustomStringConvertible
     case loneSurrogate
     case invalidUTF8
     case depthExceeded
-    /// A well-formed number that fits neither 64 bits nor a finite double.
+    /// An integer that does not fit into 64 bits, or a number that does not fit into a double.
     case numberOutOfRange
   }
 
@@ -25,14 +25,14 @@ public struct JSONParseError: Error, Sendable, Hashable, CustomStringConvertible
   public let kind: Kind
   /// The line, counted from 1. Lines end with a line feed.
   public let line: Int
-  /// The Unicode scalar in its line, counted from 1.
+  /// The position in the line, in Unicode scalars from 1.
   public let column: Int
-  /// The byte in the text, counted from 0.
+  /// The position in the text, in bytes from 0.
   public let byteOffset: Int
   /// The message without the position, such as `A value must follow the comma, but here is "]".`
   public let reason: String
 
-  /// Whether the text is not JSON. False only for `numberOutOfRange`.
+  /// Whether the text is not JSON or is nested too deep. False only for `numberOutOfRange`.
   public var isMalformed: Bool { kind != .numberOutOfRange }
 
   /// The position and the reason.
@@ -58,7 +58,7 @@ public struct JSONParseError: Error, Sendable, Hashable, CustomStringConvertible
     self.column = column
   }
 
-  /// The character in words: in quotation marks if it is visible ASCII.
+  /// The character for a message: in quotation marks if it is visible ASCII, otherwise its name.
   private static func nameOfCharacter(at offset: Int, in text: UnsafeBufferPointer<UInt8>) -> String {
     guard offset < text.count else { return "the end of the text" }
     let byte = text[offset]

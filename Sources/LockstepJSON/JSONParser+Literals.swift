@@ -11,7 +11,7 @@ extension JSONParser {
   private mutating func skipWord(_ word: StaticString) -> Bool {
     let length = word.utf8CodeUnitCount
     guard count - position >= length else { return false }
-    // Both have `length` bytes: the text by the guard, the word by its count.
+    // The guard has checked that the text has `length` more bytes.
     for place in 0..<length where bytes[position + place] != word.utf8Start[place] { return false }
     position += length
     return true
@@ -31,7 +31,7 @@ extension JSONParser {
     }
   }
 
-  /// Whether the word is at the position, which does not change.
+  /// Whether the word is at `position`. Does not change `position`.
   private mutating func skipsWord(_ word: StaticString) -> Bool {
     let start = position
     defer { position = start }

@@ -27,7 +27,7 @@ extension JSONParser {
     )
   }
 
-  /// Appends decimal digits to a number. The caller checks whether it has wrapped around.
+  /// Appends decimal digits to a number. The caller checks whether the number has wrapped around.
   @inline(__always)
   private mutating func skipDigits(into digits: inout UInt64) {
     var place = position
@@ -81,7 +81,7 @@ extension JSONParser {
     return isNegative ? -exponent : exponent
   }
 
-  /// The integer of these digits, which may have wrapped around if there are more than 19.
+  /// The integer of these digits. If there are more than 19, `digits` may have wrapped around.
   @inline(__always)
   private func makeInteger(
     _ digits: UInt64,
@@ -96,7 +96,7 @@ extension JSONParser {
       digitCount <= 19
       || digitCount == 20 && bytes[firstDigit] == Ascii.zero &+ 1 && digits >= 10_000_000_000_000_000_000
     guard isExact else { throw ParseFault(problem: .integerOutOfRange, offset: start) }
-    // No integer is -0.
+    // `-0` is a double, because no integer is negative zero.
     if isNegative, digits == 0 { return .double(-0.0) }
     if !isNegative {
       return digits <= UInt64(Int64.max) ? .integer(Int64(bitPattern: digits)) : .unsigned(digits)

@@ -45,7 +45,7 @@ extension JSONParser {
       let marks = marksOfSpecialBytes(word)
       if marks != 0 {
         let length = marks.trailingZeroBitCount / 8
-        // Only the bytes before the stop count: the shift removes the others.
+        // The shift removes all bytes but those before the stop.
         if length > 0 { seen |= word << UInt64(64 &- length &* 8) }
         return (place &+ length, seen & 0x8080_8080_8080_8080 == 0)
       }
@@ -67,7 +67,7 @@ extension JSONParser {
     return Self.makeString(of: bytes + start, count: end &- start)
   }
 
-  /// Makes a string of valid UTF-8, in the fastest way that the standard library has.
+  /// Makes a string from valid UTF-8, in the fastest way that the standard library has.
   @inline(__always)
   private static func makeString(of source: UnsafePointer<UInt8>, count: Int) -> String {
     String(unsafeUninitializedCapacity: count) { buffer in
@@ -83,7 +83,7 @@ extension JSONParser {
     }
   }
 
-  /// Unescapes a string into `unescaped` and moves past its end.
+  /// Unescapes a string into `unescaped` and moves `position` to the end of the string.
   private mutating func unescapeString(from start: Int, firstStop: Int) throws(ParseFault) {
     unescaped.removeAll(keepingCapacity: true)
     var runStart = start
@@ -168,7 +168,7 @@ extension JSONParser {
     return value
   }
 
-  /// A fault at the position, unless the string is invalid UTF-8 before it.
+  /// A fault at `position`, or at an earlier byte of the string that is not valid UTF-8.
   private func faultInString(_ problem: ParseProblem, from start: Int) -> ParseFault {
     if let invalid = firstInvalidUTF8(from: start, to: position) {
       return ParseFault(problem: .invalidUTF8, offset: invalid)

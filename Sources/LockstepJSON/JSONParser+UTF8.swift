@@ -17,7 +17,7 @@ extension JSONParser {
     return nil
   }
 
-  /// The number of bytes of the scalar at an index, or 0 if it is invalid.
+  /// The number of bytes of the scalar at an index, or 0 if the bytes are invalid.
   @inline(__always)
   private func lengthOfScalar(at place: Int, end: Int) -> Int {
     let lead = bytes[place]

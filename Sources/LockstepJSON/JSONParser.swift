@@ -3,9 +3,9 @@
 /// the parser lives. Each read checks `position < count` first.
 struct JSONParser: ~Copyable {
   private struct Container {
-    /// The number of values on the stack at its start.
+    /// The number of values on the stack when the container was opened.
     var firstValue: Int
-    /// The same for names, or -1 for an array.
+    /// The number of names on the stack at that time, or -1 for an array.
     var firstName: Int
     var isObject: Bool { firstName >= 0 }
   }
@@ -110,7 +110,7 @@ struct JSONParser: ~Copyable {
     return true
   }
 
-  /// Replaces the children on the stacks by their container.
+  /// Replaces the children on the stacks with their container.
   private mutating func close(_ container: Container) {
     containers.removeLast()
     if container.isObject {

@@ -26,7 +26,7 @@ private struct PatchFault: Error {
   var member = "path"
 }
 
-/// Applies operations to a document, and keeps account of its size and of the work done.
+/// Applies operations to a document, and tracks its size and the work done.
 private struct PatchApplication {
   private(set) var document: JSON
   private var byteCount: Int
@@ -72,8 +72,8 @@ private struct PatchApplication {
     }
   }
 
-  /// Sets a member, inserts an element, or replaces the document. If `replaces`, the value exists,
-  /// and an element is replaced instead of inserted.
+  /// Sets a member, inserts an element, or replaces the document. If `replaces` is true, the path
+  /// has a value, and an element is replaced instead of inserted.
   private mutating func add(_ value: JSON, at path: JSONPointer, replaces: Bool = false) throws(PatchFault) {
     let size = try measure(value, at: path)
     guard !path.tokens.isEmpty else {
@@ -120,7 +120,7 @@ private struct PatchApplication {
     var old: JSON?
     /// The growth of the parent in bytes, without its values: a name, a colon, a comma.
     var grownBy = 0
-    /// How many places of an array or object moved up or down.
+    /// How many elements or members moved to another place.
     var placesMoved = 0
   }
 
@@ -165,7 +165,7 @@ private struct PatchApplication {
     try resize(to: byteCount + newSize - oldSize + change.grownBy)
   }
 
-  /// A document that was too large from the start may still shrink.
+  /// A document that was too large before the patch may still shrink.
   private mutating func resize(to newByteCount: Int) throws(PatchFault) {
     guard newByteCount <= max(limits.maximumByteCount, byteCount) else {
       throw PatchFault(kind: .tooLarge(limit: limits.maximumByteCount))

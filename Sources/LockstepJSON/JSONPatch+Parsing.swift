@@ -1,4 +1,4 @@
-/// The faults in the form of a JSON Patch.
+/// The faults of a document that is not a valid JSON Patch.
 public struct JSONPatchFormatError: Error, Sendable, Hashable, CustomStringConvertible {
   /// A fault.
   public struct Fault: Sendable, Hashable {
@@ -22,7 +22,7 @@ public struct JSONPatchFormatError: Error, Sendable, Hashable, CustomStringConve
 
 extension JSONPatch {
   /// Parses a patch: an array of operations, each an object with `op`, `path` and the members that
-  /// the operation needs. Other members are ignored, as RFC 6902 requires. Throws with every fault.
+  /// the operation needs. Other members are ignored, as RFC 6902 requires. Throws all faults.
   public init(parsing document: JSON, limits: JSONPatchLimits = .standard) throws(JSONPatchFormatError) {
     var reader = OperationReader()
     let operations = reader.readOperations(document, limits: limits)

@@ -23,7 +23,7 @@ public struct JSONPatch: Sendable, Hashable {
   public init(_ operations: [Operation]) { self.operations = operations }
 }
 
-/// The limits of a patch. Otherwise, a few bytes could double a document many times.
+/// The limits of a patch. Without them, a few bytes could double a document many times.
 public struct JSONPatchLimits: Sendable, Hashable {
   /// The greatest number of operations. Default: 10,000.
   public var maximumOperations = 10_000
@@ -31,8 +31,8 @@ public struct JSONPatchLimits: Sendable, Hashable {
   public var maximumByteCount = 16 << 20
   /// The greatest nesting depth, clamped to 0…`JSON.highestDepth`. Default: 128.
   public var maximumDepth = 128
-  /// The greatest amount of work of all operations together. A unit is a byte of JSON read, or a
-  /// place of an array or object moved. Default: 64 Mi units, about a tenth of a second.
+  /// The greatest amount of work of all operations together. A unit is a byte of JSON read, or an
+  /// element or member moved. Default: 64 Mi units, about a tenth of a second.
   public var maximumWork = 64 << 20
 
   /// The default limits. For other limits, change a copy.

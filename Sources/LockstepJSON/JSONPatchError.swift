@@ -18,7 +18,7 @@ public struct JSONPatchError: Error, Sendable, Hashable, CustomStringConvertible
   public let kind: Kind
   /// The index of the failed operation, or the number of operations if there are too many.
   public let operationIndex: Int
-  /// The cause in the patch document, such as `/3/path` or `/3/from`.
+  /// The pointer to the cause in the patch, such as `/3/path` or `/3/from`.
   public let pointer: JSONPointer
 
   /// Whether a `test` failed, so the document is not in the expected state.

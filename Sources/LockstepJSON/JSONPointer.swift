@@ -47,7 +47,7 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
   /// The pointer to an element of this pointer's value.
   public func appending(_ index: Int) -> JSONPointer { appending(String(index)) }
 
-  /// Whether this pointer's value contains the other's.
+  /// Whether `other` points to a place inside this pointer's value.
   public func isProperPrefix(of other: JSONPointer) -> Bool {
     tokens.count < other.tokens.count && JSONPointer(tokens: Array(other.tokens.prefix(tokens.count))) == self
   }

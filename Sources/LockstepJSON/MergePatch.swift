@@ -3,8 +3,8 @@ extension JSON {
   /// removes a member. A patch that is not an object replaces the whole value. Members keep their
   /// position, and new ones come last.
   ///
-  /// Takes time in proportion to both values. Recurses as deep as the patch, which parsing bounds.
-  /// The result is no deeper than the deeper of the two.
+  /// Takes time in proportion to the sizes of both values. Recurses as deep as the patch, whose
+  /// depth parsing limits. The result is no deeper than the deeper value.
   public func mergePatched(with patch: JSON) -> JSON {
     var result = self
     result.merge(patch)
@@ -33,7 +33,7 @@ extension JSONObject {
         updateValue(JSON.null.mergePatched(with: member.value), named: member.name)
       }
     }
-    // All in one pass, because one by one takes quadratic time.
+    // Removes them in one pass, because removing one by one takes quadratic time.
     if removesAny { removeAll { name, _ in patch[name]?.isNull == true } }
   }
 }

@@ -1,6 +1,6 @@
 /// A stack whose top elements can be moved into an array without copies and reference counting.
 ///
-/// The pointer is safe because the stack is not copyable, so it is the only owner, and exactly the
+/// The pointer is safe: the stack cannot be copied, so it alone owns the memory, and exactly the
 /// first `count` elements are initialized.
 struct MovableStack<Element>: ~Copyable {
   private var base = UnsafeMutablePointer<Element>.allocate(capacity: 16)

@@ -1,12 +1,13 @@
 /// An open-addressed hash table from the names of a large object to the places of its members. It
-/// stores no names, so each call takes the members. `Hasher` has a random seed in each process.
+/// stores no names, so the caller passes the members. `Hasher` has a random seed in each process.
 struct NameIndex: Sendable {
   /// Objects with at most this many members have no index.
   static let threshold = 16
 
   private static let free: Int32 = -1
 
-  /// Places, or `free`. The count is a power of two, at least twice that of the members, or 0.
+  /// Each is the place of a member, or `free`. The count is 0, or a power of two that is at least
+  /// twice the count of members.
   private var slots: [Int32] = []
 
   /// Whether the index has all members. If not, it is empty.
@@ -32,8 +33,7 @@ struct NameIndex: Sendable {
     }
   }
 
-  /// Removes a member. Call this before it is removed from `members`. The members after it move up
-  /// by one.
+  /// Removes a member. Call this before the member leaves `members`. Lowers later places by one.
   mutating func remove(place: Int, of members: [JSONObject.Member]) {
     guard members.count - 1 > Self.threshold else {
       slots = []
@@ -67,7 +67,7 @@ struct NameIndex: Sendable {
     slots[slot] = Int32(place)
   }
 
-  /// Moves entries back that a search could not reach across the hole.
+  /// Moves back the entries that a search could not reach because of the hole.
   private mutating func closeHole(at start: Int, _ members: [JSONObject.Member]) {
     let mask = slots.count - 1
     var hole = start

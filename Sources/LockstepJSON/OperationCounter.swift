@@ -1,7 +1,7 @@
 #if DEBUG
   import Synchronization
 
-  /// Counts comparisons and moves of an object's members in a task, for tests of how they grow.
+  /// Counts comparisons and moves of an object's members in a task, for tests of their growth.
   final class OperationCounter: Sendable {
     @TaskLocal static var current: OperationCounter?
     let count = Atomic(0)

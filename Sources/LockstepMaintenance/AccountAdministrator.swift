@@ -5,9 +5,9 @@ import LockstepTime
 
 /// Reads and changes the accounts of a store for an operator's command.
 ///
-/// If no server uses the store, it locks the store and runs the admin command itself. Otherwise it
-/// adds the admin command to the store, and waits until the server has run it. So the server's
-/// memory stays consistent.
+/// If no server uses the store, this process locks the store and runs the admin command itself.
+/// Otherwise it adds the command to the store and waits until the server has run it, so that the
+/// server's memory matches the store.
 package struct AccountAdministrator: Sendable {
   package static let patience = Duration.seconds(15)
   static let pollInterval = Duration.milliseconds(50)
@@ -19,8 +19,7 @@ package struct AccountAdministrator: Sendable {
   let randomWord: @Sendable () -> UInt64
   var migrator = Migrator()
 
-  /// `pause` sleeps on this thread. `interruption` can withdraw an admin command that the server
-  /// has not run.
+  /// `pause` sleeps on this thread. `interruption` can withdraw a command that no server has run.
   package init(
     path: String,
     time: TimeSource = .system,
@@ -38,8 +37,7 @@ package struct AccountAdministrator: Sendable {
     UserID(UUIDv7Generator(now: time.millisecondsSince1970, random: randomWord).next())
   }
 
-  /// Reads from the store at one moment, even while a server uses it. The store must have the
-  /// current schema.
+  /// Reads the store at one moment, even while a server uses it. Needs the current schema.
   func read<Result>(_ body: (SQLiteConnection) throws -> Result) throws -> Result {
     let connection = try StorePath.openForReading(path)
     return try connection.snapshot {
@@ -68,7 +66,8 @@ package struct AccountAdministrator: Sendable {
 
   /// Runs an admin command, and returns when its effects are complete.
   ///
-  /// Throws `AdminCommandInterruptedError` after an interruption. Any other error changes nothing.
+  /// Throws `AdminCommandInterruptedError` after an interruption. A `MaintenanceError` means that
+  /// nothing was changed.
   package func run(_ command: AdminCommand) throws {
     try StorePath.expectFile(path)
     switch try runAlone(command) ?? runByServer(command) ?? runAlone(command) {
@@ -94,16 +93,16 @@ package struct AccountAdministrator: Sendable {
 
   // MARK: With a server
 
-  /// Lets the server run the command. Returns nil if the command timed out and was withdrawn.
+  /// Lets the server run the command. Nil if the command was withdrawn after a time-out.
   private func runByServer(_ command: AdminCommand) throws -> AdminCommand.Outcome? {
-    // Check the schema before anything is written.
+    // Checks the schema before anything is written.
     try read { _ in }
     let connection = try SQLiteConnection(path: path, journal: .asFound)
-    // The server does the checkpoints. Overwritten secrets must not stay in free space.
+    // The server runs the checkpoints. Deleted secrets must not stay in the file's free space.
     try connection.execute("PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON")
     let records = AdminCommandRecords(connection: connection)
     let id = hexadecimal((0..<16).map { _ in UInt8(truncatingIfNeeded: randomWord()) })
-    // From here on, the server would run the command even if this process ended.
+    // Once the command is in the store, the server runs it even if this process ends.
     interruption?.hold()
     defer { interruption?.release() }
     try connection.transaction { try records.insert(command, id: id, at: time.now()) }
@@ -116,8 +115,8 @@ package struct AccountAdministrator: Sendable {
       }
       if interruption?.isInterrupted == true {
         if try withdraw(id, connection) { throw AdminCommandInterruptedError.withdrawn }
-        // Without an outcome, the store was locked, so the loop tries again. With one, the row
-        // stays: the server deletes rows of finished commands.
+        // If there is no outcome, the store was locked, and the loop tries again. If there is one,
+        // the row stays, because the server deletes old rows.
         if let outcome = try records.status(of: id)?.outcome { throw AdminCommandInterruptedError.tooLate(outcome) }
       }
       if time.elapsed() >= deadline, try withdraw(id, connection) { return nil }
@@ -126,7 +125,7 @@ package struct AccountAdministrator: Sendable {
   }
 
   /// Returns whether the command was withdrawn. If it returns false, because the store is locked or
-  /// the command has run, the caller must look at the status and try again.
+  /// the command has run, the caller must read the status and try again.
   private func withdraw(_ id: String, _ connection: SQLiteConnection) throws -> Bool {
     do {
       return try connection.transaction { try AdminCommandRecords(connection: connection).withdraw(id) }
@@ -135,7 +134,7 @@ package struct AccountAdministrator: Sendable {
     }
   }
 
-  /// Whether a server uses the store now. Without a server, no memory can be out of date.
+  /// Whether a server uses the store now. If none does, no memory has to be updated.
   private var isServed: Bool {
     guard let place = StorePath.resolved(path) else { return false }
     // The lock is released at once.
@@ -143,14 +142,15 @@ package struct AccountAdministrator: Sendable {
   }
 }
 
-/// A source of interruptions, which must not end a command while a server has its admin command.
+/// Receives interruptions such as Ctrl-C. While a server has an admin command, none of them may end
+/// this process.
 package protocol Interruption: Sendable {
-  /// From now on interruptions are only recorded.
+  /// From now on, interruptions are only recorded.
   func hold()
 
   var isInterrupted: Bool { get }
 
-  /// From now on an interruption ends the command again.
+  /// From now on, an interruption ends this process again.
   func release()
 }
 

@@ -8,13 +8,14 @@ import LockstepTime
 
 /// Runs pending admin commands in a server.
 ///
-/// One transaction contains the command's changes and its outcome. Then the ended sessions end in
-/// memory, as if the user had ended them: tokens are refused, and waiters are notified. After that,
-/// the command is marked as complete. The operator's command waits for this mark. So when
-/// `lockstep user disable` returns, the user is locked out.
+/// One transaction contains the command's changes and its outcome. Then the sessions that the
+/// command ended are removed from memory, as if the user had ended them: tokens are refused, and
+/// waiters are notified. After that, the command is marked as complete. `lockstep user` waits for
+/// this mark. So when `lockstep user disable` returns, the server refuses the user's requests.
 ///
-/// If a command has an outcome but is not complete, the server that ran it was killed. A store must
-/// have only one processor, because a second one would treat a running command as left over.
+/// If a command has an outcome but is not complete, the server that ran it was killed, and this one
+/// completes it. A store must have only one processor, because a second one would complete a
+/// command that the first one still runs.
 package struct AdminCommandProcessor: Sendable {
   static let pollInterval = Duration.seconds(1)
 
@@ -42,16 +43,14 @@ package struct AdminCommandProcessor: Sendable {
     self.logger = logger
   }
 
-  /// Runs pending commands once a second until the task is cancelled. A command that fails because
-  /// of the store is retried.
+  /// Runs pending commands once a second until the task is cancelled. Retries commands that failed.
   package func run(by clock: any Clock<Duration>) async {
     while (try? await clock.sleep(for: Self.pollInterval)) != nil {
       try? await runPending()
     }
   }
 
-  /// Runs all pending commands in order. After a failure it continues with the others, and throws
-  /// the last error.
+  /// Runs all pending commands in order, even if some fail. Then throws the last error.
   func runPending() async throws {
     var failure: (any Error)?
     for id in try await readers.read({ try AdminCommandRecords(connection: $0).incomplete() }) {
@@ -69,8 +68,8 @@ package struct AdminCommandProcessor: Sendable {
     let write = PreparedAccountsWrite { connection -> (AdminCommand?, [EndedSession]) in
       let records = AdminCommandRecords(connection: connection)
       try records.deleteStale(at: now)
-      // Nil if the command was withdrawn, or if a server ran it and was killed before it was
-      // complete.
+      // Nil if the command was withdrawn, or if a server has run it but was killed before the
+      // command was complete.
       guard let command = try records.pending(id) else { return (nil, []) }
       let (outcome, ended) = try command.run(in: connection, at: now)
       try records.setOutcome(outcome, of: id)

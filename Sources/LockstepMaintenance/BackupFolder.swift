@@ -2,10 +2,10 @@ import Glibc
 import LockstepHTTP
 import LockstepTime
 
-/// The folder with a server's backups: `<store>-<identity>-<time>.db`. `<identity>` is the
-/// beginning of the store's id.
+/// The folder with a server's backups. Their names are `<store>-<identity>-<time>.db`, where
+/// `<identity>` is the beginning of the store's id.
 ///
-/// Files with other names are never touched: backups of another store, backups of a store that was
+/// Files with other names are never deleted: backups of another store, backups of a store that was
 /// replaced by a restored one, and backups that the operator has renamed to keep them.
 struct BackupFolder {
   let path: String
@@ -22,14 +22,14 @@ struct BackupFolder {
 
   var newest: Timestamp? { names(endingIn: ".db").last.flatMap { moment(of: $0) } }
 
-  /// Creates a missing folder, for its owner only.
+  /// Creates the folder if it is missing. Only its owner may use it.
   func make() throws(MaintenanceError) {
     if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
     throw .cannotMake(path: path, reason: errno)
   }
 
-  /// Deletes the oldest backups so that `count` are left. `made` is the newest and stays. A name
-  /// with a later time comes from a wrong clock, and is deleted first.
+  /// Deletes the oldest backups so that `count` are left. `made` was made just now and stays. A
+  /// file whose name has a later time was dated by a wrong clock, and is deleted first.
   func removeOldest(keeping count: Int, after made: String) {
     let names = names(endingIn: ".db")
     let isLater = { (name: String) in "\(path)/\(name)" > made }
@@ -50,8 +50,7 @@ struct BackupFolder {
     defer { closedir(folder) }
     var names: [String] = []
     while let entry = readdir(folder) {
-      // The buffer is valid until the next call. The name ends with a zero byte within the 256
-      // bytes.
+      // The entry is valid until the next `readdir`. The name ends with a zero byte.
       let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
         String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }

@@ -9,6 +9,6 @@ public struct BackupSchedule: Sendable, Equatable {
   /// The most bytes that a backup copies in a second; nil sets no limit. Default: 64 MiB.
   public var bytesPerSecond: Int? = 64 * 1024 * 1024
 
-  /// A schedule with the defaults: no backups.
+  /// A schedule without a folder: the server makes no backups.
   public init() {}
 }

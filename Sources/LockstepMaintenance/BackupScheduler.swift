@@ -4,10 +4,11 @@ import LockstepLogging
 import LockstepThreading
 import LockstepTime
 
-/// Makes backups of the server's store at regular intervals, and keeps the newest.
+/// Makes backups of the server's store at regular intervals, and keeps the newest ones.
 ///
-/// A thread of low priority makes the backups. A backup that fails, for example on a full disk, is
-/// logged, counted and retried. No older backup is deleted then, and the server keeps serving.
+/// A thread of low priority makes the backups. If a backup fails, for example because the disk is
+/// full, the failure is logged and counted, and the backup is retried. No older backup is deleted
+/// then.
 package final class BackupScheduler: Sendable {
   package struct Metrics: Sendable, Equatable {
     package var made = 0
@@ -51,8 +52,8 @@ package final class BackupScheduler: Sendable {
 
   package var metrics: Metrics { currentMetrics.withLock { $0 } }
 
-  /// Makes backups until the task is cancelled. The first one is due when the newest in the folder
-  /// is old enough. So frequent restarts do not fill the disk.
+  /// Makes backups until the task is cancelled. The first one is due when the newest backup in the
+  /// folder is as old as the interval. So frequent restarts do not fill the disk.
   package func run(by clock: any Clock<Duration>) async {
     var wait = timeToFirst
     while true {
@@ -65,11 +66,11 @@ package final class BackupScheduler: Sendable {
   private var timeToFirst: Duration {
     guard let newest = folder.newest else { return .zero }
     let age = Duration.milliseconds(time.millisecondsSince1970() - newest.millisecondsSince1970)
-    // A wrong clock may have dated a backup into the future. It must not delay all others.
+    // A wrong clock may have dated a backup in the future. That backup must not delay the next one.
     return age < .zero ? .zero : max(.zero, schedule.every - age)
   }
 
-  /// Makes a backup now and deletes the oldest. Returns whether it succeeded.
+  /// Makes a backup now and deletes the oldest ones. Returns whether it succeeded.
   func makeBackup() async -> Bool {
     let start = time.elapsed()
     do {
@@ -99,7 +100,7 @@ package final class BackupScheduler: Sendable {
   // MARK: On the thread
 
   private func write() throws -> (path: String, bytes: Int) {
-    // Linux keeps the priority for each thread.
+    // On Linux, this lowers the priority of the calling thread only.
     setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
     try folder.make()
     folder.removeLeftBehind()

@@ -6,7 +6,7 @@ package struct CheckReport: Sendable, Equatable {
     /// The store's identity and the key of its tokens.
     case identity
     case texts
-    /// Each user's tables against the journal.
+    /// Each user's tables, compared with the journal.
     case users
     /// Users above their quotas. This is not damage, because quotas may have been lowered.
     case quotas
@@ -19,8 +19,8 @@ package struct CheckReport: Sendable, Equatable {
 
   package let store: String
   package let schema: Int
-  /// The newest schema that this program knows. In a store with an older one, only the first three
-  /// areas are checked.
+  /// The newest schema that this program knows. In a store with an older schema, only the first
+  /// three areas are checked.
   package let knownSchema: Int
   package internal(set) var identity: String?
   package internal(set) var pages = 0

@@ -1,4 +1,4 @@
-/// Limits how fast a file is copied, so that a server's writes do not wait for the disk.
+/// Limits how fast a store is copied, so that the server's writes do not wait for the disk.
 package struct CopyThrottle: Sendable {
   /// Nil sets no limit.
   let bytesPerSecond: Int?
@@ -17,8 +17,8 @@ package struct CopyThrottle: Sendable {
     self.pause = pause
   }
 
-  /// Pauses if too many bytes were copied since `start`. It always calls `pause`, which can abandon
-  /// the copy.
+  /// Pauses if `bytes` is more than the limit allows since `start`. Always calls `pause`, even for
+  /// no time at all, because `pause` can abandon the copy.
   func keep(since start: Duration, bytes: Int) throws {
     guard let bytesPerSecond else { return try pause(.zero) }
     let due = Duration.nanoseconds(Int64(Double(bytes) / Double(max(1, bytesPerSecond)) * 1_000_000_000))

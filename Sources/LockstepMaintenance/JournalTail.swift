@@ -11,7 +11,7 @@ package struct JournalTail {
     /// The cursor of the state after the action.
     package let cursor: String
     package let at: Timestamp
-    /// The session's device; nil if it has no name or the session has ended.
+    /// The session's device; nil if the device has no name or the session has ended.
     package let device: String?
     package let session: String?
     package let collection: String
@@ -52,14 +52,14 @@ package struct JournalTail {
     storePrefix = String(identity.prefix(Cursor.storeDigits))
   }
 
-  /// The entries since the last call, oldest first. Each call returns whole revisions with about
-  /// `limit` entries. The next call returns the rest.
+  /// The entries since the last call, oldest first. A call returns only whole revisions, and stops
+  /// after about `limit` entries. The next call continues there.
   ///
   /// Throws `MaintenanceError.erased` after the user was erased, `.replaced` after the file was
   /// replaced, and `.unknownCursor` if the history does not contain the cursor to start from.
   package mutating func read(limit: Int = 100) throws -> [Entry] {
     if file != FileIdentity(path: path) { throw MaintenanceError.replaced(path: path) }
-    // The version changes with each commit of another connection, and reading it is cheap.
+    // This number changes with each commit of another connection, and reading it is cheap.
     let now = try connection.first("PRAGMA data_version") { row in try row[0] as Int }
     if last != nil, now == version { return [] }
     let from = try last ?? firstRevision()
@@ -80,7 +80,7 @@ package struct JournalTail {
       }
     }
     last = reached
-    // If there may be more entries, the next call must read again even if the version is the same.
+    // If there may be more entries, the next call reads them even without a new commit.
     version = entries.count < limit ? now : nil
     return entries
   }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Why an operator's command failed. Nothing was changed.
+/// Why an operator's command failed.
 package enum MaintenanceError: Error, Sendable, Equatable, CustomStringConvertible {
   case exists(path: String)
   case missing(path: String)
@@ -31,7 +31,7 @@ package enum MaintenanceError: Error, Sendable, Equatable, CustomStringConvertib
       "\(path) cannot be written: \(String(cString: strerror(reason))). Check that its folder exists, that this process may "
         + "write to it, and that the disk has free space."
     case .notAFile(let path):
-      "\(path) is not a regular file, and is not replaced. Name another file."
+      "\(path) is not a regular file, so it was not replaced. Name another file."
     case .beingMade(let path):
       "Another process is writing \(path) now. Wait until it has finished, or name another file."
     case .damaged(let path, let what):
@@ -47,7 +47,7 @@ package enum MaintenanceError: Error, Sendable, Equatable, CustomStringConvertib
         + "The command was withdrawn, and nothing was changed. Try again, or stop the server first."
     case .olderSchema(let path, let found, let known):
       "The store \(path) has schema \(found), and this lockstep needs schema \(known): an older lockstep serves the store. "
-        + "Use the command of that version, or restart the server with this one."
+        + "Use the command of that version, or restart the server with this version."
     case .unknownCursor(let text):
       "The cursor \(text) is not in this user's history in this store, or that history was pruned. Begin with a time instead."
     case .replaced(let path):

@@ -1,10 +1,10 @@
 import Glibc
 import LockstepStore
 
-/// An incomplete file that gets its real name when it is complete: `<target>.partial`.
+/// A file that has the name `<target>.partial` until it is complete and replaces the target.
 ///
-/// A lock (`flock`), which ends with the process, admits one writer at a time. An incomplete file
-/// without a lock was left by a process that was killed. It is replaced.
+/// A lock (`flock`) on the file allows one process at a time to write it, and ends with the
+/// process. A partial file without a lock was left by a process that was killed, and is deleted.
 package final class PartialFile {
   static let suffix = ".partial"
   /// Files that SQLite may leave beside a database. They must not lie beside a different database
@@ -18,8 +18,8 @@ package final class PartialFile {
   private let descriptor: Int32
   private var isPublished = false
 
-  /// Creates the file, empty and only for its owner. Throws `MaintenanceError.beingMade` if another
-  /// process is writing it.
+  /// Creates the file, which only its owner can read. Throws `MaintenanceError.beingMade` if
+  /// another process is writing it.
   init(target: String) throws(MaintenanceError) {
     self.target = target
     path = target + Self.suffix
@@ -35,21 +35,21 @@ package final class PartialFile {
     close(descriptor)
   }
 
-  /// Returns when everything written so far is on disk.
+  /// Returns when everything that was written so far is on disk.
   func sync() throws(MaintenanceError) {
     guard fsync(descriptor) == 0 else { throw .cannotMake(path: path, reason: errno) }
   }
 
-  /// Gives the file the owner of the target or of its folder, if the process may do that. Without
-  /// this, the server could not open a store that root has restored.
+  /// Gives the file the owner of the target, or of the folder if there is no target, if this
+  /// process may do that. Without this, the server could not open a store that root has restored.
   func takeOwner() {
     var before = stat()
     guard stat(target, &before) == 0 || stat(StorePath.folder(of: target), &before) == 0 else { return }
     _ = fchown(descriptor, before.st_uid, before.st_gid)
   }
 
-  /// Renames the file to the target, and returns when that is on disk. Call it once, after all
-  /// writers are closed.
+  /// Renames the file to the target, and returns when the new name is on disk. Call this once,
+  /// after all connections to the file are closed.
   func publish() throws(MaintenanceError) {
     try sync()
     guard rename(path, target) == 0 else { throw .cannotMake(path: target, reason: errno) }
@@ -68,7 +68,7 @@ package final class PartialFile {
       }
       guard descriptor >= 0 else { throw .cannotMake(path: path, reason: errno) }
       try lock(descriptor, path, target: target)
-      // Between the two calls, another process may have removed the file as left behind.
+      // Between `open` and `flock`, another process may have removed the file as left behind.
       if FileIdentity(descriptor: descriptor) == FileIdentity(path: path), fchmod(descriptor, 0o600) == 0 {
         return descriptor
       }
@@ -86,14 +86,14 @@ package final class PartialFile {
     }
     try lock(descriptor, path, target: target)
     defer { close(descriptor) }
-    // The writer may have renamed the file between the calls. Then the name belongs to another
-    // file, or to none.
+    // Between `open` and `flock`, the writing process may have renamed the file. Then the path
+    // leads to another file, or to none.
     guard FileIdentity(descriptor: descriptor) == FileIdentity(path: path) else { return }
     guard unlink(path) == 0 else { throw .cannotMake(path: path, reason: errno) }
     removeCompanions(of: path)
   }
 
-  /// Throws if another process has the lock, and closes the file.
+  /// Locks the file. If another process has the lock, closes the descriptor and throws.
   private static func lock(_ descriptor: Int32, _ path: String, target: String) throws(MaintenanceError) {
     guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
     let reason = errno
@@ -105,7 +105,7 @@ package final class PartialFile {
     for suffix in companions { unlink(path + suffix) }
   }
 
-  /// Returns when the names in the file's folder are on disk.
+  /// Returns when the file's name in its folder is on disk.
   static func syncFolder(of path: String) throws(MaintenanceError) {
     let folder = StorePath.folder(of: path)
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -8,7 +8,7 @@ import LockstepStore
 package struct StoreBackup: Sendable {
   /// How many pages are copied between two pauses: 1 MiB of 4-KiB pages.
   static let stepPages = 256
-  /// How many bytes are copied between two syncs. One sync at the end would delay the server's
+  /// How many bytes are copied between two syncs. A single sync at the end would delay the server's
   /// commits.
   static let syncBytes = 8 * 1024 * 1024
 
@@ -24,7 +24,8 @@ package struct StoreBackup: Sendable {
   /// Makes the backup on this thread and returns its size in bytes.
   ///
   /// With `overwriting`, the complete backup replaces an existing regular file in one step. If this
-  /// throws, it leaves no new file, and an existing file stays.
+  /// throws before the rename, it leaves no new file, and an existing file stays. Only the sync of
+  /// the folder comes after the rename.
   @discardableResult
   package func write(
     to path: String,
@@ -42,7 +43,7 @@ package struct StoreBackup: Sendable {
     return bytes
   }
 
-  /// Throws if the path names something that must not be replaced, such as a device.
+  /// Throws if something that must not be replaced has this path.
   private func expectPlace(_ path: String, _ overwriting: Bool) throws(MaintenanceError) {
     guard StorePath.isTaken(path) else { return }
     guard overwriting else { throw .exists(path: path) }
@@ -53,7 +54,7 @@ package struct StoreBackup: Sendable {
     let source = try StorePath.openForReading(store)
     try migrator.examine(source)
     let copy = try SQLiteConnection(path: file.path, journal: .asFound)
-    // A new file has nothing to roll back to.
+    // After a failure, nothing is rolled back: the whole file is deleted.
     try copy.execute("PRAGMA journal_mode = MEMORY")
     let start = throttle.elapsed()
     var synced = 0

@@ -5,8 +5,8 @@ import LockstepSync
 
 /// Checks a whole store for damage, even while a server uses it, and changes nothing.
 ///
-/// Each part is read at one moment: the file as a whole, and each page of users. While the file is
-/// checked, the WAL cannot restart from its beginning, so it grows with every write.
+/// Each part of the check reads a snapshot: the file as a whole, the JSON texts, and every 100
+/// users. While a part runs, the WAL cannot restart at its beginning, so it grows with every write.
 package struct StoreCheck: Sendable {
   static let listed = 100
 
@@ -28,7 +28,7 @@ package struct StoreCheck: Sendable {
   }
 
   /// Checks the store on this thread. Throws if the file is not a store that this program knows, or
-  /// nothing can be read.
+  /// cannot be read at all.
   package func run(progress: (_ users: Int, _ ofUsers: Int) -> Void = { _, _ in }) throws -> CheckReport {
     try run(on: StorePath.openForReading(store), progress)
   }
@@ -66,7 +66,8 @@ package struct StoreCheck: Sendable {
     }
   }
 
-  /// The users with texts that cannot be read, whose states cannot be rebuilt.
+  /// Adds texts that cannot be read to the report, and returns their users. The states of these
+  /// users cannot be rebuilt.
   private func checkTexts(_ connection: SQLiteConnection, _ report: inout CheckReport) throws -> Set<String> {
     var users: Set<String> = []
     try guarding(.texts, &report) { report in try checkEncodings(connection, &users, &report) }
@@ -140,7 +141,7 @@ package struct StoreCheck: Sendable {
     }
   }
 
-  /// Checks the next users at one moment, and returns their ids.
+  /// Checks up to 100 users after `last` on a snapshot, and returns their ids.
   private func checkPage(
     _ connection: SQLiteConnection,
     after last: String,
@@ -163,7 +164,7 @@ package struct StoreCheck: Sendable {
     }
   }
 
-  /// Adds a finding for damage that `body` meets.
+  /// Runs `body`. If it throws an error that means damage, adds a finding instead.
   private func guarding(
     _ area: CheckReport.Area,
     of user: String? = nil,

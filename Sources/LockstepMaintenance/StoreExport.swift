@@ -19,7 +19,7 @@ package struct StoreExport: Sendable {
     self.modules = modules
   }
 
-  /// Passes the response of `GET /v1/me/export` to `write` in pieces. If this throws, the document
+  /// Passes the document of `GET /v1/me/export` to `write` in pieces. If this throws, the document
   /// is incomplete.
   package func write(_ user: UserID, to write: @escaping @Sendable ([UInt8]) throws -> Void) async throws {
     let readers = try ReaderPool(path: store, threads: 1)

@@ -3,10 +3,10 @@ import LockstepCollections
 import LockstepSQLite
 import LockstepStore
 
-/// Replaces a store by a backup.
+/// Replaces a store with a backup.
 ///
-/// The backup is copied and checked first. The copy then replaces the store's file in one step. It
-/// has a new identity, so the server resets clients with earlier cursors. Otherwise they would keep
+/// The backup is copied and checked first. The copy then replaces the store's file in one step. The
+/// copy has a new identity, so clients with earlier cursors get a reset. Otherwise they would keep
 /// changes that the restored store does not contain.
 package struct StoreRestore: Sendable {
   package struct Summary: Sendable, Equatable {
@@ -25,10 +25,11 @@ package struct StoreRestore: Sendable {
     migrator = Migrator(of: modules)
   }
 
-  /// Restores on this thread. If this throws, the store is as it was.
+  /// Restores on this thread. If this throws before the rename, the store has its old contents.
+  /// Only the sync of the folder comes after the rename.
   ///
-  /// The backup may be in use, the store may not. Without `endingSessions`, sessions that ended
-  /// after the backup was made are valid again.
+  /// A server may use the backup at the same time, but not the store. Without `endingSessions`,
+  /// sessions that ended after the backup was made are valid again.
   package func restore(
     from backup: String,
     overwriting: Bool = false,
@@ -72,8 +73,10 @@ package struct StoreRestore: Sendable {
     }
     try copy.leaveWriteAheadLog()
     let report = try StoreCheck(of: backup, modules: modules).run(on: copy)
-    if let fault = report.findings.first(where: { $0.area != .quotas })?.what { throw MaintenanceError.damaged(path: backup, what: fault) }
-    // Overwrite deleted data, as the server does.
+    if let fault = report.findings.first(where: { $0.area != .quotas }) {
+      throw MaintenanceError.damaged(path: backup, what: fault.what)
+    }
+    // SQLite must overwrite deleted data, as it does in a server.
     try copy.execute("PRAGMA secure_delete = ON")
     let users = try copy.transaction {
       try copy.run("UPDATE store SET id = ?, checked_at = NULL", identity)
@@ -85,11 +88,11 @@ package struct StoreRestore: Sendable {
 
   /// Removes the old store's WAL. Otherwise SQLite would use it as the new store's WAL.
   ///
-  /// A checkpoint comes first, so that the old store is complete until the new one has its name.
-  /// The old store stays in WAL mode. Leaving that mode would need a rollback journal, and a
-  /// read-only connection could not use such a journal if it were left behind.
+  /// A checkpoint comes first, so that the old store is complete until the copy replaces it. The
+  /// old store stays in WAL mode: leaving that mode would create a rollback journal. If this
+  /// process was then killed, a read-only connection could not open the store.
   func clearPlace(_ place: String) {
-    // A damaged file, or one that is not a database, has nothing to checkpoint.
+    // Ignores errors: a damaged file, or one that is not a database, has nothing to checkpoint.
     if StorePath.isTaken(place),
       let old = try? SQLiteConnection(path: place, journal: .asFound, busyTimeout: .zero)
     {

@@ -4,7 +4,7 @@ import LockstepSQLite
 import LockstepStore
 import LockstepSync
 
-/// Compares a user's tables with the state that the journal rebuilds.
+/// Compares a user's tables with the state that can be rebuilt from the journal.
 struct UserCheck {
   let states: ModuleTables
   let defaults: DefaultsQuota
@@ -17,7 +17,7 @@ struct UserCheck {
     for excess in excesses(of: present) { report.add(.quotas, "user \(user): \(excess)") }
   }
 
-  /// The differences between the tables and the state that the journal and the snapshots rebuild.
+  /// The differences between the tables and the state that is rebuilt from journal and snapshots.
   private func differences(of user: UserID, from present: UserState) throws -> [String] {
     let recorded = try connection.all(
       "SELECT collection FROM journal WHERE user_id = ?1 UNION SELECT collection FROM snapshots WHERE user_id = ?1",
@@ -38,8 +38,8 @@ struct UserCheck {
     guard let table else { return "\(name): the journal has entries, the tables are empty" }
     guard let journal else { return "\(name): the tables have elements, the journal has no entries" }
     let place = firstDifference(table, journal).map { "; the first difference is at “\($0)”" } ?? ""
-    return "\(name): the tables have \(table.count) elements of revision \(table.revision), the journal gives "
-      + "\(journal.count) of revision \(journal.revision)\(place)"
+    return "\(name): the tables have \(table.count) elements at revision \(table.revision), the journal gives "
+      + "\(journal.count) at revision \(journal.revision)\(place)"
   }
 
   private func firstDifference(_ table: CollectionState, _ journal: CollectionState) -> String? {

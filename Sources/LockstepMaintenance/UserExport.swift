@@ -10,10 +10,10 @@ import LockstepSync
 ///
 /// The document is written in pieces, because a journal may be larger than memory. All pieces are
 /// of one moment, because the state stays in memory until the last piece is written, and journal
-/// entries and snapshots never change. If they are pruned or erased meanwhile, the response is cut
-/// off, and the client sees that.
+/// entries and snapshots never change. If entries or snapshots are deleted meanwhile, the document
+/// ends early, and the client sees that it is incomplete.
 package struct UserExport: Sendable {
-  /// How much of the journal is read at a time, approximately.
+  /// About how many bytes of the journal are read at a time.
   static let pieceBytes = 1024 * 1024
 
   let store: String
@@ -52,20 +52,20 @@ package struct UserExport: Sendable {
   /// The short parts of a document, and the names of the long parts.
   package struct Contents: Sendable {
     package let cursor: String
-    /// The account's members after an opening brace.
+    /// The beginning of the document: an opening brace and the account's members.
     let account: [UInt8]
     let state: UserState
-    /// The journal's first revision; nil if it is empty.
+    /// The journal's first revision; nil if the journal is empty.
     let journal: Revision?
     let snapshots: [Snapshots.Name]
     let longestSnapshot: Int
     let keys: [UInt8]
 
-    /// How many bytes are in memory while the document is written, approximately.
+    /// About how many bytes are in memory while the document is written.
     package var cost: Int { state.cost + longestSnapshot + keys.count }
 
-    /// Equal tags mean equal bytes. The cursor determines the state and, with the first revision,
-    /// the journal.
+    /// Equal tags mean equal documents. The cursor determines the state. The cursor and the first
+    /// revision determine the journal.
     package var tag: String {
       let kept = snapshots.map { "\($0.collection) \($0.revision.rawValue)" }.joined(separator: "\n")
       return Digest.text(of: account + keys + Array("\(cursor) \(journal?.rawValue ?? 0)\n\(kept)".utf8))
@@ -73,8 +73,8 @@ package struct UserExport: Sendable {
   }
 
   private func gather(of user: UserID, from connection: SQLiteConnection) throws -> Contents? {
-    // Read before the first statement, because that one fixes what all statements see. The state
-    // must not be newer.
+    // Read before the first statement, because the first statement fixes what all statements see.
+    // The state in memory must not be newer.
     let present = present(user)
     guard let account = try account(user, connection) else { return nil }
     let journal = Journal(connection: connection)
@@ -164,10 +164,10 @@ package struct UserExport: Sendable {
     }
   }
 
-  /// Writes a snapshot in the form of a whole collection of the feed.
+  /// Writes a snapshot in the form in which the feed sends a whole collection.
   private func write(_ name: Snapshots.Name, of user: UserID, to pieces: inout PieceBuffer) async throws {
-    // Encoded on the reader's thread, because the rebuilt collection takes several times the memory
-    // of the text.
+    // The reader thread encodes the snapshot, because the collection in memory is several times as
+    // large as its text.
     let (isList, text) = try await readers.read(for: user) { connection in
       let found = try Snapshots(connection: connection).latest(of: name.collection, of: user, upTo: name.revision)
       guard let found, found.revision == name.revision else { throw PrunedError() }
@@ -206,7 +206,8 @@ private struct PieceBuffer {
     if bytes.count >= Self.length { try await send() }
   }
 
-  /// Appends an element of an array, or the beginning of one, after a comma if it is not the first.
+  /// Appends an element of an array or object, or its beginning. A comma comes before it, unless it
+  /// is the first one.
   mutating func append(element: some Collection<UInt8>) async throws {
     separate()
     try await append(element)

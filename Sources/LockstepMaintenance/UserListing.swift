@@ -9,8 +9,7 @@ package struct UserListing: Sendable, Equatable {
   /// To the minute; `nil` if the user has no sessions.
   package let lastSeenAt: Timestamp?
 
-  /// The next users after `last` in the order of their sign-ups, with the sessions that have not
-  /// expired.
+  /// The next users after `last` in the order of their sign-ups. Expired sessions do not count.
   static func page(
     after last: UserID?,
     limit: Int = 500,

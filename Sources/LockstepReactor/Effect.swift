@@ -1,8 +1,8 @@
 /// The consequences of an action: mutations at once, then optionally work or an error.
 ///
-/// The host reduces the immediate part while it handles the action. That needs no task and, for a
-/// single mutation, no allocation. Work that takes time runs as a child task of the host. The task
-/// is cancelled with the host and may be endless.
+/// The host reduces the immediate mutations while it handles the action. That needs no task and,
+/// for a single mutation, no allocation. Work that takes time runs as a child task of the host and
+/// may never end. Closing the host cancels the task.
 public struct Effect<Mutation: Sendable>: Sendable {
   @usableFromInline
   enum Immediate: Sendable {
@@ -64,7 +64,7 @@ public struct Effect<Mutation: Sendable>: Sendable {
     Effect(immediate: .none, rest: .operation(operation))
   }
 
-  /// The elements of an asynchronous sequence. If it throws, the host reports the error.
+  /// Emits an asynchronous sequence. If the sequence throws, the host reports the error.
   @inlinable
   public static func stream<Elements: AsyncSequence & Sendable>(
     _ elements: Elements
@@ -74,15 +74,15 @@ public struct Effect<Mutation: Sendable>: Sendable {
     }
   }
 
-  /// One effect after another. The first that fails ends the sequence.
+  /// Runs one effect after another. If one fails, the later ones do not run.
   @inlinable
   public static func concat(_ effects: Effect...) -> Effect {
     effects.reduce(.none) { $0.followed(by: $1) }
   }
 
-  /// All effects together: the immediate parts in the order given, then the rest concurrently.
+  /// Runs all effects: their immediate mutations in the order given, then their work concurrently.
   ///
-  /// The first effect that fails cancels the others. If one fails at once, no work is started.
+  /// Work that fails cancels the other work. If an effect fails at once, no work is started.
   @inlinable
   public static func merge(_ effects: Effect...) -> Effect {
     let immediate = effects.reduce(Immediate.none) { $0.followed(by: $1.immediate) }
@@ -125,9 +125,9 @@ public struct Effect<Mutation: Sendable>: Sendable {
 }
 
 extension Effect {
-  /// The mutations of an effect that takes no time, or its error. `nil` if a part takes time.
+  /// The mutations of an effect without work, or the error of the effect. `nil` if it has work.
   ///
-  /// Use it to handle an action without a host: a server decides, commits, and then reduces.
+  /// Use it without a host: a server can commit the mutations before it reduces them.
   @inlinable
   public var immediateMutations: Result<[Mutation], any Error>? {
     switch rest {
@@ -137,7 +137,7 @@ extension Effect {
     }
   }
 
-  /// Runs the whole effect in the calling task: emits each mutation in order, and throws its error.
+  /// Runs the whole effect in the calling task: emits its mutations in order and throws its error.
   @inlinable
   public func perform(_ emit: Emitter<Mutation>) async throws {
     for mutation in immediate.mutations { try await emit(mutation) }
@@ -159,10 +159,10 @@ public struct Emitter<Mutation: Sendable>: Sendable {
     self.deliver = deliver
   }
 
-  /// Returns when the mutation was reduced, so a fast effect cannot run ahead of its reactor.
+  /// Returns after the mutation is reduced, so a fast effect cannot run ahead of its reactor.
   ///
-  /// Throws `CancellationError` if the effect was cancelled or the host closed. The mutation was
-  /// then not reduced. Do not catch the error, because it ends the effect without a failure.
+  /// Throws `CancellationError` if the effect was cancelled or the host closed. The mutation is
+  /// then not reduced. Let the error end the effect: the host does not report it.
   @inlinable
   public func callAsFunction(_ mutation: Mutation) async throws {
     try await deliver(mutation)

@@ -1,24 +1,24 @@
-/// The handling of an action while effects of earlier actions of the same lane still run.
+/// What the host does with an action while effects of earlier actions still run.
 ///
 /// The host asks for the policy *before* it calls `mutate`. An ignored action never reaches
-/// `mutate`. For an action that waits, `mutate` gets the state at the time when the lane is free.
+/// `mutate`. A waiting action reaches `mutate` when its lane is free, with the state of that time.
 public enum EffectPolicy: Sendable, Hashable {
   /// Every effect runs, concurrently with all others.
   case all
-  /// The newest wins: the lane's running effect is cancelled, and its later mutations are dropped.
+  /// The newest wins: the host cancels the lane's running effects and drops their later mutations.
   case latest(Lane)
-  /// The first wins: while an effect of the lane runs, the action is ignored.
+  /// The first wins: the host ignores the action while another one of the lane runs or waits.
   case first(Lane)
-  /// One after another: the action waits until the lane is free, in the order of sending.
+  /// One after another, in the order of sending: the action waits until the lane is free.
   case serial(Lane)
 }
 
-/// A name that groups effects for a policy. Lanes belong to one host.
+/// A name that groups effects for a policy. Hosts do not share lanes.
 public struct Lane: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
   /// The name.
   public let description: String
 
-  /// A lane with a computed name, such as one for each photo.
+  /// A lane with a computed name, such as one lane for each photo.
   public init(_ name: String) { description = name }
   /// A lane with a fixed name.
   public init(stringLiteral name: String) { description = name }

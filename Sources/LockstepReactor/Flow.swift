@@ -1,7 +1,7 @@
-/// The path of a reactor's actions, mutations or states, with the streams that are merged into it.
+/// The transforms of a reactor's actions, mutations or states, and the streams merged into them.
 ///
-/// A `transform` function describes it once. Its transforms are synchronous. Work that takes time,
-/// such as a debounce, belongs in an effect with the policy ``EffectPolicy/latest(_:)``.
+/// A reactor's `transform` functions build its flows. Transforms are synchronous. Work that takes
+/// time, such as a debounce, belongs in an effect with the policy ``EffectPolicy/latest(_:)``.
 public struct Flow<Element: Sendable>: Sendable {
   @usableFromInline typealias Transform = @Sendable (Element) -> Element?
 
@@ -19,20 +19,20 @@ public struct Flow<Element: Sendable>: Sendable {
 
   /// Adds the elements of another stream, from the start of the host to the stream's end.
   ///
-  /// If the stream fails, the host reports the error and ends this stream only. The stream waits
-  /// until its last element was handled, so it cannot flood the reactor.
+  /// If the stream fails, the host reports the error and ends this stream only. The host reads the
+  /// next element after it has handled the one before, so the stream cannot flood the reactor.
   ///
-  /// A ``DispatchSubject`` does not wait. If it dispatches more events at once than the capacity of
-  /// its ``EventStream``, the host reports ``EventsLostError`` and the stream continues after the
-  /// gap. If each event replaces the one before, merge a ``BoundValue`` instead. If every event
-  /// matters, choose a capacity for the largest burst, or load everything again after a gap.
+  /// A ``DispatchSubject`` does not wait. If more of its events wait than its ``EventStream`` has
+  /// room for, the host reports ``EventsLostError`` and the stream continues after the gap. If each
+  /// event replaces the one before, merge a ``BoundValue`` instead. If every event matters, choose
+  /// a capacity for the largest burst, or load everything again after a gap.
   public func merging<Elements: AsyncSequence & Sendable>(
     _ elements: Elements
   ) -> Flow where Elements.Element == Element {
     merging(elements) { $0 }
   }
 
-  /// Adds the elements of another stream, changed or dropped (`nil`) by `convert`.
+  /// Adds the elements of another stream. `convert` changes an element, or drops it with `nil`.
   package func merging<Elements: AsyncSequence & Sendable>(
     _ elements: Elements,
     _ convert: @escaping @Sendable (Elements.Element) async -> Element?
@@ -56,7 +56,7 @@ public struct Flow<Element: Sendable>: Sendable {
     return flow
   }
 
-  /// Changes or drops (`nil`) each element of this flow, including all elements merged so far.
+  /// Changes each element of this flow and of the streams merged so far, or drops it with `nil`.
   public func compactMap(_ transform: @escaping @Sendable (Element) -> Element?) -> Flow {
     var flow = self
     flow.transform = Self.chain(self.transform, transform)
@@ -66,12 +66,12 @@ public struct Flow<Element: Sendable>: Sendable {
     return flow
   }
 
-  /// Changes each element of this flow, including all elements merged so far.
+  /// Changes each element of this flow and of the streams merged so far.
   public func map(_ transform: @escaping @Sendable (Element) -> Element) -> Flow {
     compactMap { transform($0) }
   }
 
-  /// Keeps the elements for which `isIncluded` returns `true`.
+  /// Of this flow and the streams merged so far, keeps the elements that `isIncluded` accepts.
   public func filter(_ isIncluded: @escaping @Sendable (Element) -> Bool) -> Flow {
     compactMap { isIncluded($0) ? $0 : nil }
   }

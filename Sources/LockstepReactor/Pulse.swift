@@ -1,11 +1,11 @@
-/// A field of a state that notifies on every assignment, even of an equal value.
+/// A field of a state that notifies observers of every assignment, even of an equal value.
 ///
-/// The same alert or route twice is two events. In a plain field, the second would be no change.
+/// Showing the same alert twice is two events. In a plain field, the second would be no change.
 /// `$field` is the pulse itself, whose `count` distinguishes assignments.
 ///
 /// A `reduce` that replaces the whole state resets the count. The new pulse then notifies only if
-/// its value or count differs from the old one's. To notify in every case, copy the pulse before
-/// you assign to it: `new.$alert = state.$alert`.
+/// its value or count differs from the old one's. To notify in every case, copy the old pulse
+/// before you assign the new value: `new.$alert = state.$alert`.
 @propertyWrapper
 public struct Pulse<Value> {
   private var value: Value
@@ -18,7 +18,7 @@ public struct Pulse<Value> {
     value = wrappedValue
   }
 
-  /// The value. Every assignment counts.
+  /// The value. Every assignment increases `count`.
   public var wrappedValue: Value {
     get { value }
     set {
@@ -27,7 +27,7 @@ public struct Pulse<Value> {
     }
   }
 
-  /// The pulse itself, for `states.pulse(\.$field)`. Setting it copies it, which does not count.
+  /// The pulse itself, for `states.pulse(\.$field)`. Setting it copies value and count.
   public var projectedValue: Pulse {
     get { self }
     set { self = newValue }
@@ -35,5 +35,5 @@ public struct Pulse<Value> {
 }
 
 extension Pulse: Sendable where Value: Sendable {}
-/// Pulses of different assignments are unequal, even with equal values. That makes them notify.
+/// Compares the counts too, so a state differs from the one before after every assignment.
 extension Pulse: Equatable where Value: Equatable {}

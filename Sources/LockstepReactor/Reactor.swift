@@ -2,9 +2,9 @@
 ///
 ///     Action ──mutate──▶ Mutation ──reduce──▶ State
 ///
-/// `mutate` decides: it may read the state, call services, take time and fail. `reduce` applies: it
-/// is pure and total, so a journal of mutations rebuilds any state. A reactor itself holds no state
-/// and no task. A ``ReactorHost`` runs it; a server may call the two functions itself.
+/// `mutate` decides: it may read the state, fail, or return work that takes time. `reduce` applies:
+/// it is pure and total, so a journal of mutations rebuilds any state. A reactor holds no state and
+/// no task. A ``ReactorHost`` runs it; a server may call `mutate` and `reduce` itself.
 public protocol Reactor: Sendable {
   /// A request of a client or a view.
   associatedtype Action: Sendable
@@ -25,15 +25,15 @@ public protocol Reactor: Sendable {
   /// Applies one mutation. Pure: the same state and mutation always give the same state.
   static func reduce(_ state: inout State, _ mutation: Mutation)
 
-  /// The policy for an action that comes while effects of earlier ones run. Default: run all.
+  /// The policy for an action that comes while effects of earlier actions run. Default: run all.
   func policy(for action: Action) -> EffectPolicy
 
   /// Filters or changes actions, and merges in actions from other sources.
   ///
-  /// A host calls the three transforms once, when it is made. Default: the flow unchanged.
+  /// A new host calls the three `transform` functions once. Default: the flow unchanged.
   func transform(action: Flow<Action>) -> Flow<Action>
 
-  /// Filters or changes mutations, and merges in those from other sources, such as events.
+  /// Filters or changes mutations, and merges in mutations from other sources, such as events.
   func transform(mutation: Flow<Mutation>) -> Flow<Mutation>
 
   /// Filters or changes the states that observers see. `mutate` and `reduce` get the real state.

@@ -39,7 +39,7 @@ func difference(expected: Any, actual: Any) -> String {
   for line in actualLines where expectedLeaves[line.path] == nil {
     lines.append("    + \(line.path): \(line.leaf)")
   }
-  if lines.isEmpty { return "    (the two are unequal, but read the same)" }
+  if lines.isEmpty { return "    (the values are unequal, but print the same)" }
   return lines.joined(separator: "\n")
 }
 

@@ -4,7 +4,7 @@ import Testing
 public struct FailureReporter: Sendable {
   private let receive: @Sendable (String, SourceLocation) -> Void
 
-  /// Passes each failure text to `receive`: for another test framework, or to test failures.
+  /// Passes each failure text to `receive`, for another test framework or for tests of failures.
   public init(_ receive: @escaping @Sendable (String, SourceLocation) -> Void) {
     self.receive = receive
   }

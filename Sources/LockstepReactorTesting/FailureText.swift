@@ -14,7 +14,7 @@ enum FailureText {
     text(
       "\(title) did not come. Expected:",
       difference,
-      "(− expected, + as it is) Nothing has changed since the last asserted state. If time must pass first, "
+      "(− expected, + current) Nothing has changed since the last asserted state. If time must pass first, "
         + "call advance(by:); if nothing should change, remove the assertion."
     )
   }
@@ -62,14 +62,14 @@ enum FailureText {
     text(
       "\(count(actions.count, "action was", "actions were")) ignored, and that was not asserted before \(moment):",
       lines(actions),
-      "Another effect of its lane runs, or transform(action:) filters it out. Assert it with receiveIgnored(), or "
+      "Another effect of its lane runs, or transform(action:) drops the action. Assert it with receiveIgnored(), or "
         + "do not send it."
     )
   }
 
   static func noneIgnored(_ description: String) -> String {
     text(
-      "Expected \(description) to be ignored, but no action was.",
+      "Expected \(description) to be ignored, but no action was ignored.",
       "Correct the assertion, or the policy of the action."
     )
   }
@@ -88,7 +88,7 @@ enum FailureText {
       return text(
         "Expected \(count(allowed, "running effect", "running effects")) at \(moment), but there "
           + "\(verb) \(actions.count).",
-        "An effect has ended that should still run. Correct finish(running:), or the effect."
+        "An effect that should still run has ended. Correct finish(running:), or the effect."
       )
     }
     return text(

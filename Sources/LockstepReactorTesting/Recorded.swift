@@ -11,7 +11,7 @@ public enum Event<Element> {
 extension Event: Sendable where Element: Sendable {}
 
 extension Event: Equatable where Element: Equatable {
-  /// Errors are equal when they read the same, since most errors are not `Equatable`.
+  /// Errors are equal if they print the same, because most errors are not `Equatable`.
   public static func == (left: Event, right: Event) -> Bool {
     switch (left, right) {
     case (.next(let left), .next(let right)): left == right
@@ -69,7 +69,7 @@ extension Recorded: CustomStringConvertible {
 public struct Subscription: Sendable, Equatable, CustomStringConvertible {
   /// When the reading began.
   public let from: Int
-  /// When it ended; `nil` while it continues.
+  /// When the reading ended; `nil` while it continues.
   public let to: Int?
 
   /// Makes a subscription.

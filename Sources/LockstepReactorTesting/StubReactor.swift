@@ -1,7 +1,7 @@
 import LockstepReactor
 import Synchronization
 
-/// Replaces a reactor in a test of a view alone: records the actions and shows any state.
+/// Replaces a reactor in a test of a view: records the actions and shows any state.
 public final class StubReactor<Action: Sendable, State: Sendable & Equatable>: ViewModel {
   private struct Contents: Sendable {
     var actions: [Action] = []
@@ -41,6 +41,6 @@ public final class StubReactor<Action: Sendable, State: Sendable & Equatable>: V
 
   /// The newest state.
   public var currentState: State { latest.value }
-  /// The latest state at once, then distinct ones.
+  /// The latest state at once, then each newer one that differs.
   public var states: LatestValues<State> { latest.values }
 }

@@ -4,8 +4,8 @@ import Testing
 
 /// Runs a reactor in virtual time and checks every state, error, effect and ignored action.
 ///
-/// It is exhaustive: an event that the test does not assert is a failure, at the next `send`, at
-/// `finish`, or when the test reactor is released.
+/// An event that the test does not assert is a failure: at the next `send`, at `finish`, or when
+/// the test reactor is released.
 ///
 ///     let test = TestReactor(Search(service: .fake, clock: clock), clock: clock)
 ///     test.send(.type("swift")) { $0.query = "swift" }

@@ -1,6 +1,6 @@
 import Testing
 
-/// Tests as tables of times and events, like RxTest, for asynchronous sequences.
+/// Tests asynchronous sequences with tables of times and events, as RxTest does.
 ///
 /// First create the sequences and observers and schedule the actions, then call `start()`. Times
 /// are whole ticks of a ``VirtualClock``. Events of the same time happen in the order in which they
@@ -17,7 +17,7 @@ public final class TestScheduler: Sendable {
   /// The default time at which `observe` ends.
   public static let disposed = 1000
 
-  /// The clock whose time the scheduler counts. Pass it to the code under test.
+  /// The clock whose time the scheduler counts in ticks. Pass it to the code under test.
   public let clock: VirtualClock
   private let tick: Duration
 
@@ -30,12 +30,12 @@ public final class TestScheduler: Sendable {
   /// The current time, in ticks.
   public var time: Int { Int(clock.now.offset / tick) }
 
-  /// The instant of a time.
+  /// The clock's instant for a time in ticks.
   public func instant(_ time: Int) -> VirtualClock.Instant {
     VirtualClock.Instant(offset: tick * time)
   }
 
-  /// Runs an action at a time.
+  /// Runs `action` at `time`.
   public func scheduleAt(_ time: Int, _ action: @escaping @Sendable () async -> Void) {
     clock.start { [clock] in
       // Sleeping throws only when cancelled, and nothing cancels this task.
@@ -44,7 +44,7 @@ public final class TestScheduler: Sendable {
     }
   }
 
-  /// A sequence whose events happen with or without a reader. A late reader misses events.
+  /// A sequence whose events happen even without a reader. A late reader misses events.
   public func createHotSequence<Element: Sendable>(_ events: [Recorded<Element>]) -> HotSequence<Element> {
     HotSequence(events, scheduler: self)
   }
@@ -54,7 +54,7 @@ public final class TestScheduler: Sendable {
     ColdSequence(timelines: [events], scheduler: self)
   }
 
-  /// A sequence with a timeline for each reading, for tests of retries. The last one is repeated.
+  /// A sequence with a timeline for each reading, to test retries. The last timeline repeats.
   public func createColdSequence<Element: Sendable>(
     attempts timelines: [[Recorded<Element>]]
   ) -> ColdSequence<Element> {
@@ -87,7 +87,7 @@ public final class TestScheduler: Sendable {
     run(from: from, until: until) { await observer.read(elements) }
   }
 
-  /// Runs a task from a time on. `until` is the time at which it is cancelled.
+  /// Starts `body` at `from` and cancels it at `until`.
   public func run(from: Int = 0, until: Int? = TestScheduler.disposed, _ body: @escaping @Sendable () async -> Void) {
     scheduleAt(from) {
       await withTaskGroup(of: Void.self) { group in
@@ -101,12 +101,12 @@ public final class TestScheduler: Sendable {
     }
   }
 
-  /// Runs until no task waits for a time.
+  /// Runs until no task sleeps.
   public func start(location: SourceLocation = #_sourceLocation) {
     clock.run(location: location)
   }
 
-  /// Runs up to a time, inclusive.
+  /// Runs until `time`. Tasks that sleep until then wake.
   public func advance(to time: Int, location: SourceLocation = #_sourceLocation) {
     clock.advance(to: instant(time), location: location)
   }

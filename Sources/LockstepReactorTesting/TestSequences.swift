@@ -1,7 +1,7 @@
 import LockstepReactor
 import Synchronization
 
-/// A sequence whose events happen at their times, with or without a reader.
+/// A sequence whose events happen at their times, even without a reader.
 public final class HotSequence<Element: Sendable>: AsyncSequence, Sendable {
   private let subject = DispatchSubject<Event<Element>>()
   private let log: SubscriptionLog
@@ -79,7 +79,7 @@ public final class ColdSequence<Element: Sendable>: AsyncSequence, Sendable {
       return try reading.take(row.event)
     }
 
-    /// A timeline without an end waits until its reader is cancelled.
+    /// After the last event of a timeline without an end, waits until the reader is cancelled.
     private func never() async -> Element? {
       let silence = DispatchSubject<Never>()
       for await _ in silence.events().ignoringLosses {}

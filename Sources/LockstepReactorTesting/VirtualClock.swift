@@ -1,14 +1,14 @@
 import Synchronization
 import Testing
 
-/// A clock whose time only a test moves, and the executor of the test's tasks.
+/// A clock whose time moves only when the test moves it. It also runs the test's tasks.
 ///
 /// Start tasks with `start`. They run when the test calls `advance` or `run`, on the calling
 /// thread, in the order in which they became ready. Sleepers wake in the order of their deadlines.
-/// Those with the same deadline wake in the order in which they fell asleep. Each wakes after
-/// everything that the one before caused. So the same test always gives the same record.
+/// Those with the same deadline wake in the order in which they fell asleep. Each wakes when all
+/// work that the one before caused has run. So the same test always gives the same record.
 ///
-/// Use structured tasks only. Child tasks, and actors without an executor of their own, run on this
+/// Use structured tasks only. Child tasks, and actors without a custom executor, run on this
 /// clock's executor; `Task { }`, `Task.detached` and main-actor code do not.
 public final class VirtualClock: Clock {
   /// A point in virtual time.
@@ -100,7 +100,7 @@ public final class VirtualClock: Clock {
     }
   }
 
-  /// Adds a task. It begins to run at the next `advance` or `run`.
+  /// Adds a task. It begins to run at the next `advance`, `settle` or `run`.
   @discardableResult
   public func start(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
     Task(executorPreference: executor) { await body() }
@@ -117,18 +117,18 @@ public final class VirtualClock: Clock {
     }
   }
 
-  /// Moves the time on by `duration`, inclusive.
+  /// Moves the time by `duration`. Tasks that sleep until then wake.
   public func advance(by duration: Duration, location: SourceLocation = #_sourceLocation) {
     advance(to: now.advanced(by: duration), location: location)
   }
 
-  /// Runs what is ready without moving the time.
+  /// Runs the tasks that are ready, without moving the time.
   public func settle(location: SourceLocation = #_sourceLocation) {
     advance(to: now, location: location)
   }
 
   /// Moves the time from sleeper to sleeper until no task sleeps. Reports a failure after
-  /// `maximumWakes`, because with an endless timer this would never return.
+  /// `maximumWakes`, because `run` would never return if a timer repeats without end.
   public func run(maximumWakes: Int = 1_000_000, location: SourceLocation = #_sourceLocation) {
     move(location) {
       var wakes = 0
@@ -149,7 +149,7 @@ public final class VirtualClock: Clock {
     }
   }
 
-  /// Runs what is ready, then `body`. Reports a failure if a task of this clock calls it.
+  /// Runs the ready tasks, then `body`. Reports a failure if a task of this clock calls this.
   private func move(_ location: SourceLocation, _ body: () -> Void) {
     let isFree = time.withLock { time in
       defer { time.isMoving = true }
@@ -158,7 +158,7 @@ public final class VirtualClock: Clock {
     guard isFree else {
       return failures.report(
         """
-        The virtual clock was moved while it is already moving.
+        The virtual clock was moved while it was already moving.
         Move it from the test only. Use sleep in the tasks that run on it.
         """,
         location

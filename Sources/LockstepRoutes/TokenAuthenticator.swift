@@ -21,8 +21,8 @@ package struct TokenAuthenticator: Sendable {
     self.rates = rates
   }
 
-  /// Passes the session of the request's token to `respond`, at once if the session is in memory. If
-  /// the token is not valid, `orElse` may return a response.
+  /// Passes the session of the request's token to `respond`, at once if the session is in memory.
+  /// If the token is not valid, `orElse` may return a response.
   func respond(
     to request: Request,
     orElse: (@Sendable () async throws -> Response?)? = nil,
@@ -71,8 +71,8 @@ package struct TokenAuthenticator: Sendable {
   }
 }
 
-/// Authenticates requests for a user's own state. If the user's state is in memory, problems also
-/// carry the state's cursor.
+/// Authenticates requests for a user's state. If the state is in memory, adds its cursor to
+/// problems.
 struct StateAuthenticator: Sendable {
   let store: String
   let sessions: TokenAuthenticator
@@ -92,8 +92,8 @@ struct StateAuthenticator: Sendable {
     }
   }
 
-  /// Adds the cursor of the user's state to a problem. A problem that has a cursor, or that says
-  /// `unauthorized`, stays as it is.
+  /// Adds the cursor of the user's state to a problem, if the state is in memory. Adds none to a
+  /// problem that has a cursor already, or whose kind is `unauthorized`.
   func addingCursor(to error: any Error, of user: UserID) -> any Error {
     guard var problem = error as? Problem ?? Problem.describing(error) else { return error }
     guard problem.kind != .unauthorized, problem.fields[.cursor] == nil, let cached = cache.state(of: user) else {
@@ -104,7 +104,7 @@ struct StateAuthenticator: Sendable {
     return problem
   }
 
-  /// Adds the cursor to the errors of asynchronous work. A parked request adds it itself.
+  /// Adds the cursor to the problems of asynchronous work. A parked request adds it to its own.
   private func addingCursor(to result: HandlerResult, of user: UserID) -> HandlerResult {
     guard case .async(let work) = result else { return result }
     return .async {

@@ -1,19 +1,19 @@
 /// Decides how long a commit waits for more units.
 ///
-/// A client whose write is on disk often writes again. Without a delay, half of the clients would
-/// write while the commit of the other half runs, and each group would have half the size.
+/// After its write is on disk, a client often writes again. Without a delay, half of the clients
+/// would write during the commit of the other half, and groups would be half as large.
 ///
-/// So a commit waits for as many units as the last group had, plus those that arrived during its
-/// commit. But it waits at most half the time that a commit takes. Quick commits are not delayed,
-/// because the wake-ups would cost more. A lone writer is not delayed either.
+/// So a commit waits until its group has as many units as the last group, plus the units that
+/// waited after the last commit. The delay is at most half as long as the last commit took. After a
+/// quick commit there is no delay, because waking the thread would cost more. A single client that
+/// writes is not delayed either.
 struct CommitDelay {
-  /// The delay is at most the commit time divided by this.
+  /// The delay is at most `commitTime` divided by this.
   private static let share: Int64 = 2
-  /// In nanoseconds. Quicker commits are not delayed.
+  /// In nanoseconds. After a quicker commit there is no delay.
   private static let slowCommit: Int64 = 2_000_000
 
-  /// The estimated number of writers: the units of the last group, and those that arrived during
-  /// its commit.
+  /// The likely number of units: those of the last group, plus those that waited after it.
   private var expected = 0
   private var commitTime: Int64 = 0
   private var end: Int64?
@@ -29,7 +29,7 @@ struct CommitDelay {
     return end > now ? end - now : nil
   }
 
-  /// Records a commit of `count` units that took `time` nanoseconds, while `waiting` more arrived.
+  /// Records a commit of `count` units that took `time` nanoseconds. `waiting` more units wait now.
   mutating func noteCommit(of count: Int, time: Int64, waiting: Int) {
     expected = count + waiting
     commitTime = time

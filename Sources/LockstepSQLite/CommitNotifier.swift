@@ -13,7 +13,7 @@ final class CommitNotifier: Sendable {
     var isIdle: Bool { groups.isEmpty && !isRunning }
   }
 
-  /// How many groups may wait. If there are more, the writer thread waits.
+  /// How many groups may wait. If as many wait, the writer thread waits before it adds another one.
   private static let capacity = 4
 
   private let contents: LockedState<Contents>
@@ -31,7 +31,7 @@ final class CommitNotifier: Sendable {
     }
   }
 
-  /// Whether all handlers have been called.
+  /// Whether all queued handlers have returned.
   var isIdle: Bool { contents.withLock { $0.isIdle } }
 
   /// Queues a group's handlers. Waits if the queue is full.
@@ -44,7 +44,7 @@ final class CommitNotifier: Sendable {
     contents.wakeAll()
   }
 
-  /// Returns when all queued handlers have been called.
+  /// Returns when all queued handlers have returned.
   func waitUntilIdle() {
     contents.wait { contents -> Void? in contents.isIdle ? () : nil }
   }
@@ -63,7 +63,7 @@ final class CommitNotifier: Sendable {
       contents.isRunning = true
       return contents.groups.removeFirst()
     }
-    // The writer thread may wait for room in the queue.
+    // The writer thread may be waiting for room in the queue.
     contents.wakeAll()
     return next
   }

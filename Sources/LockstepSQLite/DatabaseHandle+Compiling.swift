@@ -3,7 +3,7 @@ import CLockstepSQLite
 extension DatabaseHandle {
   /// A compiled statement of a longer text, and the position after it.
   struct Step {
-    /// The caller must finalize it. Nil if the text has only spaces and comments.
+    /// The caller must finalize it. Nil if only spaces and comments are left in the text.
     let statement: OpaquePointer?
     let end: Int
   }
@@ -52,7 +52,7 @@ extension DatabaseHandle {
     return statement
   }
 
-  /// The text from `start` for an error, without leading comments.
+  /// The text from `start`, to be shown in an error, without comments before the statement.
   func excerpt(_ text: [UInt8], from start: Int) -> String {
     String(decoding: text[start...], as: UTF8.self)
       .split(separator: "\n")

@@ -1,18 +1,18 @@
 import CLockstepSQLite
 import Glibc
 
-/// An open database of libsqlite3. The connection and each of its statements hold it, so it cannot
-/// close under a statement.
+/// An open database of libsqlite3. The connection and each of its statements refer to it, so it
+/// stays open as long as a statement exists.
 final class DatabaseHandle {
-  /// Open as long as this object lives: `init` throws otherwise, and only `deinit` closes it.
+  /// The open database: `init` throws if it cannot open one, and only `deinit` closes it.
   let pointer: OpaquePointer
   let path: String
-  /// Whether a transaction should be open. If SQLite has rolled it back and the body ignored the
-  /// error, further statements must not run, because each would be committed on its own.
+  /// Whether a transaction should be open. If SQLite has rolled it back and the caller ignored the
+  /// error, no further statement may run, because each would be committed on its own.
   var expectsTransaction = false
   /// Whether the writer should truncate the WAL: see `SQLiteConnection.eraseWAL()`.
   var mustEraseWAL = false
-  /// The pages in the WAL after this connection's last commit, if `countLogPages()` was called.
+  /// Pages in the WAL after this connection's last commit; 0 if `countLogPages()` was not called.
   private(set) var logPages = 0
 
   init(path: String, access: SQLiteConnection.Access) throws(SQLiteError) {
@@ -38,8 +38,8 @@ final class DatabaseHandle {
 
   /// Updates `logPages` from now on, and stops SQLite from running checkpoints within commits.
   func countLogPages() {
-    // The object is not retained, because it closes the database before it is released. SQLite
-    // calls the hook only within calls on this database, on the thread that owns it.
+    // SQLite need not retain this object: `deinit` closes the database, and SQLite calls the hook
+    // only within calls on this database, on the thread that owns it.
     let context = Unmanaged.passUnretained(self).toOpaque()
     sqlite3_wal_hook(
       pointer,
@@ -52,7 +52,7 @@ final class DatabaseHandle {
     )
   }
 
-  /// Throws if a transaction should be open and none is.
+  /// Throws if a transaction should be open but none is.
   func expectTransaction(for sql: @autoclosure () -> String) throws(SQLiteError) {
     if expectsTransaction, sqlite3_get_autocommit(pointer) != 0 { throw noTransaction(sql: sql()) }
   }
@@ -83,7 +83,7 @@ final class DatabaseHandle {
     return SQLiteError(extendedCode: code, message: message, sql: sql, path: path)
   }
 
-  /// Opens a database by SQLite's name for it. Errors use `path`.
+  /// Opens the database that SQLite knows by `name`. Errors show `path` instead.
   private static func open(_ name: String, _ flags: Int32, path: String) throws(SQLiteError) -> OpaquePointer {
     var opened: OpaquePointer?
     let code = sqlite3_open_v2(name, &opened, flags, nil)
@@ -105,9 +105,9 @@ final class DatabaseHandle {
     }
   }
 
-  /// Creates an empty file, which is an empty database, that only its owner can read. SQLite would
-  /// make it readable for everyone. `mknod` opens no descriptor. That matters, because closing one
-  /// would drop the locks of all connections of this process.
+  /// If there is no file, creates an empty one, which is an empty database. Only its owner can read
+  /// it; SQLite would let everyone read it. `mknod` opens no descriptor: closing a descriptor would
+  /// drop the locks that other connections of this process have on the file.
   private static func createIfMissing(_ path: String) throws(SQLiteError) {
     guard mknod(path, S_IFREG | 0o600, 0) != 0 else { return }
     let code = errno
@@ -119,7 +119,7 @@ final class DatabaseHandle {
     )
   }
 
-  /// SQLite gives names like `:memory:` and `file:…` a special meaning. Here they are files.
+  /// SQLite gives names like `:memory:` and `file:…` a special meaning. Here they name files.
   private static func asFileName(_ path: String) -> String {
     path.hasPrefix("/") ? path : "./" + path
   }
@@ -130,12 +130,12 @@ func resultText(_ code: Int32) -> String {
   sqlite3_errstr(code).map { String(cString: $0) } ?? "unknown error"
 }
 
-/// Settings of libsqlite3 for the whole process. They must be made before its first use, because
+/// Settings of libsqlite3 for the whole process. They must be set before its first use, because
 /// they have no effect later.
 enum SQLiteLibrary {
   static let isSetUp: Bool = {
-    // For memory statistics, each allocation takes a lock that all connections share. That costs a
-    // twentieth of the writer's time.
+    // Turns off memory statistics. For them, each allocation takes a lock that all connections
+    // share, which costs a twentieth of the writer's time.
     let counting = lockstep_sqlite_configure(SQLITE_CONFIG_MEMSTATUS, 0)
     // Keeps the rollback data of savepoints in memory. Beyond 64 KiB it would go to a temporary
     // file, and a container may have no folder for temporary files.

@@ -2,14 +2,15 @@ extension DatabaseWriter {
   package struct Options: Sendable {
     /// How many units may wait, at least 1.
     let capacity: Int
-    /// How many units share a transaction at most, at least 1.
+    /// The largest number of units in a transaction, at least 1.
     let groupLimit: Int
     /// How many pages the WAL grows by before a checkpoint, at least 1. The default is 16 MiB of
     /// 4-KiB pages. A larger value means fewer but longer pauses and less work in total, because a
     /// page that changed many times is moved once. Up to 4,062 pages, SQLite finds a page in the
     /// WAL in one step.
     let checkpointPages: Int
-    /// How long a checkpoint waits for readers once the WAL is eight times that size.
+    /// How long a checkpoint waits for readers if the WAL is eight times as long as usual, or
+    /// longer.
     let checkpointTimeout: Duration
 
     package init(
@@ -38,15 +39,14 @@ extension DatabaseWriter {
     package internal(set) var largestGroup = 0
     /// Units that wait now.
     package internal(set) var waiting = 0
-    /// The time of each commit, in nanoseconds: from the end of the last unit until the group was
-    /// on disk.
+    /// The time of each commit, in nanoseconds: from `COMMIT` until the group was on disk.
     package internal(set) var commitTime = Histogram(bounds: Self.commitTimeBounds)
     package internal(set) var groupSize = Histogram(bounds: Self.groupSizeBounds)
-    /// The number of pages in the WAL.
+    /// The number of pages in the WAL after the last commit.
     package internal(set) var logPages = 0
     /// Checkpoints that failed. The WAL keeps its contents and grows.
     package internal(set) var failedCheckpoints = 0
-    /// The time of each checkpoint, in nanoseconds.
+    /// The time of each checkpoint that did not fail, in nanoseconds.
     package internal(set) var checkpointTime = Histogram(bounds: Self.commitTimeBounds)
 
     package init() {}
@@ -71,9 +71,9 @@ extension DatabaseWriter {
 
 /// Counts measurements in fixed ranges.
 package struct Histogram: Sendable, Equatable {
-  /// The upper bounds of the ranges, inclusive and ascending. The last range has no bound.
+  /// The upper bounds of the ranges, inclusive and ascending. The last range has no upper bound.
   package let bounds: [Int64]
-  /// The number of measurements in each range: one more than there are bounds.
+  /// The number of measurements in each range. There is one more range than there are bounds.
   package private(set) var counts: [Int]
   /// The sum of all measurements.
   package private(set) var sum: Int64 = 0

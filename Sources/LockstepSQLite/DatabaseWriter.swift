@@ -8,20 +8,21 @@ import LockstepThreading
 ///
 /// - A **unit** is one caller's write. It is applied completely or not at all, and runs at most
 ///   once. Units run in the order of submission, except those of throttled owners (see `submit`).
-///   Each sees the changes of earlier units.
+///   Each unit sees the changes of earlier units.
 /// - A unit that throws fails alone. Its changes are rolled back, and its caller gets the error.
-/// - A unit's **completion handler** is called once the transaction is on disk
-///   (`synchronous=FULL`). Handlers are called exactly once, in the order in which the units ran.
+/// - A unit's **completion handler** is called when the transaction is on disk (`synchronous=FULL`)
+///   or has failed. Each handler is called exactly once, in the order in which the units ran.
 /// - If a whole transaction fails, for example because the disk is full, all its changes are rolled
 ///   back. All its units get that error, even units that had failed alone, because the state they
-///   saw may have been rolled back. Units that have not run yet go into the next transaction.
+///   saw may have been rolled back. Units that have not run yet go into the next transaction. But
+///   if a transaction cannot begin, they fail too.
 ///
 /// Shut a writer down when it is no longer needed. A writer that is released instead finishes the
 /// units it accepted, and its thread then ends by itself.
 package final class DatabaseWriter: Sendable {
   @usableFromInline let queue: WorkQueue<WriteUnit>
   let shared: WriterShared
-  /// Nil once it is joined.
+  /// Nil after it was joined or detached.
   private let thread: LockedState<NamedThread?>
 
   /// Starts the writer thread. From now on, the thread owns the connection and closes it at the
@@ -55,17 +56,17 @@ package final class DatabaseWriter: Sendable {
   /// Queues a unit.
   ///
   /// - Parameters:
-  ///   - unit: Writes, on the writer thread, in a transaction that it must not end or nest. It
-  ///     delays all other writes, so it must be quick.
+  ///   - unit: Runs on the writer thread, in a transaction that it must not end. It must not begin
+  ///     another one. It delays all other writes, so it must be quick.
   ///   - throwsUnwritten: Promises that the unit throws only before its first change, or because
   ///     its first writing statement failed. Such a unit needs no savepoint, which would cost as
   ///     much as a statement. If the unit breaks the promise, its whole group fails.
-  ///   - owner: An owner whose units take long is throttled: other units run first, and if too many
-  ///     of the owner's units wait, they fail with `PoolOverloadedError`.
+  ///   - owner: An owner whose units take long is throttled: units of other owners run first. If
+  ///     too many throttled units wait, further ones fail with `PoolOverloadedError`.
   ///   - completion: The completion handler. It is called exactly once, on a thread of the writer,
   ///     when the unit is on disk or has failed. After a failed group, no unit runs until all its
-  ///     handlers have been called. After a committed group, units may run at the same time. The
-  ///     handler must be short and must not wait for the writer.
+  ///     handlers have been called. After a committed group, the next units may run at the same
+  ///     time. The handler must be short and must not wait for the writer.
   /// - Throws: `PoolOverloadedError` if the queue is full, `PoolShutDownError` after `shutDown()`.
   ///   The unit then does not run, and `completion` is not called.
   @inlinable
@@ -88,8 +89,8 @@ package final class DatabaseWriter: Sendable {
     )
   }
 
-  /// Writes a unit and returns its value once it is on disk: see `submit`. A caller whose task is
-  /// cancelled still waits, because the unit may be committed.
+  /// Runs a unit and returns its value when its changes are on disk: see `submit`. A caller whose
+  /// task is cancelled still waits, because the unit may be committed.
   @inlinable
   nonisolated(nonsending) package func write<Value: Sendable>(
     _ unit: @escaping @Sendable (SQLiteConnection) throws -> Value
@@ -121,7 +122,7 @@ package final class DatabaseWriter: Sendable {
   }
 }
 
-/// The state that a writer's thread shares with its callers.
+/// The state that the writer thread shares with callers of the writer.
 struct WriterShared: Sendable {
   let options: DatabaseWriter.Options
   let monotonic: @Sendable () -> Int64

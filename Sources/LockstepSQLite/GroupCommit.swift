@@ -7,7 +7,7 @@ struct WriteUnit: Sendable {
   let run: @Sendable (SQLiteConnection) throws -> @Sendable () -> Void
   /// The completion handler for failure.
   let fail: @Sendable (any Error) -> Void
-  /// Whether it throws only before its first change, so that it needs no savepoint.
+  /// Whether the unit throws only before its first change, so that it needs no savepoint.
   let throwsUnwritten: Bool
   /// Nil if the unit is never throttled.
   let owner: WriteOwner?
@@ -30,7 +30,7 @@ struct WriteUnit: Sendable {
 struct GroupCommit {
   private typealias Entry = (unit: WriteUnit, outcome: Result<CommitNotifier.Notification, any Error>)
 
-  /// The shortest time between two checkpoints for a full disk, in nanoseconds.
+  /// The shortest time between two checkpoints that a full disk causes, in nanoseconds.
   private static let fullDiskPause: Int64 = 1_000_000_000
 
   private let connection: SQLiteConnection
@@ -78,7 +78,7 @@ struct GroupCommit {
         }
         checkpoint()
       } else if let unit = shared.queue.next() {
-        // Not run at once, because its owner may be throttled.
+        // The unit does not run at once: `nextTaken()` checks first whether its owner is throttled.
         taken = [unit]
         continue
       } else {
@@ -89,8 +89,8 @@ struct GroupCommit {
     notifier.close()
   }
 
-  /// How long other owners come first, before the next throttled unit. Nil if there is none or it
-  /// may run now.
+  /// How many nanoseconds to wait for other owners before the next throttled unit runs. Nil if no
+  /// throttled unit waits, or if it may run now.
   private func timeToRest() -> Int64? { throttle.isEmpty ? nil : throttle.timeToRest(now: shared.monotonic()) }
 
   private mutating func nextThrottled(othersWait: Bool) -> WriteUnit? {
@@ -107,20 +107,19 @@ struct GroupCommit {
     return nil
   }
 
-  /// Returns the unit unless its owner is throttled. The unit then waits, or fails if too many
-  /// wait.
+  /// Returns the unit, or nil if its owner is throttled. A throttled unit waits, or fails if too
+  /// many such units wait.
   private mutating func admitted(_ unit: WriteUnit) -> WriteUnit? {
     switch throttle.admit(unit) {
     case .unthrottled: return unit
     case .waits: return nil
     case .full:
-      fail([unit], with: PoolOverloadedError(pool: "a user's long writes", capacity: WriteThrottle.capacity))
+      fail([unit], with: PoolOverloadedError(pool: "throttled writes", capacity: WriteThrottle.capacity))
       return nil
     }
   }
 
-  /// Runs a transaction with this unit, and unless `alone` with the units that arrive while it
-  /// runs.
+  /// Runs a transaction with this unit and, unless `alone`, with units that wait or arrive.
   private mutating func writeGroup(startingWith first: WriteUnit, alone: Bool = false) {
     delay.begin()
     throttle.begin()
@@ -142,15 +141,15 @@ struct GroupCommit {
     commit(unless: failure)
   }
 
-  /// Waits for a unit as long as delaying the commit is worthwhile.
+  /// Waits for another unit as long as `CommitDelay` delays the commit.
   private mutating func nextDelayed() -> WriteUnit? {
     guard let time = delay.timeToWait(with: group.count, now: shared.monotonic()) else { return nil }
     return shared.queue.next(withinNanoseconds: time).flatMap { admitted($0) }
   }
 
-  /// Runs the first unit of a transaction, without a savepoint: if it fails, the whole transaction
-  /// is rolled back. The unit saw only committed data, so its caller gets the error without waiting
-  /// for a commit.
+  /// Runs the first unit of a transaction, without a savepoint. If the unit fails, rolls back the
+  /// whole transaction and returns false. The unit saw only committed data, so its caller gets the
+  /// error without waiting for a commit.
   private mutating func runFirst(_ unit: WriteUnit) -> Bool {
     do {
       group.append((unit, .success(try perform(unit))))
@@ -167,7 +166,7 @@ struct GroupCommit {
   }
 
   /// Runs another unit so that it can fail alone. Returns an error if the whole transaction must be
-  /// rolled back, or if SQLite has done so already, for example because the disk is full.
+  /// rolled back, or if SQLite has rolled it back already, for example because the disk is full.
   private mutating func runNext(_ unit: WriteUnit) -> SQLiteError? {
     let written = connection.changedRowsInAll
     do {
@@ -176,8 +175,8 @@ struct GroupCommit {
       return nil
     } catch {
       group.append((unit, .failure(error)))
-      // Every unit of the group gets the returned error, so it must be SQLite's error, not the
-      // unit's own.
+      // Every unit of the group gets the returned error, so it must be an `SQLiteError`, not one of
+      // the unit's own.
       guard connection.isInTransaction else {
         return error as? SQLiteError ?? connection.database.noTransaction(sql: "COMMIT")
       }
@@ -186,8 +185,8 @@ struct GroupCommit {
     }
   }
 
-  /// Runs a unit and checks deferred foreign keys. SQLite would check them on COMMIT and fail the
-  /// whole group.
+  /// Runs a unit and checks deferred foreign keys. Otherwise SQLite would check them on `COMMIT`
+  /// and fail the whole group.
   private mutating func perform(_ unit: WriteUnit) throws -> CommitNotifier.Notification {
     let start = shared.monotonic()
     defer {
@@ -199,7 +198,7 @@ struct GroupCommit {
     return notify
   }
 
-  /// Commits the group, or fails all its units if there was a failure.
+  /// Commits the group. If there was a failure before, fails all its units instead.
   private mutating func commit(unless failure: SQLiteError?) {
     defer { group.removeAll(keepingCapacity: true) }
     let start = shared.monotonic()
@@ -221,7 +220,7 @@ struct GroupCommit {
       counters.countCommit(of: group.count, failed: failed, time: time)
       counters.logPages = connection.database.logPages
     }
-    // For a single unit, passing it to the other thread would take longer than its handler.
+    // Passing a single handler to the other thread would take longer than calling it here.
     if group.count == 1, notifier.isIdle { return Self.notify(group[0]) }
     notifier.notify(group.map { entry in { Self.notify(entry) } })
   }

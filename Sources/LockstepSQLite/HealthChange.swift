@@ -3,34 +3,35 @@ import LockstepThreading
 extension DatabaseWriter {
   /// A change in the health of the store, for the operator.
   package enum HealthChange: Sendable {
-    /// This kind of work has begun to fail. Further failures of the kind are not reported.
+    /// This kind of work has begun to fail. Its failures are not reported again until it succeeds.
     case began(Work, any Error)
     /// This kind of work succeeds again.
     case ended(Work)
   }
 
-  /// Work that can fail as a whole.
+  /// Work that fails if the disk or the file fails.
   package enum Work: Sendable, Equatable {
     case commit
     /// If it fails, the WAL keeps its contents and grows.
     case checkpoint
-    /// On a thread of `ReaderPool`.
+    /// A read on a thread of `ReaderPool`.
     case read
   }
 
   /// Sets the listener for health changes. It replaces an earlier one.
   ///
-  /// The writer thread calls it, so it must be short and must not wait for the writer. Each kind of
-  /// work reports at most one start of failures in ten seconds, and always the first success after
-  /// a reported start.
+  /// The writer thread calls the listener, which must be short and must not wait for the writer.
+  /// For each kind of work, the listener gets at most one `began` in ten seconds, and the next
+  /// `ended`.
   package func onHealthChange(_ listener: @escaping @Sendable (HealthChange) -> Void) {
     shared.healthListener.withLock { $0 = listener }
   }
 }
 
 extension ReaderPool {
-  /// Sets the listener for failures of the disk or the file, as `DatabaseWriter.onHealthChange(_:)`
-  /// does. A reader thread calls it. `monotonic` is a clock in nanoseconds that never goes back.
+  /// Sets the listener for failures of the disk or the file, like
+  /// `DatabaseWriter.onHealthChange(_:)`. A reader thread calls the listener. `monotonic` is a
+  /// clock in nanoseconds.
   package func onHealthChange(
     monotonic: @escaping @Sendable () -> Int64,
     _ listener: @escaping @Sendable (DatabaseWriter.HealthChange) -> Void

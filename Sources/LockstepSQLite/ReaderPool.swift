@@ -3,11 +3,11 @@ import LockstepThreading
 /// A pool of threads that read a database, each with its own read-only connection.
 ///
 /// Each `read` sees everything that was committed before its first statement, and nothing later.
-/// Readers and the writer do not wait for each other. But the WAL cannot be reset while a reader
-/// uses it, so keep reads short.
+/// Readers and the writer do not wait for each other. But the WAL grows while a reader uses it,
+/// because it cannot restart at its beginning. So keep reads short.
 ///
-/// Shut the readers down before the writer, which then moves the WAL into the database file. A pool
-/// that is released instead finishes the reads it accepted.
+/// Shut a pool down before the writer. Then closing the writer moves the WAL into the database
+/// file. A pool that is released instead finishes the reads that it accepted.
 package final class ReaderPool: Sendable {
   private let pool: ResourcePool<Reader>
   /// Nil without a listener.
@@ -27,10 +27,10 @@ package final class ReaderPool: Sendable {
     }
   }
 
-  /// How many reads wait, without those that run.
+  /// How many reads wait to run.
   package var waiting: Int { pool.waiting }
 
-  /// Runs `body` on one of the threads, in a read transaction that it must not end or nest.
+  /// Runs `body` on one of the threads, in a read transaction, which `body` must not end.
   ///
   /// Throws errors of `body`; `SQLiteError` if the file cannot be opened; `PoolOverloadedError` if
   /// the queue is full; `PoolShutDownError` after `shutDown()`.

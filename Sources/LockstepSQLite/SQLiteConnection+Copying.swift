@@ -1,7 +1,7 @@
 import CLockstepSQLite
 
 package struct CopyProgress: Sendable, Equatable {
-  /// How many pages are copied.
+  /// How many pages have been copied.
   package let copied: Int
   /// How many pages the database has.
   package let pages: Int
@@ -16,11 +16,11 @@ package struct CopyProgress: Sendable, Equatable {
 extension SQLiteConnection {
   /// Replaces the contents of another database with a snapshot of this one.
   ///
-  /// Other connections can read and write this database during the copy, without waiting. But the
-  /// WAL cannot be reset until the copy ends, and grows by everything that is written.
+  /// Other connections can read and write this database during the copy, without waiting. But until
+  /// the copy ends, the WAL cannot restart at its beginning, so it grows with every write.
   ///
-  /// `other` must have no open transaction. After an error it holds no copied data. `afterStep` is
-  /// called after each `stepPages`, without locks. It may pause, and stops the copy by throwing.
+  /// `other` must have no open transaction. After an error, `other` contains no copied data.
+  /// `afterStep` is called after every `stepPages` pages. It may pause, or throw to end the copy.
   package func copy(
     to other: SQLiteConnection,
     stepPages: Int = 256,
@@ -30,7 +30,7 @@ extension SQLiteConnection {
     // connection.
     try snapshot {
       let pageSize = try pageSize()
-      // BEGIN alone does not start the read transaction.
+      // `BEGIN` alone does not start the read transaction.
       _ = try first("SELECT 1 FROM sqlite_schema") { _ in true }
       guard let backup = sqlite3_backup_init(other.database.pointer, "main", database.pointer, "main") else {
         throw other.database.lastError(sql: nil)
@@ -53,8 +53,8 @@ extension SQLiteConnection {
     }
   }
 
-  /// The error of a step. SQLite does not say which database failed: read errors are the source's,
-  /// all others the destination's.
+  /// The error of a step. SQLite does not say which database failed. So damage and read errors
+  /// count as the source's, all other errors as the destination's.
   private func copyError(_ code: Int32, to other: SQLiteConnection) -> SQLiteError {
     let isSource = [SQLITE_CORRUPT, SQLITE_NOTADB].contains(code & 0xFF) || code == SQLITE_IOERR | (1 << 8)
     let path = isSource ? path : other.path

@@ -8,18 +8,17 @@ package struct MissingReference: Sendable, Equatable {
 }
 
 extension SQLiteConnection {
-  /// Up to a hundred descriptions of damage, in SQLite's words. Reads the whole file, on a
-  /// snapshot.
+  /// Up to a hundred descriptions of damage, in SQLite's words. Reads the whole file.
   ///
-  /// Checks the position and the format of every page. If `thoroughly`, also checks that each index
-  /// matches its table and each row satisfies its constraints, which takes several times as long.
+  /// Checks every page and every row. If `thoroughly`, also checks that each index matches its
+  /// table and that `UNIQUE` constraints hold, which takes several times as long.
   package func damage(thoroughly: Bool) throws -> [String] {
     let sql: StaticString = thoroughly ? "PRAGMA integrity_check(100)" : "PRAGMA quick_check(100)"
     var words: [String] = []
     do {
       try forEach(sql) { row in words.append(try row[0]) }
     } catch let error as SQLiteError where [.corrupt, .notADatabase].contains(error.kind) {
-      // SQLite throws if it cannot walk the file at all.
+      // If SQLite cannot read the file at all, it returns an error instead of rows.
       words.append(error.message)
     }
     return words == ["ok"] ? [] : words

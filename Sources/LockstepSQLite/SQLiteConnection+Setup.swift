@@ -15,16 +15,16 @@ extension SQLiteConnection {
     }
   }
 
-  /// Applies the settings that the type guarantees, and checks them, because SQLite ignores
-  /// settings that it does not know.
+  /// Applies the settings behind the guarantees of this type, and checks that they have taken
+  /// effect, because SQLite ignores settings that it does not know.
   func configure(_ access: Access, _ journal: Journal) throws(SQLiteError) {
     setBusyTimeout(busyTimeout)
-    // SQLite opens a file that it cannot write as read-only, without an error. The first read may
-    // then fail with a message that does not help.
+    // If this process may not write the file, SQLite opens it read-only, without an error. The
+    // first read may then fail with a message that does not name the cause.
     if access == .readWriteCreate, sqlite3_db_readonly(database.pointer, "main") == 1 {
       throw database.error(SQLITE_READONLY, "this process may only read the file")
     }
-    // SQLite reads the file only when it must, and this query makes it read.
+    // Makes SQLite read the file now. Until the first query, SQLite does not.
     _ = try pragma("PRAGMA schema_version", as: Int.self)
     try setSwitch(SQLITE_DBCONFIG_DEFENSIVE, on: true, name: "DEFENSIVE")
     try setSwitch(SQLITE_DBCONFIG_TRUSTED_SCHEMA, on: false, name: "TRUSTED_SCHEMA")

@@ -36,7 +36,7 @@ extension SQLiteConnection {
     database.expectsTransaction = true
   }
 
-  /// After an error, the transaction may still have to be rolled back with `rollBack()`.
+  /// If this throws, call `rollBack()`, because the transaction may still be open.
   func commit() throws(SQLiteError) {
     try expectTransaction(for: "COMMIT")
     database.expectsTransaction = false
@@ -46,8 +46,8 @@ extension SQLiteConnection {
   /// Runs `body` within the open transaction so that it can fail alone: if it throws, only its
   /// changes are rolled back. Savepoints nest.
   ///
-  /// Throws if no transaction is open, for example because SQLite has just rolled it back.
-  /// Otherwise each statement of `body` would be committed on its own.
+  /// Without a transaction, each statement of `body` would be committed on its own. So this throws
+  /// if none is open, for example because SQLite has just rolled it back.
   public func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
     try expectTransaction(for: "SAVEPOINT unit")
     try run("SAVEPOINT unit")
@@ -80,11 +80,10 @@ extension SQLiteConnection {
     }
   }
 
-  /// How many rows this connection has changed, without those of failed statements.
+  /// How many rows this connection has changed since it was opened, except by failed statements.
   var changedRowsInAll: Int64 { sqlite3_total_changes64(database.pointer) }
 
-  /// The error of a whole group whose unit promised to throw only before its first change, and
-  /// broke that promise.
+  /// The error of a group in which a unit broke its promise to throw only before its first change.
   func brokenPromise(_ error: any Error) -> SQLiteError {
     database.error(
       SQLITE_ABORT,

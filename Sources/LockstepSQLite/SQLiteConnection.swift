@@ -4,16 +4,16 @@ import CLockstepSQLite
 ///
 /// The connection guarantees the following, or `init` throws:
 ///
-/// - A commit is on disk when it returns (`synchronous=FULL`), and readers never wait for the
-///   writer (WAL).
+/// - A commit is on disk when it returns (`synchronous=FULL`). With a WAL, readers never wait for
+///   the writer.
 /// - Foreign keys are enforced. A schema cannot call functions with side effects (`trusted_schema`
-///   off). SQL cannot corrupt the file on purpose (`DEFENSIVE`). A misspelt name in double quotes
-///   is an error, not a string.
+///   off). SQL that could corrupt the file is refused (`DEFENSIVE`). A misspelt name in double
+///   quotes is an error, not a string.
 /// - If the connection creates the file, only the file's owner can read it and the `-wal` and
 ///   `-shm` files beside it.
 ///
 /// SQL is written as literals and values are bound to parameters, so text from outside cannot
-/// become SQL. The only exception is `execute(_:)`, for scripts.
+/// become SQL. The only public exception is `execute(_:)`, for scripts.
 ///
 /// A connection is not `Sendable`: one thread at a time owns it and its statements. Pass it on as
 /// `sending`, or keep it in a `Mutex`. It is closed when it and all its statements are released.
@@ -55,9 +55,8 @@ public final class SQLiteConnection {
     try SQLiteConnection(DatabaseHandle(), .readWriteCreate, .asFound)
   }
 
-  /// Opens a file, or throws if a guarantee cannot be given. The path is always that of a file,
-  /// even `:memory:` or `file:x`. `busyTimeout` is how long a call blocks for another connection's
-  /// lock before it throws.
+  /// Opens a file, or throws if a guarantee cannot be given. The path always names a file, even
+  /// `:memory:` or `file:x`. `busyTimeout` is how long a call waits for another connection's lock.
   public convenience init(
     path: String,
     access: Access = .readWriteCreate,
@@ -100,9 +99,9 @@ public final class SQLiteConnection {
 
   /// Runs the statement and ignores its rows.
   ///
-  /// - Returns: The number of rows that an INSERT, UPDATE or DELETE changed, without those that
-  ///   triggers and foreign keys changed. 0 for a statement that only reads; undefined for any
-  ///   other statement.
+  /// - Returns: The number of rows that an `INSERT`, `UPDATE` or `DELETE` changed, without those
+  ///   that triggers and foreign keys changed. 0 for a statement that only reads; undefined for any
+  ///   other.
   @discardableResult
   @inlinable
   public func run<each Value: SQLiteConvertible>(
@@ -140,7 +139,7 @@ public final class SQLiteConnection {
   }
 
   /// Runs the statement up to its first row. Returns the row, transformed, or nil if there is none.
-  /// This is safe for `RETURNING`, which gives its rows after all changes.
+  /// With `RETURNING`, SQLite makes all changes before it returns the first row.
   @inlinable
   public func first<Result, each Value: SQLiteConvertible>(
     _ sql: StaticString,
@@ -152,12 +151,12 @@ public final class SQLiteConnection {
     return try statement.step() ? try transform(statement.row) : nil
   }
 
-  /// Runs SQL made at run time with as many values as it has parameters, and ignores its rows.
+  /// Runs SQL that was made at run time, with one value for each parameter, and ignores its rows.
   package func run(_ sql: SQLText, _ values: [SQLiteValue]) throws {
     try forEach(sql, values) { _ in }
   }
 
-  /// The same, and passes each row to `body`.
+  /// The same, but passes each row to `body`.
   package func forEach(_ sql: SQLText, _ values: [SQLiteValue], body: (borrowing SQLiteRow) throws -> Void) throws {
     let statement = try statements.statement(sql, database: database)
     try statement.begin(with: values)
@@ -185,7 +184,7 @@ public final class SQLiteConnection {
     }
   }
 
-  /// Sets one of SQLite's switches and checks it.
+  /// Sets one of SQLite's switches, and checks that SQLite has set it.
   func setSwitch(_ option: Int32, on: Bool, name: String) throws(SQLiteError) {
     var now: Int32 = -1
     let code = lockstep_sqlite_switch(database.pointer, option, on ? 1 : 0, &now)

@@ -1,9 +1,9 @@
 import CLockstepSQLite
 
-/// An error of SQLite or of this layer, with advice for the operator. It never contains bound
+/// An error of SQLite or of `LockstepSQLite`, with advice for the operator. It never contains bound
 /// values, so it can be logged.
 public struct SQLiteError: Error, Sendable, Equatable {
-  /// Errors by what a caller can do about them.
+  /// The kinds of errors, by what a caller can do about them.
   public enum Kind: Sendable, Equatable {
     /// Another connection or process held the lock until the busy timeout.
     case busy
@@ -51,7 +51,7 @@ public struct SQLiteError: Error, Sendable, Equatable {
   /// SQLite's primary result code.
   public var code: Int32 { extendedCode & 0xFF }
 
-  /// The kind that the result codes stand for.
+  /// The kind of error that the result code stands for.
   public var kind: Kind {
     switch code {
     case SQLITE_ABORT where extendedCode == SQLITE_ABORT | (2 << 8): .rolledBack
@@ -113,7 +113,7 @@ extension SQLiteError: CustomStringConvertible {
     }
   }
 
-  /// The error without the setup's statement, unless the statement itself is the cause.
+  /// The error without its statement, a part of `configure`, unless that is the likely cause.
   var whileOpening: SQLiteError {
     kind == .other ? self : SQLiteError(extendedCode: extendedCode, message: message, path: path)
   }

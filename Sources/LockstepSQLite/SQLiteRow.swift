@@ -8,7 +8,7 @@ import CLockstepSQLite
 ///       …
 ///     }
 public struct SQLiteRow: ~Copyable {
-  /// A statement after SQLITE_ROW. It lends the row between steps.
+  /// The statement whose last step returned `SQLITE_ROW`. The row is valid until its next step.
   private let owner: SQLiteStatement
   private var statement: OpaquePointer { owner.pointer }
 
@@ -68,8 +68,7 @@ public struct SQLiteRow: ~Copyable {
   }
 
   private func blob(at index: Int32) -> [UInt8] {
-    // A null pointer means an empty blob. SQLite keeps the bytes until the next step. They are
-    // copied here.
+    // A null pointer means an empty blob. The bytes are valid until the next step.
     let start = sqlite3_column_blob(statement, index)
     return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index))))
   }

@@ -8,15 +8,15 @@ import CLockstepSQLite
 @usableFromInline
 final class SQLiteStatement {
   let sql: String
-  /// True while a caller reads rows.
+  /// True from `begin` until `end()`.
   private(set) var isRunning = false
-  /// The cache's use counter at the last use.
+  /// The value of `StatementCache.uses` at the last use.
   var lastUse: UInt64 = 0
 
   private let database: DatabaseHandle
-  /// Valid as long as this object lives: `init` throws otherwise, and only `deinit` finalizes it.
+  /// The compiled statement: `init` throws if there is none, and only `deinit` finalizes it.
   let pointer: OpaquePointer
-  /// Kept as long as the statement, because the cache knows it by its address.
+  /// Kept as long as the statement, because the cache identifies the SQL by this object's address.
   private let owner: SQLText?
 
   init(_ sql: String, database: DatabaseHandle, owner: SQLText? = nil) throws(SQLiteError) {
@@ -30,7 +30,7 @@ final class SQLiteStatement {
     sqlite3_finalize(pointer)
   }
 
-  /// Starts a run with values that were counted at run time.
+  /// Starts a run with values whose number is known only at run time.
   func begin(with values: [SQLiteValue]) throws(SQLiteError) {
     try start()
     do throws(SQLiteError) {
@@ -74,7 +74,7 @@ final class SQLiteStatement {
     if count != expected { throw error(SQLITE_MISUSE, "\(count) values for \(expected) parameters") }
   }
 
-  /// Whether there is another row.
+  /// Steps to the next row. Returns false after the last one.
   @usableFromInline func step() throws(SQLiteError) -> Bool {
     switch sqlite3_step(pointer) {
     case SQLITE_ROW: return true

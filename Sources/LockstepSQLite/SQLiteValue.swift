@@ -28,7 +28,7 @@ public enum SQLiteValue: Sendable, Equatable {
 /// Values are never converted: a column of another type is an error. In `STRICT` tables, the error
 /// can only come from a mistake in the SQL or from another program that wrote to the file.
 ///
-/// Your own type conforms through one of the types below:
+/// A type of your own converts itself to and from one of SQLite's types:
 ///
 ///     extension UserID: SQLiteConvertible {
 ///       var sqliteValue: SQLiteValue { .text(text) }
@@ -41,7 +41,7 @@ public protocol SQLiteConvertible {
   /// The stored value.
   var sqliteValue: SQLiteValue { get }
 
-  /// Reads a stored value. Nil if this type does not store such values.
+  /// Reads a stored value. Nil if it does not represent a value of this type.
   init?(sqliteValue: SQLiteValue)
 }
 
@@ -57,7 +57,7 @@ extension Int64: SQLiteConvertible {
   /// An integer.
   public var sqliteValue: SQLiteValue { .integer(self) }
 
-  /// Takes integers only.
+  /// Reads integers only.
   public init?(sqliteValue: SQLiteValue) {
     guard case .integer(let value) = sqliteValue else { return nil }
     self = value
@@ -68,7 +68,7 @@ extension Int: SQLiteConvertible {
   /// An integer.
   public var sqliteValue: SQLiteValue { .integer(Int64(self)) }
 
-  /// Takes integers only.
+  /// Reads integers only.
   public init?(sqliteValue: SQLiteValue) {
     guard case .integer(let value) = sqliteValue else { return nil }
     self.init(exactly: value)
@@ -79,7 +79,7 @@ extension Bool: SQLiteConvertible {
   /// The integer 1 or 0.
   public var sqliteValue: SQLiteValue { .integer(self ? 1 : 0) }
 
-  /// Takes the integers 1 and 0 only.
+  /// Reads the integers 1 and 0 only.
   public init?(sqliteValue: SQLiteValue) {
     switch sqliteValue {
     case .integer(0): self = false
@@ -90,11 +90,11 @@ extension Bool: SQLiteConvertible {
 }
 
 extension Double: SQLiteConvertible {
-  /// A floating-point number. NaN is stored as NULL, so read a column that may hold it as
+  /// A floating-point number. NaN is stored as NULL, so read a column that may contain NaN as
   /// `Double?`.
   public var sqliteValue: SQLiteValue { .real(self) }
 
-  /// Takes floating-point numbers only.
+  /// Reads floating-point numbers only.
   public init?(sqliteValue: SQLiteValue) {
     guard case .real(let value) = sqliteValue else { return nil }
     self = value
@@ -105,7 +105,7 @@ extension String: SQLiteConvertible {
   /// Text.
   public var sqliteValue: SQLiteValue { .text(self) }
 
-  /// Takes text only.
+  /// Reads text only.
   public init?(sqliteValue: SQLiteValue) {
     guard case .text(let value) = sqliteValue else { return nil }
     self = value
@@ -116,7 +116,7 @@ extension [UInt8]: SQLiteConvertible {
   /// A blob.
   public var sqliteValue: SQLiteValue { .blob(self) }
 
-  /// Takes blobs only.
+  /// Reads blobs only.
   public init?(sqliteValue: SQLiteValue) {
     guard case .blob(let value) = sqliteValue else { return nil }
     self = value
@@ -124,10 +124,10 @@ extension [UInt8]: SQLiteConvertible {
 }
 
 extension Optional: SQLiteConvertible where Wrapped: SQLiteConvertible {
-  /// NULL for nil.
+  /// `NULL` for `nil`.
   public var sqliteValue: SQLiteValue { self?.sqliteValue ?? .null }
 
-  /// Takes NULL, and the values of the wrapped type.
+  /// Reads `NULL`, and the values of the wrapped type.
   public init?(sqliteValue: SQLiteValue) {
     if case .null = sqliteValue {
       self = .none

@@ -1,15 +1,15 @@
-/// SQL that is made at run time. Keep the object, because a connection compiles each object once.
-/// The text must not come from outside.
+/// SQL that is made at run time. Reuse the object, because a connection caches the compiled
+/// statement for it. The text must not come from outside.
 package final class SQLText: Sendable {
   let text: String
 
   package init(_ text: String) { self.text = text }
 }
 
-/// A connection's compiled statements. The least recently used is evicted.
+/// A connection's compiled statements. The least recently used one is evicted.
 struct StatementCache {
-  /// Identifies a text by its address, so that it need not be hashed. A literal is in constant
-  /// memory, and a statement keeps its `SQLText`.
+  /// Identifies SQL by its address in memory, so that the text need not be hashed. Addresses are
+  /// not reused: a literal is in constant memory, and a statement keeps its `SQLText`.
   private struct Key: Hashable {
     let address: Int
     let length: Int

@@ -1,9 +1,9 @@
 import CLockstepSQLite
 
-/// Runs checkpoints when the WAL has grown by a number of pages.
+/// Runs a checkpoint each time the WAL has grown by a fixed number of pages.
 ///
-/// SQLite would run a checkpoint inside a commit and delay the group's completion handlers. This
-/// checkpoint runs after the group's handlers were called, or passed to the thread that calls them.
+/// By itself, SQLite runs checkpoints inside commits, which would delay the group's completion
+/// handlers. Here a checkpoint runs after the handlers were called or passed to `CommitNotifier`.
 ///
 /// After a complete checkpoint, the next transaction writes at the start of the WAL again, unless a
 /// reader uses the WAL at that moment. Overlapping readers could prevent this forever. So when the
@@ -12,7 +12,7 @@ import CLockstepSQLite
 struct WALCheckpointer {
   /// The checkpoint waits for readers if the WAL is this many times its usual size.
   static let tolerance = 8
-  /// How often the checkpoint is tried within the timeout.
+  /// How many times the checkpoint is tried within the timeout.
   private static let attempts = 10
   /// The time between two attempts to erase the WAL, in nanoseconds, because each attempt delays
   /// writes.
@@ -21,7 +21,7 @@ struct WALCheckpointer {
   private let connection: SQLiteConnection
   private let pages: Int
   private let timeout: Duration
-  /// The number of pages after the last checkpoint.
+  /// The number of pages in the WAL at the last checkpoint.
   private var last = 0
   /// When readers last prevented an erasure; nil if they have not.
   private var preventedErasure: Int64?
@@ -36,8 +36,8 @@ struct WALCheckpointer {
   /// Turns off SQLite's own checkpoints, and limits the size of the WAL file.
   static func prepare(_ connection: SQLiteConnection, options: DatabaseWriter.Options) throws {
     connection.database.countLogPages()
-    // Twice the size, because readers often make the WAL a little longer, and a file that need not
-    // grow is synced faster.
+    // Twice the usual size, because readers often make the WAL a little longer, and a file that
+    // need not grow is synced faster.
     let limit = try 2 * options.checkpointPages * connection.pageSize()
     try connection.execute("PRAGMA journal_size_limit = \(limit)")
   }
@@ -56,7 +56,7 @@ struct WALCheckpointer {
     return preventedErasure.map { now() - $0 >= Self.erasurePause } ?? true
   }
 
-  /// Runs a checkpoint. After an error the WAL grows until the next one is due.
+  /// Runs a checkpoint. After an error, the WAL grows until the next checkpoint is due.
   mutating func checkpoint(now: Int64) throws(SQLiteError) {
     last = connection.database.logPages
     if mustErase {
@@ -73,10 +73,10 @@ struct WALCheckpointer {
     }
   }
 
-  /// Waits for readers. Returns whether the checkpoint was complete.
+  /// Runs a checkpoint that waits for readers. Returns whether it was complete.
   ///
-  /// SQLite waits until no reader uses a position of the WAL. New readers may use the same position
-  /// once it is the end of the WAL. So the wait is split into several attempts.
+  /// In one attempt, SQLite waits until no reader uses a certain position of the WAL. If that is
+  /// the end of the WAL, new readers use it too, and the wait may not end. So it tries again.
   private func checkpointWithReaders(_ mode: Int32, attempts: Int = Self.attempts) throws(SQLiteError) -> Bool {
     try connection.withBusyTimeout(timeout / Self.attempts) { () throws(SQLiteError) in
       for _ in 0..<attempts where try connection.checkpoint(mode) { return true }
@@ -94,13 +94,13 @@ extension SQLiteConnection {
     var inLog: Int32 = 0
     var moved: Int32 = 0
     let code = sqlite3_wal_checkpoint_v2(database.pointer, "main", mode, &inLog, &moved)
-    // Busy: readers or another checkpoint prevented a complete one.
+    // `SQLITE_BUSY`: readers or another checkpoint prevented a complete checkpoint.
     guard code == SQLITE_OK || code == SQLITE_BUSY else { throw database.lastError(sql: "PRAGMA wal_checkpoint") }
     return code == SQLITE_OK && inLog == moved
   }
 
-  /// Moves all of the WAL into the database file and truncates it. Returns whether readers allowed
-  /// it.
+  /// Moves all of the WAL into the database file and truncates the WAL. Returns false if readers
+  /// prevented that.
   package func truncateWAL() throws(SQLiteError) -> Bool { try checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
 
   /// Makes the writer truncate the WAL after the open transaction, because the WAL still contains

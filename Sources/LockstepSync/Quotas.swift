@@ -1,13 +1,13 @@
-/// How much a user may have of the user defaults. The server refuses a write that would exceed it.
+/// How many user defaults a user may have. The server refuses a write that would exceed the quota.
 public struct DefaultsQuota: Sendable, Equatable {
   /// The number of keys of a suite. Default: 4,096.
   public var keys: Int
   /// The bytes of a suite's keys and values as JSON. Default: 4 MiB.
   public var bytes: Int
-  /// The number of suites with any value. Default: 64.
+  /// The number of suites with at least one value. Default: 64.
   public var suites: Int
 
-  /// A quota with the defaults.
+  /// Creates a quota. A limit that is left out has its default value.
   public init(keys: Int = 4_096, bytes: Int = 4 * 1024 * 1024, suites: Int = 64) {
     self.keys = keys
     self.bytes = bytes
@@ -22,11 +22,11 @@ public struct HistoryPolicy: Sendable, Equatable {
   public var days: Int
   /// This many of a user's last revisions are kept, at least one. Default: 1,000.
   public var revisions: Int
-  /// The bytes of a user's history as text. Beyond it, the oldest revisions are pruned whatever
-  /// their age, because a request of 100 KB may write 8 MB of history. Default: 64 MiB.
+  /// The bytes of a user's history as text. If it is longer, the oldest revisions are pruned
+  /// whatever their age, because a request of 100 KB may write 8 MB of history. Default: 64 MiB.
   public var bytes: Int
 
-  /// A policy with the defaults.
+  /// Creates a policy. A limit that is left out has its default value.
   public init(days: Int = 30, revisions: Int = 1_000, bytes: Int = 64 * 1024 * 1024) {
     self.days = days
     self.revisions = revisions
@@ -34,14 +34,14 @@ public struct HistoryPolicy: Sendable, Equatable {
   }
 }
 
-/// How many requests may wait. Beyond it, the response is 429.
+/// How many requests may wait. A request above the limit gets 429.
 public struct WaitingLimits: Sendable, Equatable {
   /// For one user's state. Default: 64.
   public var perUser: Int
   /// In total. Default: 100,000.
   public var inAll: Int
 
-  /// Limits with the defaults.
+  /// Creates limits. A limit that is left out has its default value.
   public init(perUser: Int = 64, inAll: Int = 100_000) {
     self.perUser = perUser
     self.inAll = inAll
@@ -50,14 +50,14 @@ public struct WaitingLimits: Sendable, Equatable {
 
 /// How many screens may be open.
 public struct ScreenLimits: Sendable, Equatable {
-  /// Of one session. Beyond it, the response is 429. Default: 64.
+  /// For one session. A request above the limit gets 429. Default: 64.
   public var perSession: Int
-  /// Without a session. Beyond it, the response is 429. Default: 10,000.
+  /// Without a session. A request above the limit gets 429. Default: 10,000.
   public var anonymous: Int
-  /// In total. Beyond it, the response is 503. Default: 50,000.
+  /// In total. A request above the limit gets 503. Default: 50,000.
   public var inAll: Int
 
-  /// Limits with the defaults.
+  /// Creates limits. A limit that is left out has its default value.
   public init(perSession: Int = 64, anonymous: Int = 10_000, inAll: Int = 50_000) {
     self.perSession = perSession
     self.anonymous = anonymous

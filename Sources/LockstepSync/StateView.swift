@@ -1,6 +1,6 @@
 import LockstepCollections
 
-/// A user's state and the registered defaults at one moment, in one store.
+/// A user's state and the registered defaults at one moment, with the store's id.
 package struct StateView: Sendable {
   package let store: String
   package let state: UserState

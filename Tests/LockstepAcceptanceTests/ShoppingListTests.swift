@@ -94,7 +94,7 @@ struct ShoppingListTests {
     #expect(types == ["add", "change", "move", "remove", "clearBought"])
     let twice = try await shop.ask("PUT", "/v1/shopping/loaf", #"{"name":"bread"}"#)
     #expect(twice.status == 409)
-    #expect(twice.text.contains("Bread is on the list already, as “bread”."))
+    #expect(twice.text.contains("“Bread” is already on the list, with the id “bread”."))
     await shop.stop()
 
     let again = try await Shop(in: folder, name: "again", token: shop.token)

@@ -55,6 +55,6 @@ struct DescriptionTests {
 
   @Test("If two unequal values have the same description, the text says so")
   func sameReading() {
-    #expect(difference(expected: 1, actual: 1) == "    (the two are unequal, but read the same)")
+    #expect(difference(expected: 1, actual: 1) == "    (the values are unequal, but print the same)")
   }
 }

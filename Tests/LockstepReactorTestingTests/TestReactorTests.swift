@@ -105,7 +105,7 @@ struct TestReactorTests {
             − items[0]: "loaded"
             + items: []
 
-        (− expected, + as it is) Nothing has changed since the last asserted state. If time must pass first, \
+        (− expected, + current) Nothing has changed since the last asserted state. If time must pass first, \
         call advance(by:); if nothing should change, remove the assertion.
         """
       ]
@@ -167,7 +167,7 @@ struct TestReactorTests {
 
             save
 
-        Another effect of its lane runs, or transform(action:) filters it out. Assert it with receiveIgnored(), or \
+        Another effect of its lane runs, or transform(action:) drops the action. Assert it with receiveIgnored(), or \
         do not send it.
         """
       ]
@@ -186,7 +186,7 @@ struct TestReactorTests {
     #expect(
       log.texts == [
         """
-        Expected nothing to be ignored, but no action was.
+        Expected nothing to be ignored, but no action was ignored.
 
         Correct the assertion, or the policy of the action.
         """,
@@ -298,7 +298,7 @@ struct TestReactorTests {
         """
         Expected 2 running effects at finish(), but there are 0.
 
-        An effect has ended that should still run. Correct finish(running:), or the effect.
+        An effect that should still run has ended. Correct finish(running:), or the effect.
         """
       ]
     )

@@ -160,7 +160,7 @@ struct VirtualClockTests {
     #expect(
       failures.texts == [
         """
-        The virtual clock was moved while it is already moving.
+        The virtual clock was moved while it was already moving.
         Move it from the test only. Use sleep in the tasks that run on it.
         """
       ]

@@ -109,7 +109,7 @@ struct ReceiptTests {
       AdmissionError.full.description
         == "The reactor has as many unsettled actions as its capacity allows. Try again later."
     )
-    #expect(AdmissionError.closed.description == "The reactor is closed and takes no more actions.")
+    #expect(AdmissionError.closed.description == "The reactor is closed and accepts no more actions.")
   }
 
   @Test("A cancelled caller stops waiting, and the action continues")

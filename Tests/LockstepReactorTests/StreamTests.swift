@@ -137,7 +137,7 @@ struct StreamTests {
     #expect(
       EventsLostError(count: count).description
         == "\(subject) lost because the reader was too slow. "
-        + "Subscribe with a larger capacity, or load again what the events described."
+        + "Subscribe with a larger capacity, or load the data of the events again."
     )
   }
 

@@ -99,7 +99,7 @@ struct TransformTests {
       world.failures.events == [
         .next(
           110,
-          "The host dropped an action of a merged stream: it has as many unsettled actions as its capacity allows. "
+          "The host has as many unsettled actions as its capacity allows, so it dropped an action of a merged stream. "
             + "Raise the capacity, or let effects end sooner. from actionStream"
         )
       ]

@@ -80,7 +80,7 @@ struct WriteThrottleTests {
     try writer.submit("b", of: Self.bob)
     gate.open()
     writer.fixture.writer.shutDown()
-    let refusal = PoolOverloadedError(pool: "a user's long writes", capacity: WriteThrottle.capacity)
+    let refusal = PoolOverloadedError(pool: "throttled writes", capacity: WriteThrottle.capacity)
     #expect(writer.order.all == ["a0", "one more: \(refusal)", "b"] + names)
   }
 

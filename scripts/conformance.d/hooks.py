@@ -27,7 +27,7 @@ ACCEPTED = [
     (
         "Schema-valid request rejected",
         400,
-        "parameter at must be a cursor from a response",
+        "parameter “at” must be a cursor from a response",
         "A schema describes a cursor's form, but not which cursors the store has issued.",
     ),
     (

@@ -1,22 +1,22 @@
 import LockstepJSON
 
-/// One type of action, as clients send it: `{"type", "payload"}`. One declaration of the payload's
-/// fields reads it and describes it.
+/// One type of action. Clients send an action as `{"type", "payload"}`. The same declaration of
+/// fields reads payloads and describes them in the catalogue.
 public struct ActionCase<Action: Sendable>: Sendable {
   /// The `type` of the action.
   public let type: String
   @usableFromInline let payload: JSON
-  /// Reads a payload that was sent from this network. Throws all of its faults.
+  /// Makes an action from its payload and the client's network. Throws all faults of the payload.
   @usableFromInline let read: @Sendable (JSON, ClientNetwork) throws(Refusal) -> Action
 
-  /// An action with fields. `make` creates it from their values.
+  /// Declares an action with these fields.
   ///
   /// - Parameters:
   ///   - type: The `type` of the action.
   ///   - field: The fields of the payload. A payload with other members is refused. One response
-  ///     names all faults.
+  ///     names all faults of a payload.
   ///   - make: Creates the action from the values of the fields.
-  @inlinable  // Each write reads a payload. Without specialization, it takes three times as long.
+  @inlinable  // Each write reads a payload. Unspecialized, it would take three times as long.
   public init<each Value: Sendable>(
     _ type: String,
     _ field: repeat PayloadField<each Value>,
@@ -42,7 +42,7 @@ package func present<Value>(_ value: Value?) throws(Refusal) -> Value {
 }
 
 extension Array {
-  /// Reads an action, `{"type", "payload"}`. Throws all faults, with pointers into the action.
+  /// Reads an action, `{"type", "payload"}`. The pointers of its faults begin at the action.
   package func read<Action>(_ action: JSON, from network: ClientNetwork) throws(Refusal) -> Action
   where Element == ActionCase<Action> {
     var reader = PayloadReader(action)
@@ -65,7 +65,7 @@ extension Array {
 }
 
 extension Refusal {
-  /// The same refusal, with the pointers of its faults moved under `pointer`.
+  /// The same refusal, with `pointer` put in front of the pointer of each fault.
   package func moved(under pointer: String) -> Refusal {
     guard case .invalid(let faults) = self else { return self }
     return .invalid(faults.map { FieldFault(pointer: pointer + $0.pointer, detail: $0.detail) })

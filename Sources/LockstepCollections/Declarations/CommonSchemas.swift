@@ -11,7 +11,7 @@ extension JSON {
   package static let tagsSchema: JSON = [
     "type": "string", "pattern": #"^(\*|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)?$"#,
   ]
-  /// An id or a key. The bound is in bytes, but JSON Schema counts characters. So the server may
+  /// An id or a key. The limit is 256 bytes, but JSON Schema counts characters. So the server may
   /// refuse a name that this schema allows.
   package static let nameSchema: JSON = [
     "type": "string", "minLength": 1, "maxLength": 256, "pattern": #"^[^\x00-\x1F\x7F-\x9F]+$"#,
@@ -24,11 +24,11 @@ extension JSON {
   package static let valueSchema: JSON = ["type": ["boolean", "number", "string", "array", "object"]]
   /// An object with keys that clients choose.
   package static let valuesSchema: JSON = ["type": "object", "additionalProperties": .object([:])]
-  /// Here `null` removes a value.
+  /// New values by key. `null` removes the key.
   package static let changedValuesSchema: JSON = [
     "type": "object", "propertyNames": nameSchema, "additionalProperties": .object([:]),
   ]
-  /// A new object of this kind, so `null` is not allowed.
+  /// All values by key. `null` is not allowed, because it means removal.
   package static let newValuesSchema: JSON = [
     "type": "object", "propertyNames": nameSchema, "additionalProperties": valueSchema,
   ]

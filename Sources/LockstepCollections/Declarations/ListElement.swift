@@ -1,16 +1,15 @@
 import LockstepJSON
 
-/// An element of a module's list, as the module's own code sees it. `docs/own-reactor.md` shows
-/// one.
+/// The Swift type of a list's elements. `docs/own-reactor.md` has an example.
 ///
 /// `init` must read everything that `format` has ever written, because stores and histories keep
-/// old elements. So make a new member optional, or give it a default.
+/// old elements. So make a new member optional, or give it a default value.
 public protocol ListElement: Identifiable, Sendable where ID == String {
-  /// Encodes an element as clients get it, and describes it by a JSON Schema. It must have the
-  /// string member `id`.
+  /// Encodes an element as clients get it, and describes it by a JSON Schema. The encoded object
+  /// must have the string member `id`.
   static var format: ValueFormat<Self> { get }
 
-  /// Reads what `format` writes. Returns `nil` if `format` cannot have written it.
+  /// Reads an object that `format` has written. Returns `nil` for any other object.
   init?(_ object: JSONObject)
 }
 
@@ -43,7 +42,7 @@ extension ListMutation {
     .inserted(id: element.id, item: EncodedJSON(element.json), index: index)
   }
 
-  /// Replaces the element that has the same id. Its place stays the same.
+  /// Replaces the element that has the same id, at the same place.
   @inlinable
   public static func replacing(_ element: some ListElement) -> ListMutation {
     .modified(id: element.id, item: EncodedJSON(element.json))

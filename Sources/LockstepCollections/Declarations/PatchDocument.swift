@@ -15,13 +15,13 @@ public struct PatchDocument: Sendable {
     self.json = json
   }
 
-  /// A patch that replaces a whole document by these members.
+  /// A patch that replaces a whole document with these members.
   package init(replacingAllBy members: JSONObject) throws(Refusal) {
     try self.init([["op": "replace", "path": "", "value": .object(members)]])
   }
 
-  /// Returns the document after the patch. Throws a conflict if a `test` fails, and a fault if an
-  /// operation is not possible.
+  /// Returns the document after the patch. Throws `Refusal.conflict` if a `test` fails, and
+  /// `Refusal.invalid` if another operation is not possible.
   public func applied(to document: JSON) throws(Refusal) -> JSON {
     do throws(JSONPatchError) {
       return try patch.applied(to: document)

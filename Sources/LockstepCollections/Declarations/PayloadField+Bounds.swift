@@ -4,7 +4,7 @@ import LockstepJSON
 // schema allows.
 
 extension PayloadField<String> {
-  /// A string with a length in bytes of UTF-8.
+  /// A string whose number of UTF-8 bytes is in the range `bytes`.
   public static func text(_ name: String, bytes: ClosedRange<Int>) -> PayloadField {
     PayloadField([SchemaMember(name: name, schema: .textSchema(bytes))]) { reader, _ in
       reader.text(name).map { reader.checked($0, name, bytes) }
@@ -17,7 +17,7 @@ extension PayloadField<String> {
 }
 
 extension PayloadField<String?> {
-  /// An optional string with a length in bytes of UTF-8. `nil` if it is missing or null.
+  /// An optional string, bounded like `text(_:bytes:)`. `nil` if it is missing or null.
   public static func optionalText(_ name: String, bytes: ClosedRange<Int>) -> PayloadField {
     let schema = JSON.textSchema(bytes, orNull: true)
     return PayloadField([SchemaMember(name: name, schema: schema, isRequired: false)]) { reader, _ in
@@ -67,8 +67,8 @@ extension PayloadField<JSON> {
 }
 
 extension PayloadField {
-  /// The same field with a further check. `fault` describes the fault of a value, or returns `nil`
-  /// if the value is valid.
+  /// The same field with another check. `fault` returns what is wrong with a value, or `nil` if the
+  /// value is valid.
   public func checked(_ fault: @escaping @Sendable (Value) -> String?) -> PayloadField {
     let name = members.first?.name ?? ""
     return PayloadField(members) { [read] reader, network in

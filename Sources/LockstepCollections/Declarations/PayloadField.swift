@@ -1,7 +1,6 @@
 import LockstepJSON
 
-/// One or several members of a payload that make one value: their schema, and the code that reads
-/// them.
+/// Reads one value from one or several members of a payload, and describes these members.
 public struct PayloadField<Value: Sendable>: Sendable {
   @usableFromInline package let members: [SchemaMember]
   /// Reads the value. If that fails, it returns `nil` and adds a fault to the reader.
@@ -19,13 +18,13 @@ extension PayloadField {
     PayloadField([SchemaMember(name: name, schema: ["type": "string"])]) { reader, _ in reader.text(name) }
   }
 
-  /// One of these strings. The schema lists them; the reactor checks the value.
+  /// A string. The schema lists the allowed `texts`, but only the reactor checks the value.
   public static func text(_ name: String, oneOf texts: [String]) -> PayloadField where Value == String {
     let schema: JSON = ["type": "string", "enum": .array(texts.map(JSON.string))]
     return PayloadField([SchemaMember(name: name, schema: schema)]) { reader, _ in reader.text(name) }
   }
 
-  /// An id or a key, as clients choose them.
+  /// An id or a key that a client chooses.
   public static func name(_ name: String) -> PayloadField where Value == String {
     PayloadField([SchemaMember(name: name, schema: .nameSchema)]) { reader, _ in reader.name(name) }
   }
@@ -79,7 +78,7 @@ extension PayloadField<PatchDocument> {
 }
 
 extension PayloadField<ClientNetwork> {
-  /// The client's network. It reads nothing from the payload.
+  /// The client's network. This field reads no member of the payload.
   package static var network: PayloadField { PayloadField([]) { _, network in network } }
 }
 

@@ -3,12 +3,11 @@ import LockstepJSON
 /// Reads a payload member by member and collects all faults, so that one response names all of
 /// them.
 ///
-/// A member that no code reads is a fault. It may be misspelled, and the client would not notice
-/// that it was ignored.
+/// A member that no code reads is a fault. Otherwise a client would not notice a misspelled name.
 @usableFromInline
 package struct PayloadReader {
   private let payload: JSONObject
-  /// The members that were read.
+  /// The names of the members that were read or ignored.
   private var known: [String] = []
   private var takesAll = false
   private let isObject: Bool
@@ -17,7 +16,7 @@ package struct PayloadReader {
   @usableFromInline
   package init(_ payload: JSON) {
     self.payload = payload.objectValue ?? JSONObject()
-    // Few actions have more members. Growing the array step by step would take longer.
+    // Most actions have at most 8 members. Growing the array step by step would take longer.
     known.reserveCapacity(8)
     isObject = payload.objectValue != nil
     if !isObject {
@@ -82,17 +81,17 @@ package struct PayloadReader {
     return text
   }
 
-  /// An index in a list. An optional one is `nil` if it is missing or null.
+  /// An index in a list. An optional index is `nil` if it is missing or null.
   package mutating func index(_ name: String, isRequired: Bool = false) -> Int? {
     guard let value = isRequired ? required(name) : value(name), isRequired || !value.isNull else { return nil }
     guard let number = value.uint64Value else {
-      add(name, "It must be a whole number from 0 on.")
+      add(name, "It must be a whole number, at least 0.")
       return nil
     }
     return Int(clamping: number)
   }
 
-  /// Adds faults from elsewhere. Members that have a fault already are left out.
+  /// Adds faults that other code has found. Leaves out members that already have a fault.
   package mutating func add(_ others: [FieldFault]) {
     guard isObject else { return }
     let known = Set(faults.map(\.pointer))
@@ -112,7 +111,7 @@ package struct PayloadReader {
     if !faults.isEmpty { throw .invalid(faults) }
   }
 
-  /// Faults of members that were not read. Members that have a fault already are left out.
+  /// A fault for each member that was not read and has no other fault.
   private var strangers: [FieldFault] {
     let unread = takesAll ? [] : payload.names(where: isUnread)
     guard !unread.isEmpty else { return [] }
@@ -121,7 +120,7 @@ package struct PayloadReader {
       .filter { !pointers.contains($0.pointer) }
   }
 
-  // A declaration has few members, so a search costs less than a set.
+  // `known` is short, so searching it is faster than making a set.
   private func isUnread(_ name: String) -> Bool { !known.contains { $0.hasSameBytes(as: name) } }
 
   package static let unknown = "There is no such member here."

@@ -16,7 +16,7 @@ package struct SchemaMember: Sendable {
 }
 
 extension JSON {
-  /// The JSON Schema (2020-12) of an object with these members. It may have others.
+  /// The JSON Schema (2020-12) of an object with these members. Other members are allowed.
   @usableFromInline
   package static func schema(ofObject members: [SchemaMember]) -> JSON {
     let required = members.filter(\.isRequired).map { JSON.string($0.name) }
@@ -27,8 +27,8 @@ extension JSON {
     ]
   }
 
-  /// The schema of an object that clients send. It may have no other members, because the server
-  /// would ignore them.
+  /// The schema of an object that clients send. The object may have no other members, because the
+  /// server refuses them.
   @usableFromInline
   package static func closedSchema(of members: [SchemaMember]) -> JSON {
     var schema = JSON.schema(ofObject: members).objectValue ?? JSONObject()
@@ -37,14 +37,14 @@ extension JSON {
   }
 }
 
-/// Encodes values as JSON and describes them by JSON Schema, from one declaration.
+/// One declaration that encodes values as JSON and describes them by JSON Schema.
 public struct ValueFormat<Value>: Sendable {
   /// The JSON Schema (2020-12).
   public let schema: JSON
-  /// Writes a value.
+  /// Encodes a value.
   public let encode: @Sendable (Value) -> JSON
 
-  /// Whether `encode` writes this value as this object.
+  /// Whether `encode` would return this object for this value.
   @usableFromInline let writes: @Sendable (Value, JSONObject) -> Bool
 
   /// A custom format. Its output must match the schema.
@@ -55,7 +55,7 @@ public struct ValueFormat<Value>: Sendable {
   }
 
   /// An object with these members, in this order. Their names must differ.
-  @inlinable  // Like the members, because each write encodes an element.
+  @inlinable  // This and the members are inlinable, because each write encodes an element.
   public init(_ members: ObjectMember<Value>...) {
     precondition(Set(members.map(\.description.name)).count == members.count, "two members have the same name")
     schema = .schema(ofObject: members.map(\.description))
@@ -67,7 +67,7 @@ public struct ValueFormat<Value>: Sendable {
       }
       return .object(object)
     }
-    // Each write checks its element, so this code creates no object.
+    // Each write checks its element this way. Creating an object for the comparison would be slow.
     writes = { value, object in
       var place = 0
       for member in members {
@@ -130,7 +130,7 @@ extension ValueFormat<Bool> {
 }
 
 extension ValueFormat<Int> {
-  /// A whole number from 0 on.
+  /// A whole number, at least 0.
   public static var count: ValueFormat { ValueFormat(schema: .indexSchema) { .integer(Int64($0)) } }
 }
 
@@ -147,7 +147,7 @@ extension ValueFormat<Timestamp> {
 }
 
 extension ValueFormat {
-  /// The same format for values that clients cannot choose. The schema has `readOnly`.
+  /// The same format with `readOnly` in its schema, for values that only the server sets.
   public var readOnly: ValueFormat {
     var described = schema.objectValue ?? JSONObject()
     described["readOnly"] = true

@@ -6,7 +6,7 @@ public struct CollectionQuota: Sendable, Equatable {
   /// The bytes of all elements as JSON, including the keys of a map. Default: 16 MiB.
   public var bytes: Int
 
-  /// A quota. Arguments that are left out have their defaults.
+  /// Creates a quota. A limit that is left out has its default value.
   public init(elements: Int = 10_000, bytes: Int = 16 * 1024 * 1024) {
     self.elements = elements
     self.bytes = bytes

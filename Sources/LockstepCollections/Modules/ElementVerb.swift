@@ -2,13 +2,13 @@ import LockstepJSON
 
 /// A way to write the element at `/v1/<module>/<id>`.
 public enum ElementVerb: String, Sendable, CaseIterable {
-  /// Replaces or adds the element.
+  /// `PUT`: replaces or adds the element.
   case put
-  /// Changes some of its members.
+  /// `PATCH`: changes some members of the element.
   case patch
-  /// `PATCH` with a JSON patch (RFC 6902).
+  /// `PATCH` with a JSON patch (RFC 6902) as the body.
   case jsonPatch
-  /// `DELETE`.
+  /// `DELETE`: removes the element.
   case delete
   /// `PUT /v1/<module>/<id>/position`: moves an element of a list.
   case move
@@ -30,14 +30,14 @@ public struct VerbAction<Action: Sendable>: Sendable, ExpressibleByStringLiteral
   }
 }
 
-/// An element's verb as the routes use it.
+/// The action of a verb, in the form that the routes use.
 package struct DeclaredVerb: Sendable {
   package let type: String
   /// The JSON Schema of the payload; nil if the module has no action of this type.
   package let payload: JSON?
   /// The members of the payload.
   package let members: Set<String>
-  /// The members of an element that clients may send back unchanged. The server ignores them.
+  /// The members of an element that the server ignores in a body. Clients may send them back.
   package let ignored: [String]
   package let read: @Sendable (_ payload: JSON) throws(Refusal) -> UserAction
 
@@ -54,7 +54,7 @@ package struct DeclaredVerb: Sendable {
     let readOnly = (element["properties"]?.objectValue ?? JSONObject()).filter {
       $0.value["readOnly"]?.boolValue == true
     }
-    // `GET` adds the index.
+    // `GET` adds the member `index` to an element.
     ignored = (readOnly.map(\.name) + ["index"]).filter { [members] in !members.contains($0) }
     read = { [type] payload throws(Refusal) in
       guard let found else { throw .notFound("There is no such action.") }

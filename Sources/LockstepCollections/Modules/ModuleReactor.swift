@@ -1,11 +1,11 @@
-/// Decides on the actions of a module whose state is a list or a map, and applies what it decided.
+/// Decides on the actions of a module whose state is a list or a map, and applies the mutations.
 ///
 ///     struct NotesReactor: ModuleReactor {
 ///       func mutate(_ action: NotesAction, in notes: ListState) throws(Refusal) -> [ListMutation] { … }
 ///     }
 ///
 /// `mutate` runs in the transaction that writes its mutations, while all other writes wait. So it
-/// must be fast, have no side effects and read no clock. `ActionContext` has the time.
+/// must be fast, have no side effects and read no clock. `ActionContext.now` is the time.
 public protocol ModuleReactor<Action>: Sendable {
   /// The actions that clients can request.
   associatedtype Action: Sendable
@@ -15,13 +15,13 @@ public protocol ModuleReactor<Action>: Sendable {
   associatedtype Mutation: Sendable
 
   /// Returns the mutations in order, or an empty array if the action changes nothing. Throws a
-  /// refusal to decline the action. Its whole transaction then changes nothing.
+  /// refusal to decline the action. Then the whole transaction changes nothing.
   func mutate(_ action: Action, in state: State) throws(Refusal) -> [Mutation]
 
   /// Applies a mutation. Default: `state.apply(mutation)`.
   ///
-  /// It must be a pure function that accepts any mutation in any state, because it also replays the
-  /// journal and rebuilds past states.
+  /// It must be a pure function that accepts any mutation in any state, because the server also
+  /// uses it to rebuild past states from the journal.
   static func reduce(_ state: inout State, _ mutation: Mutation)
 }
 

@@ -1,7 +1,7 @@
 import LockstepJSON
 
-/// A bug in a module. A decision of its reactor cannot be stored, or stored data cannot be read.
-/// The transaction changes nothing.
+/// A bug in a module: a mutation that its reactor returned cannot be stored, or data that it stored
+/// cannot be read. If a transaction throws this, it changes nothing.
 package struct ModuleError: Error, CustomStringConvertible {
   package let description: String
 
@@ -22,7 +22,7 @@ extension ListMutation {
         object["id"]?.stringValue.map({ ElementKey($0) }) == ElementKey(id)
       else { throw ModuleError(module, "the element “\(id)” has no member `id` with this value") }
       guard isStable(object) else {
-        throw ModuleError(module, "the element “\(id)” changes when its type reads and writes it")
+        throw ModuleError(module, "the element “\(id)” changes when its type reads it and writes it again")
       }
     case .removed, .moved, .cleared: break
     }

@@ -1,12 +1,12 @@
 /// The reason why an action is refused, in sentences for people. A refused action changes nothing.
 public enum Refusal: Error, Sendable, Equatable {
-  /// Parts of the payload are invalid. The list of faults is complete. 422.
+  /// Parts of the payload are invalid. The list of faults is complete. Status 422.
   case invalid([FieldFault])
-  /// The subject of the action does not exist. 404.
+  /// Something that the action names, such as an element, does not exist. Status 404.
   case notFound(String)
-  /// The action conflicts with the current state. 409.
+  /// The action conflicts with the current state. Status 409.
   case conflict(String)
-  /// The user's quota is exceeded. 507.
+  /// The action would exceed the user's quota. Status 507.
   case quotaExceeded(String)
 
   /// One part of the payload is invalid. `pointer` is a JSON Pointer into the payload.

@@ -25,7 +25,7 @@ package struct TableLayout: ModuleStorage {
   package let table: String
   package let key: String
   package let content: Content
-  /// The column that tells a module's collections apart, if it has several.
+  /// The column for the `part` of the collection's name; nil if the module has only one collection.
   package let part: String?
   /// Whether several modules share the table, which then has the column `module`.
   package let isShared: Bool
@@ -38,7 +38,7 @@ package struct TableLayout: ModuleStorage {
     self.isShared = isShared
   }
 
-  // The tables of lists and maps that have no table of their own.
+  // The tables for modules that declare no table.
   package static let sharedList =
     TableLayout("list_elements", key: "id", content: .json(column: "element"), isShared: true)
   package static let sharedMap = TableLayout("map_values", key: "key", content: .json(column: "value"), isShared: true)

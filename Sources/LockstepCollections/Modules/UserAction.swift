@@ -1,11 +1,11 @@
 import LockstepTime
 
-/// An action on one of a user's collections, of any module.
+/// An action of any module on one collection of a user.
 package struct UserAction: Sendable {
   /// The collection that the action changes.
   package let collection: CollectionName
-  /// The journal's record of the action, in JSON: `{"type": …, "payload": …}`. It is encoded where
-  /// the action is created, so that the writer thread does not have to.
+  /// The journal's record of the action, in JSON: `{"type": …, "payload": …}`. It is encoded before
+  /// the action reaches the writer thread, to save that thread's time.
   package let record: String
   /// Calls the module's reactor. Throws the reactor's refusal.
   package let decide: @Sendable (ActionContext) throws -> [CollectionMutation]
@@ -21,12 +21,12 @@ package struct UserAction: Sendable {
   }
 }
 
-/// The data that a decision may use besides the state of its own collection.
+/// The data that a reactor may use for a decision, besides the collection of the action.
 public struct ActionContext: Sendable {
   /// The user's state, with the changes of earlier actions in the same transaction.
   package let state: UserState
   package let registered: RegisteredDefaults
-  /// The time of the transaction. Reactors read no clock.
+  /// The time of the transaction. Reactors must use it instead of a clock.
   public let now: Timestamp
 
   package init(state: UserState, registered: RegisteredDefaults, now: Timestamp) {
@@ -36,10 +36,10 @@ public struct ActionContext: Sendable {
   }
 
   /// Another list of the same user, such as `favorites`, with the changes of earlier actions in the
-  /// same transaction. It is empty if it does not exist.
+  /// same transaction. A list that does not exist is empty.
   public func list(_ collection: String) -> ListState { state.list(CollectionName(text: collection)) }
 
-  /// The values that the user has set in another map, such as `profile` or `defaults/standard`. The
-  /// map is empty if it does not exist.
+  /// The values that the user has set in another map, such as `profile` or `defaults/standard`. A
+  /// map that does not exist is empty.
   public func map(_ collection: String) -> MapState { state.map(CollectionName(text: collection)) }
 }

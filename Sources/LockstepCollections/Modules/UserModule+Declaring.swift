@@ -3,28 +3,28 @@ import LockstepJSON
 extension UserModule {
   /// A module with one list. Its elements are stored as JSON in a table that modules share.
   ///
-  /// The server provides these routes for it:
+  /// The server provides these routes for the module:
   ///
-  /// - `GET /v1/<name>` returns the list: whole, in pages, by `prefix`, at a cursor, or as a long
-  ///   poll.
+  /// - `GET /v1/<name>` returns the list, a page of it, or the elements whose ids have a `prefix`.
+  ///   The response can show a past state, or wait for a change.
   /// - `GET /v1/<name>/<id>` returns one element.
-  /// - `POST /v1/<name>/actions`, `POST /v1/actions` and the verbs change it.
+  /// - `POST /v1/<name>/actions`, `POST /v1/actions` and the verbs change the list.
   ///
-  /// The feed contains the list's changesets, the journal its mutations, and the catalogue its
-  /// schemas. Exports contain the list. Erasing the user erases the list.
+  /// The feed, the journal, the catalogue and exports also contain the module. Erasing a user
+  /// erases the user's list.
   ///
   /// - Parameters:
   ///   - name: A small letter, then up to 63 letters, digits, `_` or `-`. Stores contain
   ///     the name, so never change it.
-  ///   - element: The type of its elements.
-  ///   - quota: How much one user may store in it.
+  ///   - element: The Swift type of the list's elements.
+  ///   - quota: The largest size of one user's list.
   ///   - actions: The actions that clients can request.
   ///   - verbs: The actions that the verbs of an element perform. The payload's member `id` comes
   ///     from the path, and the other members come from the body. The server ignores members of
   ///     the body that are `readOnly` in the element's format. For `jsonPatch`, the payload has the
   ///     member `operations`. For `move`, it has the member `index`.
   ///   - record: How the journal shows an action. Default: as the client sent it. Clients can read
-  ///     it, so leave secrets out.
+  ///     the journal, so leave secrets out.
   ///   - reactor: Makes the reactor that decides on an action.
   /// - Returns: The module. A server reports a mistake in the declaration when it starts.
   @inlinable  // Specializes the closures for the reactor, because each write calls them.
@@ -93,10 +93,10 @@ extension UserModule {
     return module
   }
 
-  /// A module with one map of keys and values. In all other respects it is like a module with a
-  /// list. `value` is the JSON Schema of a value. Without a schema, any value may be set. A map has
-  /// only the verbs `put` and `delete`. Their payloads have the member `key`, taken from the path.
-  /// The payload of `put` also has `value`, which is the body.
+  /// A module with one map of keys and values. Otherwise it is like a module with a list. `value`
+  /// is the JSON Schema of a value, for clients. The server does not check values by it. A map has
+  /// only the verbs `put` and `delete`. Their payloads have the member `key`, which comes from the
+  /// path. The payload of `put` also has `value`, which is the body.
   @inlinable
   public static func map<R: ModuleReactor>(
     _ name: String,
@@ -145,7 +145,7 @@ extension UserModule {
     )
   }
 
-  /// A map, or an object if it has members.
+  /// A map module, or an object module if `members` is given.
   @usableFromInline
   static func map<Action>(
     _ name: String,

@@ -1,7 +1,7 @@
 import LockstepJSON
 
-/// A module whose state belongs to a user and is stored. Routes, the feed, the journal and the
-/// catalogue follow from it.
+/// A module whose state belongs to a user and is stored. From this declaration the server makes the
+/// module's routes and its entries in the feed, the journal and the catalogue.
 ///
 /// Declare your own modules with `UserModule.list(…)` or `UserModule.map(…)`.
 public struct UserModule: Sendable {
@@ -9,17 +9,17 @@ public struct UserModule: Sendable {
   package enum Shape: Sendable, Equatable {
     case list
     case map
-    /// An object with these members, in this order. Each is a key of the map.
+    /// An object with these members, in this order. Each member is a key of the map.
     case object(members: [String])
   }
 
   /// The module's name, which is also part of its actions and of its collections' names.
   public let name: String
-  /// The names of one element and of all elements in `openapi.json`. If it is missing, the
-  /// descriptions use the module's name.
+  /// The names of one element and of all elements, for `openapi.json`. If this is nil, the module's
+  /// name is used.
   public var noun: ElementNoun?
-  /// Whether the module has the route `POST /v1/<module>/actions`. Default: true.
-  /// `POST /v1/actions` accepts its actions in both cases.
+  /// Whether the module has the route `POST /v1/<module>/actions`. Default: true. Also without it,
+  /// `POST /v1/actions` accepts the module's actions.
   public var hasActionsRoute = true
   package let shape: Shape
   package let reducer: CollectionReducer
@@ -30,17 +30,17 @@ public struct UserModule: Sendable {
   package let state: JSON
   /// Reads an action from `POST /v1/actions`. Returns `nil` if the module has no such type.
   package let read: @Sendable (_ type: String, _ payload: JSON) throws(Refusal) -> UserAction?
-  /// The action of each verb on an element's address. Empty if the module has routes of its own.
+  /// The action of each verb of the generated routes. Empty if the module has none.
   package var verbs: [ElementVerb: DeclaredVerb] = [:]
-  /// Whether the element type of this program can read an element that is stored as JSON.
+  /// Whether the module's element type can read this stored element, which is JSON.
   package var canRead: @Sendable (_ element: [UInt8]) -> Bool = { _ in true }
   /// The largest size of a collection for one user. `nil` if the reactor itself checks the size.
   package var quota: CollectionQuota?
-  /// How a store keeps the module. `nil` for a table that modules share. Only stores use this.
+  /// The table in which a store keeps the module. `nil` for a table that modules share.
   package var storage: (any ModuleStorage)?
 
-  /// A module with these actions. `make` turns each into a `UserAction`. The type and the payload
-  /// are for the journal.
+  /// A module with these actions. `make` turns an action into a `UserAction`. It also gets the type
+  /// and the payload of the action, for the journal.
   package init<Action>(
     _ name: String,
     shape: Shape,
@@ -61,7 +61,7 @@ public struct UserModule: Sendable {
     actions = cases.catalogue()
     read = { type, payload throws(Refusal) in
       guard let found = cases.first(where: { $0.type == type }) else { return nil }
-      // A logged-in user may do this from any network.
+      // Only a login needs the client's network.
       return make(type, payload, try found.read(payload, ClientNetwork(host: "")))
     }
   }
@@ -84,5 +84,5 @@ public struct ElementNoun: Sendable {
   }
 }
 
-/// How one store keeps a module. Only that store looks inside.
+/// How a store keeps a module. Only the store interprets it.
 package protocol ModuleStorage: Sendable {}

@@ -1,10 +1,10 @@
 import LockstepTime
 
-/// The changes of a transaction as a value. A store only writes them.
+/// The changes of a transaction, ready to be written to the store.
 package struct WriteSet: Sendable {
   package let user: UserID
   package let revision: Revision
-  /// The actions that changed something, in order: what changed, and the journal's entry.
+  /// For each action that changed something, in order: its edits and its journal entry.
   package var actions: [(edits: CollectionEdits, entry: JournalEntry)] = []
 
   package init(user: UserID, revision: Revision) {
@@ -25,8 +25,8 @@ package struct JournalEntry: Sendable {
   package let action: String
   /// The JSON text of the mutations, as clients get it; `null` if the store is damaged there.
   package let mutations: String
-  /// The size of the user's journal up to this entry, in bytes, including pruned entries. 0 if the
-  /// entry was read back.
+  /// The size of the user's journal up to and including this entry, in bytes. Pruned entries count
+  /// too. 0 if the entry was read from the store.
   package let written: Int
 
   package init(

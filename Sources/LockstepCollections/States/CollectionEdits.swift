@@ -1,5 +1,5 @@
 /// The changes that a module's `reduce` has made to a collection. A store writes them to its
-/// tables. They are derived from the states, so a table always holds what clients see.
+/// tables. They are recorded while the state changes, so a table always holds what clients see.
 package enum CollectionEdits: Sendable {
   case list([ListEdit])
   case map([MapEdit])
@@ -30,7 +30,7 @@ package enum ListEdit: Sendable {
   case cleared
 }
 
-/// A place in a list, between two neighbors. At either end of the list one neighbor is missing.
+/// A place in a list, between two neighbors. At an end of the list, one neighbor is nil.
 package struct ListGap: Sendable, Equatable {
   package let previous: ElementKey?
   package let next: ElementKey?
@@ -47,7 +47,7 @@ package enum MapEdit: Sendable {
   case cleared
 }
 
-/// Applies a mutation to a module's collections with its reactor's own `reduce`.
+/// The `reduce` of a module's reactor, for a list or for a map.
 package enum CollectionReducer: Sendable {
   case list(@Sendable (inout ListState, ListMutation) -> Void)
   case map(@Sendable (inout MapState, MapMutation) -> Void)

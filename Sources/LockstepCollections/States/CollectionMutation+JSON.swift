@@ -4,7 +4,7 @@ import LockstepJSON
 // `{"type":"inserted","payload":{"index":0,"item":{…}}}`.
 
 extension CollectionMutation {
-  /// The size of the element in the mutation, in bytes. 0 if it contains no element.
+  /// The size of the element in the mutation, in bytes. 0 if the mutation contains no element.
   package var bytes: Int {
     switch self {
     case .list(.inserted(_, let item, _)), .list(.modified(_, let item)): item.encoded.count

@@ -2,7 +2,7 @@
 /// `defaults/standard`.
 package struct CollectionName: Sendable, Hashable, Comparable, CustomStringConvertible {
   package let module: String
-  /// The name within the module, if the module has several collections.
+  /// The collection's name within the module; nil if the module has only one collection.
   package let part: String?
 
   package init(_ module: String, part: String? = nil) {
@@ -16,10 +16,10 @@ package struct CollectionName: Sendable, Hashable, Comparable, CustomStringConve
     part = slash.map { String(text[text.index(after: $0)...]) }
   }
 
-  /// `favorites`, `defaults/standard`.
+  /// For example `favorites` or `defaults/standard`.
   package var description: String { part.map { "\(module)/\($0)" } ?? module }
 
-  /// Hashes only the part that differs most, because each write looks up many names.
+  /// Hashes only `part`, or `module` if `part` is nil, because each write hashes many names.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(part ?? module)
   }

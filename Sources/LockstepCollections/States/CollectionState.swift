@@ -34,8 +34,8 @@ package enum CollectionState: Sendable, Equatable {
     }
   }
 
-  /// Applies mutations of one revision by a module's own `reduce`, and returns the changes.
-  /// Mutations of the other kind change nothing. Only a damaged journal contains them.
+  /// Applies one revision's mutations with the module's `reduce`, and returns the edits. Mutations
+  /// of the wrong kind, which only a damaged journal has, change nothing.
   package mutating func reduce(
     _ mutations: [CollectionMutation],
     by reducer: CollectionReducer,
@@ -44,7 +44,7 @@ package enum CollectionState: Sendable, Equatable {
     switch (self, reducer) {
     case (.list(var list), .list(let reduce)):
       // The enum must not hold the list during the change. With a second reference, each change
-      // would copy its arrays.
+      // would copy the list's arrays.
       self = .list(ListState())
       let edits = list.recordEdits(in: revision) { list in
         for case .list(let mutation) in mutations { reduce(&list, mutation) }

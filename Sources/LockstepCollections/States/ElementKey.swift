@@ -3,8 +3,8 @@ import LockstepJSON
 /// The name of an element: an id or a key.
 ///
 /// Two names are equal if their UTF-8 bytes are equal, as in the store and in JSON. Swift's
-/// `String` compares by Unicode equivalence instead: “é” as one scalar equals “é” as two. Then
-/// memory and store would differ.
+/// `String` compares by Unicode equivalence instead: “é” as one scalar equals “é” as two. With such
+/// names, memory and store would differ.
 public struct ElementKey: Sendable, Hashable, Comparable, ExpressibleByStringLiteral, CustomStringConvertible {
   /// The name as text.
   public let text: String

@@ -18,7 +18,7 @@ public final class ListItem: Sendable, Equatable {
   /// The JSON object.
   public var object: JSONObject { JSON(trusting: encoded).objectValue ?? JSONObject() }
 
-  /// Two elements are equal if clients see the same.
+  /// Two elements are equal if clients see the same bytes.
   public static func == (left: ListItem, right: ListItem) -> Bool {
     left === right || (left.id == right.id && left.encoded == right.encoded)
   }
@@ -32,7 +32,7 @@ public enum ListMutation: Sendable, Equatable {
   case modified(id: String, item: EncodedJSON)
   /// An element was removed.
   case removed(id: String)
-  /// An element was moved. The index counts without the moved element.
+  /// An element was moved. `to` is its index after the move.
   case moved(id: String, to: Int)
   /// All elements were removed.
   case cleared
@@ -40,7 +40,7 @@ public enum ListMutation: Sendable, Equatable {
 
 /// A list of elements with ids, at one revision.
 public struct ListState: Sendable, Equatable {
-  /// The revision of the last change. While mutations are applied, their revision.
+  /// The revision of the last change. While mutations are applied, it is their revision.
   public internal(set) var revision = Revision.none
   /// The elements, in their order.
   public private(set) var items: [ListItem] = []
@@ -59,7 +59,7 @@ public struct ListState: Sendable, Equatable {
   /// The element with this id, or `nil` if there is none.
   public subscript(id: String) -> ListItem? { byID[ElementKey(id)] }
 
-  /// The index of an element. The search is linear but fast, because it compares addresses.
+  /// The index of an element. The search is linear, but fast, because it only compares references.
   public func index(of id: String) -> Int? {
     guard let item = self[id] else { return nil }
     return items.firstIndex { $0 === item }
@@ -67,7 +67,7 @@ public struct ListState: Sendable, Equatable {
 
   /// Applies a mutation. It never fails, because a damaged journal may contain any mutation. An
   /// index that is out of range becomes the nearest valid one. A mutation that inserts an existing
-  /// id, or names a missing one, is ignored.
+  /// id, or names a missing id, is ignored.
   public mutating func apply(_ mutation: ListMutation) {
     switch mutation {
     case .inserted(let id, let item, let index):
@@ -92,8 +92,8 @@ public struct ListState: Sendable, Equatable {
     }
   }
 
-  /// Lets `reduce` change the list in a revision, and returns the changes. If `reduce` has replaced
-  /// the list by another one, the changes contain the whole list.
+  /// Calls `reduce` to change the list at a revision, and returns the edits. If `reduce` has
+  /// assigned another list, the edits contain the whole list.
   package mutating func recordEdits(in revision: Revision, of reduce: (inout ListState) -> Void) -> [ListEdit] {
     self.revision = revision
     edits = []
@@ -114,7 +114,7 @@ public struct ListState: Sendable, Equatable {
       }
   }
 
-  /// Two lists are equal if clients see the same, with the same revision.
+  /// Two lists are equal if their revisions are equal and clients see the same elements.
   public static func == (left: ListState, right: ListState) -> Bool {
     left.revision == right.revision && left.items == right.items
   }
@@ -156,7 +156,7 @@ public struct ListState: Sendable, Equatable {
 }
 
 extension JSON {
-  /// Reads JSON that this process has written. Anything else becomes null.
+  /// Reads JSON that a server has written. Any other text becomes null.
   package init(trusting encoded: [UInt8]) {
     self = (try? JSON(parsing: encoded, maximumDepth: JSON.highestDepth)) ?? .null
   }

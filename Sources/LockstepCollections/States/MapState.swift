@@ -15,7 +15,7 @@ public final class MapValue: Sendable, Equatable {
   /// The value.
   public var json: JSON { JSON(trusting: encoded) }
 
-  /// Two values are equal if clients see the same.
+  /// Two values are equal if clients see the same bytes.
   public static func == (left: MapValue, right: MapValue) -> Bool { left === right || left.encoded == right.encoded }
 }
 
@@ -31,7 +31,7 @@ public enum MapMutation: Sendable, Equatable {
 
 /// A map of keys and values, at one revision.
 public struct MapState: Sendable, Equatable {
-  /// The revision of the last change. While mutations are applied, their revision.
+  /// The revision of the last change. While mutations are applied, it is their revision.
   public internal(set) var revision: Revision
   /// The values by key.
   public private(set) var values: [ElementKey: MapValue]
@@ -71,8 +71,8 @@ public struct MapState: Sendable, Equatable {
     }
   }
 
-  /// Lets `reduce` change the map in a revision, and returns the changes. If `reduce` has replaced
-  /// the map by another one, the changes contain the whole map.
+  /// Calls `reduce` to change the map at a revision, and returns the edits. If `reduce` has
+  /// assigned another map, the edits contain the whole map.
   package mutating func recordEdits(in revision: Revision, of reduce: (inout MapState) -> Void) -> [MapEdit] {
     self.revision = revision
     edits = []
@@ -87,7 +87,7 @@ public struct MapState: Sendable, Equatable {
       + values.map { .set($0.key, EncodedJSON(JSON(trusting: $0.value.encoded), encoded: $0.value.encoded)) }
   }
 
-  /// Two maps are equal if clients see the same, with the same revision.
+  /// Two maps are equal if their revisions are equal and clients see the same values.
   public static func == (left: MapState, right: MapState) -> Bool {
     left.revision == right.revision && left.values == right.values
   }

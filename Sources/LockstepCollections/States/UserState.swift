@@ -19,12 +19,12 @@ package struct UserState: Sendable {
     if case .map(let map)? = collections[name] { map } else { MapState() }
   }
 
-  /// In the order of their names.
+  /// The collections of a module, in the order of their names.
   package func collections(of module: String) -> [(name: CollectionName, state: CollectionState)] {
     collections.filter { $0.key.module == module }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// Applies mutations of a revision, and returns the changes.
+  /// Applies the mutations of one revision to a collection, and returns the edits.
   package mutating func reduce(
     _ mutations: [CollectionMutation],
     in name: CollectionName,
@@ -32,7 +32,7 @@ package struct UserState: Sendable {
     revision: Revision
   ) -> CollectionEdits {
     // The dictionary must not hold the collection during the change. With a second reference, each
-    // change would copy its arrays.
+    // change would copy the collection's arrays.
     var collection = collections.removeValue(forKey: name) ?? reducer.initialState
     let edits = collection.reduce(mutations, by: reducer, revision: revision)
     collections[name] = collection
@@ -46,7 +46,7 @@ package struct UserState: Sendable {
   /// The size of all elements in bytes.
   package var bytes: Int { collections.values.reduce(0) { $0 + $1.bytes } }
 
-  /// The approximate memory of the state without its elements.
+  /// The approximate memory of the state without its elements, in bytes.
   package var orderCost: Int { collections.values.reduce(256) { $0 + 64 + $1.count * 40 } }
 
   package var cost: Int { collections.values.reduce(512) { $0 + 256 + $1.bytes + $1.count * 160 } }

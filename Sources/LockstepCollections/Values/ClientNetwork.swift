@@ -10,7 +10,7 @@ public struct ClientNetwork: Hashable, Sendable, CustomStringConvertible {
   /// The network of an address without a port. An IPv4-mapped IPv6 address counts as IPv4. For any
   /// other text, such as a socket's path, the description is its first 64 bytes.
   public init(host: String) {
-    // The zone names an interface of this machine, not the client.
+    // The zone, after `%`, names an interface of this machine, not the client.
     let address = host.prefix { $0 != "%" }
     var bytes = [UInt8](repeating: 0, count: 16)
     guard inet_pton(AF_INET6, String(address), &bytes) == 1 else {

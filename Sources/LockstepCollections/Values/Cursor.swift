@@ -3,7 +3,7 @@
 ///
 /// For clients it is an opaque text. They use the same cursors in `since`, in `at` and in ETags. A
 /// cursor contains the store's id and the eras of its revisions. So the server recognises a cursor
-/// of another store, and a cursor of the history that was lost when a backup was restored.
+/// of another store, and a cursor of history that was lost when a backup was restored.
 package struct Cursor: Sendable, Hashable {
   /// The first digits of the store's id.
   package let store: String
@@ -27,7 +27,7 @@ package struct Cursor: Sendable, Hashable {
 
   /// Reads the text form. Returns `nil` for anything else.
   package init?(_ text: some StringProtocol) {
-    // Reads bytes, because each poll has a cursor, and reading characters would take many times as
+    // Each poll has a cursor. So this reads bytes: reading characters would take many times as
     // long.
     var rest = Array(text.utf8)[...]
     if rest.suffix(Self.gzipSuffix.utf8.count).elementsEqual(Self.gzipSuffix.utf8) {
@@ -44,7 +44,7 @@ package struct Cursor: Sendable, Hashable {
     self.init(store: String(decoding: store, as: UTF8.self), revision: revision, registered: registered, detail: detail)
   }
 
-  /// The ETag of the identity response, from the ETag of either form.
+  /// The ETag without the suffix of a gzip response.
   package static func plainTag(_ tag: String) -> String {
     tag.hasSuffix(gzipSuffix) ? String(tag.dropLast(gzipSuffix.count)) : tag
   }

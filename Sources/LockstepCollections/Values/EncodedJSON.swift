@@ -1,7 +1,7 @@
 import LockstepJSON
 
-/// A JSON value and its text. An element is decoded and encoded once per write. The action creates
-/// this value, and the mutation carries it to the state, the table and the journal.
+/// A JSON value and its text. Mutations carry both to the state, the table and the journal, so that
+/// a write encodes an element only once.
 public struct EncodedJSON: Sendable, Equatable {
   /// The value.
   public let json: JSON

@@ -1,4 +1,4 @@
-/// The id of a `Subject`, a UUIDv7. The type keeps ids of different subjects apart.
+/// The id of a `Subject`, a UUIDv7. Ids of users and ids of sessions have different types.
 public struct Identifier<Subject>: Hashable, Sendable, CustomStringConvertible {
   /// The id's value.
   public let uuid: UUIDv7
@@ -24,8 +24,8 @@ public typealias UserID = Identifier<User>
 public typealias SessionID = Identifier<Session>
 
 extension SessionID {
-  /// Reads a session's id. `current` stands for the session of the request. Returns `nil` for
-  /// anything else.
+  /// Reads a session's id. The text `current` means the session of the request. Returns `nil` for
+  /// any other text.
   public init?(_ text: some StringProtocol, current: SessionID) {
     if text == "current" {
       self = current

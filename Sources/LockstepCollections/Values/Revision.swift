@@ -1,13 +1,13 @@
 /// The number of transactions that have changed a user's state up to a point, and the era of the
-/// last of them.
+/// last one.
 ///
 /// Revisions of one history are ordered by their numbers, which have no gaps. The era distinguishes
-/// two histories with the same beginning. After an old copy of the store was put back, the server
-/// gives the same numbers to other transactions. The era shows the server that a client has a
-/// revision of the lost history.
+/// two histories with the same beginning. After an operator has put back an old copy of the store,
+/// the server gives the same numbers to other transactions. By the era, the server recognises a
+/// client's revision of the lost history.
 ///
-/// The store keeps a revision as one integer, so that it sorts. The number is in the upper bits,
-/// the era in the lower 20.
+/// The store keeps a revision as one integer, so that SQLite can sort revisions. The number is in
+/// the upper bits, and the era is in the lower 20.
 public struct Revision: Sendable, Hashable, Comparable {
   /// The revision before the first transaction.
   public static let none = Revision(rawValue: 0)
@@ -26,12 +26,12 @@ public struct Revision: Sendable, Hashable, Comparable {
     rawValue = number << Era.bits | era.value
   }
 
-  /// The number of transactions up to this revision, including it.
+  /// The number of transactions up to this revision, including the one that made it.
   package var number: Int { rawValue >> Era.bits }
 
   package func next(in era: Era) -> Revision { Revision(number: number + 1, era: era) }
 
-  /// Orders by the time at which they were made.
+  /// Orders by the number, then by the era.
   public static func < (left: Revision, right: Revision) -> Bool { left.rawValue < right.rawValue }
 }
 
@@ -81,7 +81,7 @@ extension Revision: LosslessStringConvertible {
       self.init(rawValue: number << Era.bits)
       return
     }
-    // An unknown era is never written.
+    // 0 is not valid, because `description` leaves out an unknown era.
     guard let era = Self.number(text[(hyphen + 1)...]), 0 < era, era < 1 << Era.bits else { return nil }
     self.init(rawValue: number << Era.bits | era)
   }
@@ -91,7 +91,7 @@ extension Revision: LosslessStringConvertible {
     guard let first = digits.first, first != UInt8(ascii: "0") || digits.count == 1 else { return nil }
     var number = 0
     for digit in digits {
-      // Stops before a number that a revision cannot hold.
+      // Stops before `number` overflows.
       guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9"), number <= Int.max >> Era.bits else { return nil }
       number = number * 10 + Int(digit - UInt8(ascii: "0"))
     }

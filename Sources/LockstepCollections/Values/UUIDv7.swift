@@ -40,8 +40,7 @@ public struct UUIDv7: Hashable, Sendable, Comparable, CustomStringConvertible {
 
   /// The text form, in lower case.
   public var description: String {
-    // Each write to the store encodes ids of users and sessions. So this allocates nothing but the
-    // string.
+    // Each write to the store encodes ids of users and sessions. So this allocates only the string.
     var text = InlineArray<36, UInt8>(repeating: UInt8(ascii: "-"))
     Self.write(high >> 48, to: &text, at: 0)
     Self.write(high >> 32, to: &text, at: 4)

@@ -4,7 +4,7 @@ import LockstepTime
 public struct User: Sendable, Equatable {
   /// The id of the user.
   public let id: UserID
-  /// The address as it was given at sign-up.
+  /// The e-mail address as the client sent it at sign-up.
   public let email: String
   /// The time of the sign-up.
   public let createdAt: Timestamp

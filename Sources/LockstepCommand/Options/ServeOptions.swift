@@ -140,7 +140,7 @@ enum ServeOptions {
     Option("--max-output-memory", \.limits.outputMemory, .size(0...largestSize), .limits)
       .help(
         "The memory for output that clients have not read yet. Beyond it a GET with a long response is refused with 503, and a "
-          + "connection that cannot take even a short response is closed. A single response may be larger."
+          + "connection that cannot take even a short response is closed. A single response may be larger, also with 0."
       ),
     Option("--idle-timeout", \.limits.idleTime, .time(), .limits)
       .help("How long a connection without a request is kept open."),

@@ -49,14 +49,17 @@ package final class OriginCheck: Sendable {
 
   private func note(_ origin: String) {
     let now = monotonic()
-    let isNew = logged.withLock { logged in
-      if let last = logged[origin], now - last < Self.pause { return false }
+    let count: Int? = logged.withLock { logged in
+      if let last = logged[origin], now - last < Self.pause { return nil }
       if logged.count >= Self.mostOrigins { logged = logged.filter { now - $0.value < Self.pause } }
-      guard logged.count < Self.mostOrigins else { return false }
+      guard logged.count < Self.mostOrigins else { return nil }
       logged[origin] = now
-      return true
+      return logged.count
     }
-    guard isNew else { return }
+    guard let count else { return }
     logger.log(.info, "refused writes from an origin", ["origin": .string(origin)])
+    if count == Self.mostOrigins {
+      logger.log(.info, "refused writes from so many origins that no more are logged for now")
+    }
   }
 }

@@ -18,15 +18,17 @@ final class DeclaredQueries: Sendable {
     names = Mutex([:])
   }
 
-  /// Throws `invalid-parameter` for parameters that a route below `/v1` does not take.
+  /// Throws `invalid-parameter` if the query of a route below `/v1` cannot be decoded, or has
+  /// parameters that the route does not take.
   func check(_ head: RequestHead, of route: Int) throws(Problem) {
     guard head.hasQuery, let taken = names(of: route) else { return }
-    // A name with an escape is compared after decoding. A malformed query is refused later.
-    guard !QueryParameters.names(in: head.queryBytes, areAllIn: taken),
-      let names = try? QueryParameters(head.queryBytes).names
-    else { return }
+    // Without escapes in the names, this decides without decoding. The values are decoded by the
+    // route that takes them.
+    guard !QueryParameters.names(in: head.queryBytes, areAllIn: taken) else { return }
     var unknown: [String] = []
-    for name in names where !taken.contains(name) && !unknown.contains(name) { unknown.append(name) }
+    for name in try QueryParameters(head.queryBytes).names where !taken.contains(name) && !unknown.contains(name) {
+      unknown.append(name)
+    }
     guard !unknown.isEmpty else { return }
     let shown = unknown.prefix(Self.mostNames).map { "“\($0.prefix(Self.longestName))”" }.joined(separator: ", ")
     let takes = taken.isEmpty ? "no query parameters" : taken.joined(separator: ", ")

@@ -9,7 +9,7 @@ package enum DefaultsAction: Sendable {
   case merge(JSONObject)
   /// A merge patch at any depth (RFC 7396).
   case mergePatch(JSONObject)
-  /// A JSON patch of the user's own values (RFC 6902).
+  /// A JSON patch of the values that the user has set (RFC 6902).
   case patch(PatchDocument)
   case increment(key: String, by: JSON)
   case clear
@@ -33,7 +33,7 @@ extension DefaultsAction {
     }
   }
 
-  /// Builds the text without an intermediate document, because each write of a default needs it.
+  /// Builds the text directly, because each write of user defaults needs it.
   private static func record(
     _ type: String,
     _ suite: String,
@@ -95,7 +95,7 @@ package enum DefaultValue {
 
   static func fault(ofEncoded value: [UInt8]) -> String? {
     let size = value.count
-    return size <= maximumBytes ? nil : "A value must have at most \(maximumBytes) bytes as JSON, and this has \(size)."
+    return size <= maximumBytes ? nil : "A value must have at most \(maximumBytes) bytes as JSON, and has \(size)."
   }
 }
 

@@ -40,7 +40,7 @@ package struct DefaultsModule: Sendable {
     }
   }
 
-  /// Throws if the user may have no further suite.
+  /// Throws if the user may not have another suite.
   private static func check(
     _ quota: DefaultsQuota,
     _ state: UserState,
@@ -54,7 +54,7 @@ package struct DefaultsModule: Sendable {
     // The server still knows a suite that was emptied, so that all devices learn of the change.
     if state.collections[suite] == nil, suites.count >= quota.suites * emptiedSuites {
       throw .quotaExceeded(
-        "The user has used \(suites.count) suites, and may not name another. Use one of them that is empty."
+        "The user has used \(suites.count) suites, and may not add another. Use one of the empty suites again."
       )
     }
   }

@@ -2,7 +2,7 @@ import LockstepCollections
 import LockstepJSON
 import LockstepSync
 
-/// One suite of a user's defaults: values by their keys.
+/// Decides on the actions of one suite of a user's defaults.
 package struct DefaultsReactor: ModuleReactor {
   let quota: DefaultsQuota
   /// The registered value of a key. Clients see it while the user has not set the key.
@@ -62,7 +62,7 @@ package struct DefaultsReactor: ModuleReactor {
 
   private func mergePatch(_ patch: JSONObject, in state: MapState) throws(Refusal) -> [MapMutation] {
     let merged = patch.map { (name, value) -> (String, EncodedJSON) in
-      // Only the keys that the patch names can change. A null in it removes a key (RFC 7396).
+      // Only the keys that the patch names can change. A key with null is removed (RFC 7396).
       if value.isNull { return (name, EncodedJSON(.null)) }
       return (name, EncodedJSON((state[name]?.json ?? .null).mergePatched(with: value)))
     }
@@ -84,10 +84,10 @@ package struct DefaultsReactor: ModuleReactor {
   private func increment(_ key: String, by: JSON, in state: MapState) throws(Refusal) -> [MapMutation] {
     let present = (state[key] ?? registered(key))?.json ?? .integer(0)
     guard present.doubleValue != nil else {
-      throw .conflict("The value of “\(key)” is \(present.typeName), not a number: it cannot be incremented.")
+      throw .conflict("The value of “\(key)” cannot be incremented, because it is \(present.typeName), not a number.")
     }
     guard let sum = present.adding(by) else {
-      throw .conflict("The value of “\(key)” cannot be incremented by that much: it would be too large for a number.")
+      throw .conflict("The value of “\(key)” cannot be incremented by that much, because the sum would be too large.")
     }
     return try changes(to: [(key, EncodedJSON(sum))], in: state)
   }
@@ -114,14 +114,14 @@ extension JSON {
     if let left = wholeValue, let right = other.wholeValue {
       let sum = left + right
       if let exact = Int64(exactly: sum).map(JSON.integer) ?? UInt64(exactly: sum).map(JSON.unsigned) { return exact }
-      // Converting the sum to a double would change it.
+      // As a double, the sum would not be exact.
       if !isDouble, !other.isDouble { return nil }
     }
     guard let left = doubleValue, let right = other.doubleValue, (left + right).isFinite else { return nil }
     return JSON(left + right)
   }
 
-  /// The number if it is a whole number of 64 bits. The sum of two of them cannot overflow.
+  /// The number if it is a whole number of 64 bits. The sum of two such numbers cannot overflow.
   private var wholeValue: Int128? { int64Value.map { Int128($0) } ?? uint64Value.map { Int128($0) } }
 
   private var isDouble: Bool { if case .double = self { true } else { false } }

@@ -43,7 +43,7 @@ package struct FavoriteContent: Sendable {
   static let titleBytes = 512
   static let dataBytes = 16 * 1024
 
-  /// The members that the content has, after `id` if it is given.
+  /// The content as a JSON object, without missing members. If `id` is given, it comes first.
   package func object(withID id: String? = nil) -> JSONObject {
     var object = JSONObject()
     if let id { object.append(.string(id), named: "id") }
@@ -54,8 +54,7 @@ package struct FavoriteContent: Sendable {
 }
 
 extension FavoriteContent: Equatable {
-  /// Equal if clients see the same bytes. A comparison as `String` would treat some different bytes
-  /// as equal.
+  /// Equal if clients see the same bytes. `String` would treat some different bytes as equal.
   package static func == (left: FavoriteContent, right: FavoriteContent) -> Bool {
     left.title.map { ElementKey($0) } == right.title.map { ElementKey($0) }
       && left.data?.encoded() == right.data?.encoded()
@@ -81,7 +80,7 @@ extension PayloadField<FavoriteContent> {
 }
 
 extension PayloadReader {
-  /// A title or data of null counts as missing.
+  /// Reads the content of a favorite. A member that is null counts as missing.
   mutating func favorite() -> FavoriteContent {
     passOver("id", "addedAt", "updatedAt")
     let title = string("title", upTo: FavoriteContent.titleBytes)

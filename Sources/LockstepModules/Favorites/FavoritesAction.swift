@@ -2,7 +2,7 @@ import LockstepCollections
 import LockstepJSON
 
 enum FavoritesAction: Sendable {
-  /// Adds an element at the end or at an index, or replaces the one with this id at its place.
+  /// Replaces the element with this id, or adds a new element at an index or at the end.
   case add(id: String, FavoriteContent, index: Int?)
   /// Changes an element's content by a merge patch (RFC 7396).
   case update(id: String, patch: JSONObject)
@@ -25,8 +25,8 @@ extension FavoritesAction {
     ActionCase("clear") { .clear },
   ]
 
-  /// `PATCH` leaves the checks to the reactor, which first looks for the element. So 404 comes
-  /// before 422.
+  /// The reactor checks the body of `PATCH`, after it has looked for the element. So a missing
+  /// element gets 404 even if the body is invalid.
   static let verbs: [ElementVerb: VerbAction<FavoritesAction>] = [
     .put: "add",
     .patch: .unlisted(

@@ -74,8 +74,8 @@ struct FavoritesReactor: ModuleReactor {
     return [.replacing(changed)]
   }
 
-  /// The content after a patch. Members that the patch names must be known even if it removes them,
-  /// because otherwise a misspelt name would be ignored.
+  /// The content after a patch. A patch may name only known members, even to remove them. Otherwise
+  /// the server would ignore a misspelt name.
   private static func content(of patched: JSON, removing names: [String] = []) throws(Refusal) -> FavoriteContent {
     var reader = PayloadReader(patched)
     let content = reader.favorite()

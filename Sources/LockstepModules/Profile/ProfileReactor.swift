@@ -11,7 +11,7 @@ extension UserModule {
       "profile",
       members: members,
       actions: [ActionCase("save", fields) { $0 }],
-      // The reactor reports the faults of the fields and the unknown members together.
+      // The reactor checks the body, so that one response has all faults.
       patch: .unlisted(ActionCase("save", .unchecked(like: fields)) { $0 }),
       reactor: { _ in ProfileReactor() }
     )
@@ -49,7 +49,7 @@ package struct ProfileReactor: ModuleReactor {
         faults.append(FieldFault(pointer: "/\(name)", detail: wrong))
         continue
       }
-      // A value is saved without surrounding white space.
+      // A value is saved without the white space around it.
       let saved = EncodedJSON(.string((value.stringValue ?? "").trimmingWhitespace()))
       if profile[name]?.encoded != saved.encoded { mutations.append(.set(key: name, value: saved)) }
     }
@@ -69,11 +69,11 @@ package struct ProfileReactor: ModuleReactor {
     }
   }
 
-  /// Checks a text for a field, without its surrounding white space.
+  /// Checks the text of a field, without the white space around it.
   package static func validation(of text: String) -> ValidationResult {
     let trimmed = text.trimmingWhitespace()
     if trimmed.isEmpty { return .empty }
-    // Counts scalars, which have at most four bytes each. A character can have any number of them.
+    // Counts Unicode scalars, because a `Character` may have any number of bytes.
     let count = trimmed.unicodeScalars.count
     guard count <= characters else {
       return .failed(message: "It must have at most \(characters) characters, and has \(count).")

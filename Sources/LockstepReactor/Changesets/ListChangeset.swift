@@ -1,10 +1,9 @@
 /// The difference between two lists of identified elements, as a table view's batch update.
 ///
 /// `deletions`, `moves.from` and `modifications.index` are indices in the *old* list. `insertions`,
-/// `moves.to` and `modifications.newIndex` are indices in the *new* list. Each array is in
-/// ascending order of its first index. Moves are the fewest possible. An element that moved and
-/// changed is in both `moves` and `modifications`. An element that only shifted because of others
-/// is in neither.
+/// `moves.to` and `modifications.newIndex` are indices in the *new* list. Moves are the fewest
+/// possible. An element that moved and changed is in both `moves` and `modifications`. An element
+/// that only shifted because of others is in neither.
 public struct ListChangeset<Element: Identifiable & Equatable & Sendable>: Sendable, Equatable
 where Element.ID: Sendable {
   /// An element that is in the old list only.
@@ -96,7 +95,7 @@ where Element.ID: Sendable {
     self.modifications = modifications
   }
 
-  /// Whether old and new list are equal.
+  /// Whether the changeset has no changes.
   public var isEmpty: Bool {
     deletions.isEmpty && insertions.isEmpty && moves.isEmpty && modifications.isEmpty
   }
@@ -105,10 +104,10 @@ where Element.ID: Sendable {
 extension ListChangeset {
   /// Applies this changeset to `old`.
   ///
-  /// Removes every deletion and every move's source, inserts insertions and moves in ascending
-  /// order of the new index, then replaces modified elements. Throws ``ChangesetMismatchError``,
-  /// and never traps, if the changeset does not fit the list: every index and id must match, and no
-  /// id may be in the result twice.
+  /// Removes the deleted and the moved elements, then puts in the inserted and the moved ones in
+  /// ascending order of their new indices, then replaces the modified ones. Throws
+  /// ``ChangesetMismatchError``, and never traps, if the changeset does not fit the list: every
+  /// index and id must match, and no id may be in the result twice.
   @inlinable
   public func apply(to old: [Element]) throws(ChangesetMismatchError) -> [Element] {
     let kept = try removingSources(from: old)
@@ -117,7 +116,7 @@ extension ListChangeset {
     var previous = -1
     for modification in modifications {
       let (index, newIndex, element) = (modification.index, modification.newIndex, modification.element)
-      // The indices ascend, so no element is modified twice.
+      // The indices must ascend, so that no element is modified twice.
       guard index > previous, old.indices.contains(index), old[index].id == element.id,
         new.indices.contains(newIndex), new[newIndex].id == element.id
       else { throw ChangesetMismatchError(part: .modification, index: index) }
@@ -129,7 +128,7 @@ extension ListChangeset {
 
   /// Combines this changeset and `next` into the smallest changeset from `base` to the last list.
   ///
-  /// The base is needed to find the elements that were changed back, and the fewest moves.
+  /// Needs the base to find elements that were changed back, and the fewest moves.
   public func followed(
     by next: ListChangeset,
     from base: [Element]

@@ -10,8 +10,8 @@ extension ListChangeset {
 
   /// The difference from `old` to `new`, faster if most elements are known to stay.
   ///
-  /// The result is the same as without `stays`. Only elements that do not stay are checked for
-  /// duplicate ids; each list must have every id once.
+  /// The result is the same as without `stays`. The caller must pass lists without duplicate ids,
+  /// because only elements that do not stay are checked.
   ///
   /// - Parameters:
   ///   - old: The list that the difference starts from.
@@ -74,7 +74,7 @@ struct Pairing {
     if newIndex == new.count { others.reserveCapacity(old.count) }
     for (index, element) in old.enumerated() {
       while newIndex < new.count, !stays(new[newIndex]) { newIndex += 1 }
-      // Equal elements have equal ids. For others, compare the ids.
+      // Equal elements have equal ids. Modified elements need the second comparison.
       if newIndex < new.count, new[newIndex] == element || new[newIndex].id == element.id {
         newIndexOfOld[index] = newIndex
         oldIndexOfNew[newIndex] = index
@@ -87,11 +87,11 @@ struct Pairing {
     var expected = 0
     for (index, element) in new.enumerated() where oldIndexOfNew[index] == Pairing.unpaired {
       if stays(element) {
-        // `stays` was wrong, so the pairs may be.
+        // `stays` was wrong, so the pairs may be wrong too.
         self = try Pairing(old, new, stays: { _ in false })
         return
       }
-      // The old successor of the last element is the most likely match, and comparing is cheaper
+      // In `old`, the element after the last match is the most likely match. Comparing is cheaper
       // than hashing.
       let isExpected = expected < old.count && old[expected].id == element.id
       if let oldIndex = isExpected ? expected : others[element.id] {
@@ -121,7 +121,7 @@ struct Pairing {
   }
 }
 
-/// The positions of a longest strictly increasing subsequence, ascending. n log n.
+/// The positions of a longest strictly increasing subsequence, ascending, in n log n time.
 func longestIncreasingSubsequence(of values: [Int]) -> [Int] {
   // ends[k]: the position of the smallest last value of an increasing subsequence of k + 1 values.
   var ends: [Int] = []
@@ -159,9 +159,9 @@ public struct DuplicateIdentityError<ID: Hashable & Sendable>: Error, Hashable, 
 
   /// The duplicate id.
   public let id: ID
-  /// The list that has it twice.
+  /// The list that has the id twice.
   public let list: List
-  /// Its first two indices.
+  /// The first two indices of the id.
   public let indices: [Int]
 
   /// A duplicate.

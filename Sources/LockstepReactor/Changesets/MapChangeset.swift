@@ -1,11 +1,11 @@
 /// The difference between two maps: keys with a new value, and removed keys.
 public struct MapChangeset<Key: Hashable & Comparable & Sendable, Value: Equatable & Sendable>: Sendable, Equatable {
-  /// The keys that are new or have another value, with that value.
+  /// The keys that are new or have another value, with their new values.
   public var set: [Key: Value]
   /// The removed keys, ascending.
   public var removed: [Key]
 
-  /// Makes a changeset. A key in both counts as set.
+  /// Makes a changeset. A key in both `set` and `removed` counts as set.
   public init(set: [Key: Value] = [:], removed: [Key] = []) {
     self.set = set
     self.removed = removed
@@ -17,7 +17,7 @@ public struct MapChangeset<Key: Hashable & Comparable & Sendable, Value: Equatab
     removed = old.keys.filter { new[$0] == nil }.sorted()
   }
 
-  /// Whether the two maps are equal.
+  /// Whether the changeset has no changes.
   public var isEmpty: Bool { self.set.isEmpty && removed.isEmpty }
 
   /// Applies this changeset to `old`. It fits every map.

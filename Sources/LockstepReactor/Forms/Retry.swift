@@ -7,10 +7,10 @@ public protocol RetryPrompt: Sendable {
   func inform(of error: any Error) async
 }
 
-/// Runs `work`. On an error, asks the user whether to run it again, as often as the user agrees.
+/// Runs `work`. After each error, asks the user whether to run `work` again.
 ///
-/// Returns `nil` if the user declines, or after it has shown an error for which `canRetry` returns
-/// `false`. If the task is cancelled, throws `CancellationError` without asking.
+/// Returns `nil` if the user declines. If `canRetry` returns `false`, shows the error and returns
+/// `nil`. If the task is cancelled, throws `CancellationError` without asking.
 public func retryWhenConfirmed<Value>(
   _ prompt: some RetryPrompt,
   canRetry: (any Error) -> Bool = { _ in true },
@@ -27,14 +27,14 @@ public func retryWhenConfirmed<Value>(
         return nil
       }
       let wantsToRetry = await prompt.confirmRetry(after: error)
-      // The result of a cancelled prompt does not count.
+      // After a cancellation, the user's answer does not count.
       if !wantsToRetry && !Task.isCancelled { return nil }
     }
   }
   throw CancellationError()
 }
 
-/// Runs `work` up to `attempts` times *in total* (at least once), and throws the last error.
+/// Runs `work` until it succeeds. After `attempts` runs *in total*, throws the last error.
 ///
 /// `pause` waits before each further attempt. Its argument is the number of that attempt, beginning
 /// with 2. Cancellation is not retried.

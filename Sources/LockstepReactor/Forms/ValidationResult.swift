@@ -1,10 +1,10 @@
-/// The judgement on an input.
+/// The result of checking an input.
 public enum ValidationResult: Sendable, Hashable {
   /// The input is valid. The message may be empty.
   case ok(message: String)
   /// There is no input yet. Not valid, but not an error to show.
   case empty
-  /// The check is running. Not valid until it has ended.
+  /// The check is running, so the input is not valid yet.
   case validating
   /// The input is not valid. The message says why.
   case failed(message: String)
@@ -28,7 +28,7 @@ public enum ValidationResult: Sendable, Hashable {
 }
 
 extension Sequence<ValidationResult> {
-  /// Whether every input is valid: the enabled flag of a form.
+  /// Whether every input is valid, so that the form can be sent.
   public var areAllValid: Bool {
     allSatisfy(\.isValid)
   }

@@ -12,7 +12,7 @@ public struct Validator<Input: Sendable>: Sendable {
     self.check = check
   }
 
-  /// The form of the input to check, send and store.
+  /// The normalised input, which is what to check, send and store.
   public func normalise(_ input: Input) -> Input {
     normaliseInput(input)
   }
@@ -22,7 +22,7 @@ public struct Validator<Input: Sendable>: Sendable {
     check(normaliseInput(input))
   }
 
-  /// Validates with both: if this one finds the input valid, the other one checks it too.
+  /// Normalises with both validators. If this one finds the result valid, `other` checks it too.
   public func and(_ other: Validator) -> Validator {
     Validator(normalise: { other.normalise(normalise($0)) }) { input in
       let first = check(input)
@@ -32,7 +32,7 @@ public struct Validator<Input: Sendable>: Sendable {
 }
 
 extension Validator where Input == String {
-  /// Trimmed text of `length` characters.
+  /// Trims text and checks that its character count is in `length`. Empty text gives `.empty`.
   public static func text(_ length: ClosedRange<Int>, tooShort: String, tooLong: String) -> Validator {
     Validator(normalise: { $0.trimmingWhitespace() }) { text in
       if text.isEmpty { return .empty }
@@ -54,8 +54,9 @@ extension StringProtocol {
 extension Effect {
   /// Validation that takes time: `validating` at once, then the result of `check`.
   ///
-  /// Give the action the policy ``EffectPolicy/latest(_:)``, so that the newest input wins. `pause`
-  /// lets the user finish typing. If `check` throws, the result is `unchecked`.
+  /// Give the action the policy ``EffectPolicy/latest(_:)``, so that the newest input wins. The
+  /// `pause` before `check` lets the user finish typing. If `check` throws, the result is
+  /// `unchecked`.
   public static func validating(
     pause: Duration,
     clock: any Clock<Duration>,

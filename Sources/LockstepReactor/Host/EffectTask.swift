@@ -1,9 +1,9 @@
-/// Cancels one effect when it becomes true. A task group cannot cancel a single child task.
+/// A flag that cancels one effect, because a task group cannot cancel a single child task.
 @usableFromInline typealias CancelSignal = AwaitableState<Bool>
 
 extension Effect {
   /// Runs an operation to its end, and returns its error. The signal cancels the operation; the
-  /// function still waits until it has ended.
+  /// function still waits for its end.
   @inlinable
   static func run(
     _ operation: @escaping Operation,

@@ -19,7 +19,7 @@ enum Input<R: Reactor>: Sendable {
 /// Resumes an input's sender: `true` when the loop handled the input, `false` when it was dropped.
 @usableFromInline typealias Acknowledgement = CheckedContinuation<Bool, Never>
 
-/// Whether a host took an action.
+/// Whether a host queued an action.
 public enum SendResult: Sendable, Hashable {
   /// The host handles the action after all that were sent before it.
   case accepted
@@ -38,10 +38,10 @@ public enum SendResult: Sendable, Hashable {
   }
 }
 
-/// The only way into a reactor: a bounded queue whose order is the order of sending.
+/// The queue of all inputs of a reactor, in the order of sending.
 ///
-/// The bound counts actions from `send` until their effects have ended. Other inputs come from
-/// effects and merged streams, each of which waits until its last input was handled.
+/// The capacity counts an action from `send` until its effect has ended. Other inputs need no
+/// limit, because effects and merged streams wait until their input is handled.
 @usableFromInline
 final class Inbox<R: Reactor>: Sendable {
   @usableFromInline
@@ -56,7 +56,7 @@ final class Inbox<R: Reactor>: Sendable {
 
   @usableFromInline let contents: AwaitableState<Contents>
   @usableFromInline let capacity: Int
-  /// Set under the lock of the contents, so that nothing is queued after the end. Read without the
+  /// Set under the lock of the contents, so that a closed inbox queues nothing. Read without the
   /// lock.
   @usableFromInline let closed = Atomic<Bool>(false)
   /// How many admitted actions are settled. Only the loop writes it, so it needs no lock.
@@ -77,7 +77,7 @@ final class Inbox<R: Reactor>: Sendable {
       if isClosed { return .closed }
       if contents.admitted - settled.load(ordering: .acquiring) >= capacity { return .full }
       contents.admitted += 1
-      // In place, because a copy of the queue would make sending quadratic.
+      // Appends in place, because a copy of the queue would make sending quadratic.
       contents.inputs.append(input)
       return .accepted
     }
@@ -124,7 +124,7 @@ final class Inbox<R: Reactor>: Sendable {
     settled.store(settled.load(ordering: .relaxed) + 1, ordering: .releasing)
   }
 
-  /// Returns `true` for the first caller that wants to run the loop.
+  /// Returns `true` only to the first caller, which then runs the loop, and not after `close()`.
   @inlinable
   func open() -> Bool {
     contents.withState { contents in
@@ -162,7 +162,7 @@ final class Inbox<R: Reactor>: Sendable {
 }
 
 extension Input {
-  /// Resumes the tasks that wait for this input. It will not be handled.
+  /// Resumes the tasks that wait for this input, which will not be handled.
   @inlinable
   func abandon() {
     switch self {

@@ -5,8 +5,8 @@ struct RunningEffect<R: Reactor> {
   @usableFromInline let owner: EffectOwner<R>
   @usableFromInline let lane: Lane?
   @usableFromInline let signal: CancelSignal?
-  /// A newer effect of the lane has replaced this one. The host drops the mutations that this one
-  /// still emits.
+  /// A newer action of the lane has cancelled this effect. The host drops the mutations that the
+  /// effect still emits.
   @usableFromInline var isCancelled = false
 
   @inlinable
@@ -31,7 +31,7 @@ struct LaneQueue<R: Reactor> {
   @usableFromInline
   enum Waiting {
     case action(R.Action, Receipt<R.State>?)
-    /// A step stands in the queue of each of its serial lanes until all of them are free.
+    /// A step waits in the queues of all its serial lanes until all these lanes are free.
     case step(Step<R>, [Lane])
 
     @inlinable var receipt: Receipt<R.State>? {
@@ -50,7 +50,7 @@ struct LaneQueue<R: Reactor> {
   @inlinable
   init() {}
 
-  /// Whether an effect that is not cancelled runs or waits.
+  /// Whether an effect that is not cancelled runs, or an action or a step waits.
   @inlinable var isTaken: Bool { !running.isEmpty || !waiting.isEmpty }
 
   /// Whether no effect runs, cancelled or not.

@@ -2,7 +2,7 @@
 public struct ReactorFailure<Action: Sendable>: Error {
   /// Where a failure came from.
   public enum Origin: Sendable {
-    /// The effect of this action failed. Mutations that it emitted before stay reduced.
+    /// The effect of this action failed. The mutations before the failure stay reduced.
     case action(Action)
     /// A stream merged by `transform(action:)`. After ``MergedActionRefusal`` or
     /// ``EventsLostError`` the stream continues; any other error has ended it.
@@ -25,16 +25,16 @@ public struct ReactorFailure<Action: Sendable>: Error {
   }
 }
 
-/// The host dropped an action of a merged stream because it was at its capacity.
+/// The host dropped an action of a merged stream because the host was at its capacity.
 public struct MergedActionRefusal: Error, Hashable, CustomStringConvertible {
   /// The cause, and how to fix it.
   public var description: String {
-    "The host dropped an action of a merged stream: it has as many unsettled actions as its capacity allows. "
+    "The host has as many unsettled actions as its capacity allows, so it dropped an action of a merged stream. "
       + "Raise the capacity, or let effects end sooner."
   }
 }
 
-/// The steps of a host, in order, for tests, logs and journals.
+/// What a host does, event by event, for tests, logs and journals.
 public enum ReactorTrace<R: Reactor>: Sendable {
   /// The host is about to call `mutate` with an action.
   case action(R.Action)
@@ -42,12 +42,12 @@ public enum ReactorTrace<R: Reactor>: Sendable {
   case ignored(R.Action)
   /// A mutation was reduced.
   case mutation(R.Mutation)
-  /// A state that differs from the one before was shown.
+  /// A state that differs from the one before was shown to observers.
   case state(R.State)
   /// Work that takes time began. The number identifies the effect within its host.
   case effectStarted(R.Action, effect: UInt64)
-  /// Work that takes time was done, failed or was cancelled.
+  /// Work that takes time has ended: it is done, has failed or was cancelled.
   case effectEnded(R.Action, effect: UInt64)
-  /// Something failed.
+  /// An effect or a merged stream failed.
   case failure(ReactorFailure<R.Action>)
 }

@@ -5,9 +5,9 @@
 /// of the task that called `run()`.
 ///
 ///     let host = ReactorHost(Counter())
-///     host.send(.increase)                        // the order is fixed here
-///     for await state in host.states { … }        // the latest state, then distinct ones
-///     await host.run()                            // in another task: a view's, a server's group
+///     host.send(.increase)                        // handled in the order of the calls
+///     for await state in host.states { … }        // the latest, then each that differs
+///     await host.run()                            // in another task, such as a view's
 public final class ReactorHost<R: Reactor>: ViewModel {
   /// The hosted reactor.
   public let reactor: R
@@ -16,13 +16,13 @@ public final class ReactorHost<R: Reactor>: ViewModel {
   @usableFromInline let outputs: HostOutputs<R>
   @usableFromInline let flows: Flows<R>
 
-  /// Makes a host. Actions sent before `run()` are handled when it runs.
+  /// Makes a host. Actions sent before `run()` are handled when the host runs.
   ///
   /// - Parameters:
   ///   - reactor: The reactor. Its `transform` functions are called here, once.
   ///   - capacity: How many actions may be unsettled: waiting, or with a running effect. The host
   ///     refuses more.
-  ///   - trace: Called by the loop for each of its steps. It must be quick and must not block.
+  ///   - trace: Called by the loop for each event. It must be quick and must not block.
   public init(
     _ reactor: R,
     capacity: Int = 1024,
@@ -40,8 +40,8 @@ public final class ReactorHost<R: Reactor>: ViewModel {
 
   /// Queues an action. Actions of all threads are handled in the order of `send`.
   ///
-  /// `send` never blocks. An action sent while another is handled, for example by an observer of
-  /// the state, is handled after it. Check the result if the action must not be lost.
+  /// `send` never blocks. An action that is sent while another one is handled waits for its turn.
+  /// Check the result if the action must not be lost.
   @discardableResult
   @inlinable
   public func send(_ action: R.Action) -> SendResult {
@@ -66,7 +66,7 @@ public final class ReactorHost<R: Reactor>: ViewModel {
   @inlinable
   public var states: LatestValues<R.State> { outputs.states.values }
 
-  /// Failures from this moment on, in a bounded queue for each caller.
+  /// The failures from now on. Each call returns a new bounded queue.
   @inlinable
   public func failures(capacity: Int = 256) -> EventStream<ReactorFailure<R.Action>> {
     outputs.failures.events(capacity: capacity)
@@ -74,7 +74,7 @@ public final class ReactorHost<R: Reactor>: ViewModel {
 
   /// Handles actions until the host is closed; returns when every effect has ended.
   ///
-  /// Cancelling the task closes the host. A host runs once: a second call returns at once.
+  /// Cancelling the task closes the host. A host runs only once: a second call returns immediately.
   @inlinable
   public func run() async {
     guard inbox.open() else { return }
@@ -105,8 +105,9 @@ public final class ReactorHost<R: Reactor>: ViewModel {
 
   /// Closes the host: it refuses further actions, drops the queued ones and cancels every effect.
   ///
-  /// The action that the loop is handling is still reduced; nothing else is. Waiters on dropped
-  /// actions get a `CancellationError`. `run()` returns when the last effect has ended.
+  /// The loop still reduces the current action's immediate mutations, but no others. Tasks that
+  /// wait for dropped actions get a `CancellationError`. `run()` returns when the last effect has
+  /// ended.
   @inlinable
   public func close() {
     if !inbox.close() { outputs.finish() }
@@ -176,7 +177,7 @@ public enum AdmissionError: Error, Hashable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .full: "The reactor has as many unsettled actions as its capacity allows. Try again later."
-    case .closed: "The reactor is closed and takes no more actions."
+    case .closed: "The reactor is closed and accepts no more actions."
     }
   }
 }

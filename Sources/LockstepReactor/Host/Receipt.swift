@@ -14,10 +14,10 @@ public final class Receipt<State: Sendable>: Sendable {
   @inlinable
   init() { progress = AwaitableState(Progress()) }
 
-  /// Waits until the action's immediate mutations are reduced, and returns the state then.
+  /// Waits until the action's immediate mutations are reduced, and returns the state after them.
   ///
-  /// Work that takes time may still run; its states come later. Throws the error that refused the
-  /// action, and `CancellationError` when the host closed or the waiting task is cancelled.
+  /// Work that takes time may still run; its mutations come later. Throws the error that refused
+  /// the action, and `CancellationError` when the host closed or the waiting task is cancelled.
   @inlinable
   public func reduced() async throws -> State {
     let result = await progress.wait { progress in
@@ -26,10 +26,10 @@ public final class Receipt<State: Sendable>: Sendable {
     return try (result ?? .failure(CancellationError())).get()
   }
 
-  /// Waits until the action's effect has ended, and returns the state then.
+  /// Waits until the action's effect has ended, and returns the state of that time.
   ///
-  /// Throws the error of the effect. Throws `CancellationError` when a newer effect cancelled this
-  /// one, the host closed, or the waiting task is cancelled.
+  /// Throws the error of the effect. Throws `CancellationError` when a newer action cancelled the
+  /// effect, the host closed, or the waiting task is cancelled.
   @inlinable
   public func settled() async throws -> State {
     let result = await progress.wait { $0.outcome }

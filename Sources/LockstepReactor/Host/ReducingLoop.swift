@@ -28,8 +28,7 @@ struct ReducingLoop<R: Reactor> {
 
   @inlinable
   mutating func handle(_ input: Input<R>, _ group: inout DiscardingTaskGroup) {
-    // Checked before each input, because closing also drops what the loop has already taken from
-    // the queue.
+    // Checked before each input, because closing also drops inputs that the loop has already taken.
     if inbox.isClosed { return input.abandon() }
     switch input {
     case .action(let action, let receipt):
@@ -58,7 +57,7 @@ struct ReducingLoop<R: Reactor> {
     }
   }
 
-  /// Settles the receipts that are open when the host closes. Called after every effect has ended.
+  /// Settles the receipts that are open when the host closes. Called when all effects have ended.
   @inlinable
   mutating func abandon() {
     // Sorted, because the order of a dictionary differs from run to run.
@@ -187,7 +186,7 @@ extension ReducingLoop {
     }
   }
 
-  /// Starts what waits for a lane, until an effect runs in the lane again or the host closes.
+  /// Starts actions and steps that wait for a lane, until it runs an effect or the host closes.
   @inlinable
   mutating func startWaiting(in lane: Lane, _ group: inout DiscardingTaskGroup) {
     var freed = [lane]

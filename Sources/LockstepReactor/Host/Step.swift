@@ -3,7 +3,7 @@
 struct Step<R: Reactor>: Sendable {
   /// In their order; `nil` where `transform(action:)` dropped one.
   @usableFromInline var actions: [R.Action?]
-  /// Asked when the step's turn comes.
+  /// The condition, checked when the step's turn comes.
   @usableFromInline let isWanted: @Sendable () -> Bool
   @usableFromInline let receipt: Receipt<R.State>
 }
@@ -16,7 +16,7 @@ final class StepProgress {
   init(openEffects: Int) { self.openEffects = openEffects }
 }
 
-/// An action was refused at once, and with it the step that it was part of.
+/// An action was refused at once, so the whole step was refused.
 package struct StepRefusal: Error {
   package let index: Int
   package let reason: any Error
@@ -35,8 +35,8 @@ extension ReactorHost {
   ///
   /// Each action sees the mutations of the earlier ones. If one is refused at once, the host throws
   /// ``StepRefusal`` and nothing changes. Effects start when all actions are decided, each by the
-  /// policy of its action. Observers see one new state. A step that names serial lanes waits until
-  /// all of them are free. Inside a step, the effects of a serial lane run one after another.
+  /// policy of its action. Observers see one new state. A step with serial actions waits until all
+  /// their lanes are free. Inside a step, the effects of a serial lane run one after another.
   package func perform(_ actions: [R.Action], if isWanted: @escaping @Sendable () -> Bool) async throws {
     let step = Step<R>(actions: actions, isWanted: isWanted, receipt: Receipt())
     try inbox.admit(.step(step)).check()
@@ -74,8 +74,8 @@ extension ReducingLoop {
   @usableFromInline
   mutating func start(_ step: Step<R>, _ group: inout DiscardingTaskGroup) {
     guard step.isWanted() else { return refuse(step, StepConditionError()) }
-    // A single action is refused before it changes the state, so only several actions need the
-    // earlier state.
+    // A single action is refused before it changes the state, so only a step of several actions
+    // needs the earlier state.
     let stateBefore: R.State? = step.actions.count > 1 ? state : nil
     var decision = StepDecision<R>()
     for (index, action) in step.actions.enumerated() {

@@ -1,7 +1,7 @@
 /// The interface of a reactor for a view: sending actions and reading states.
 ///
-/// A view that takes `some ViewModel<Action, State>` works with a ``ReactorHost``. A test of the
-/// view alone passes a stub that records the actions and shows any state.
+/// A view that takes `some ViewModel<Action, State>` works with a ``ReactorHost``. A test of only
+/// the view passes a stub that records the actions and shows any state.
 public protocol ViewModel<Action, State>: AnyObject, Sendable {
   /// An action that the view sends.
   associatedtype Action: Sendable

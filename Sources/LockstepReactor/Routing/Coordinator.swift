@@ -1,34 +1,34 @@
-/// A destination of a program: a screen, a dialog, a link.
+/// Something that a program can show, such as a view, a dialog or a link.
 public protocol Presentable: Sendable {
-  /// How it is presented: a view controller on a phone, an address on a server.
+  /// What the program shows for it: a view controller in an app, a URL on a server.
   associatedtype Presentation: Sendable
 
   /// Makes the presentation.
   func present() async -> Presentation
 }
 
-/// Turns a route, which a reactor names, into a destination, which the reactor does not know.
+/// Turns routes into destinations. A reactor names a route and does not know its destination.
 ///
-/// A route is a field of a state, and a ``Pulse``: going to the same place twice is two events.
+/// Keep the route in a ``Pulse`` of the state, because taking the same route twice is two events.
 ///
 ///     struct State { @Pulse var route: Route? }
 ///
 ///     await coordinator.follow(host.states.pulse(\.$route)) { screen in … }
 public protocol Coordinator: Sendable {
-  /// The routes that it knows.
+  /// The names of the destinations.
   associatedtype Route: Sendable & Equatable
-  /// Its destinations.
+  /// The destinations of the routes.
   associatedtype Next: Presentable
 
-  /// The destination of a route; `nil` if it has none.
+  /// The destination of a route; `nil` if the route has none.
   func next(for route: Route) -> Next?
 }
 
 extension Coordinator {
-  /// Presents the destinations of `routes` until they end or the task is cancelled. For `nil`,
-  /// presents nothing.
+  /// Reads `routes` and presents their destinations, until the sequence ends or the task is
+  /// cancelled. Skips `nil` and routes without a destination.
   ///
-  /// A route that is set at the start is followed too.
+  /// A route that is already set is followed too.
   public func follow<Routes: AsyncSequence>(
     _ routes: Routes,
     show: (Next.Presentation) async -> Void

@@ -2,11 +2,10 @@ import Synchronization
 
 /// A value behind a lock, and the tasks that wait for it to change.
 ///
-/// It is the only concurrency primitive of this library. Two rules prevent deadlocks. Only this
-/// library's code runs under the lock. Continuations are resumed after it is released, because
-/// resuming calls an executor.
+/// This library has no other lock. Two rules prevent deadlocks. Only code of this library runs
+/// under the lock. Continuations are resumed without the lock, because resuming calls an executor.
 ///
-/// `@inlinable` lets the compiler specialize a reactor's loop in the module that defines the
+/// `@inlinable` lets the compiler specialize a reactor's loop in the Swift module that defines the
 /// reactor. Without it, handling an action takes thirty times as long.
 @usableFromInline
 final class AwaitableState<State: Sendable>: Sendable {
@@ -36,7 +35,7 @@ final class AwaitableState<State: Sendable>: Sendable {
     withLock { body(&$0.state) }
   }
 
-  /// Changes the state and returns the waiters to wake, for a caller that holds a lock of its own.
+  /// Changes the state and returns the waiters to wake, for a caller that holds another lock.
   @inlinable
   func changeDeferringWake<Result: Sendable>(_ body: (inout State) -> Result) -> (Result, Wake) {
     withLock { (body(&$0.state), $0.waiters.takeAll()) }
@@ -53,8 +52,8 @@ final class AwaitableState<State: Sendable>: Sendable {
 
   /// Waits until `ready` returns a result, and returns it; `nil` when the task is cancelled.
   ///
-  /// `ready` runs under the lock, at the start and after each change. It never runs in a cancelled
-  /// task, so such a task takes nothing from the state.
+  /// `ready` runs under the lock, at the start and after each change. It does not run if the task
+  /// is already cancelled, so such a task takes nothing from the state.
   @inlinable
   func wait<Result: Sendable>(
     isolation: isolated (any Actor)? = #isolation,
@@ -66,9 +65,9 @@ final class AwaitableState<State: Sendable>: Sendable {
       let ticket = tickets.add(1, ordering: .relaxed).newValue
       var result: Result?
       await withTaskCancellationHandler {
-        // Resumed exactly once: the code that removes a continuation under the lock resumes it.
+        // Resumed once: here, or by the code that removes the continuation from the list.
         await withUnsafeContinuation(isolation: isolation) { continuation in
-          // A cancellation before this point has set the flag. A later one finds the waiter parked.
+          // An earlier cancellation has set `isCancelled`. A later one removes the waiter.
           let mustWait = withLock { guarded in
             if Task.isCancelled { return false }
             result = ready(&guarded.state)
@@ -88,8 +87,8 @@ final class AwaitableState<State: Sendable>: Sendable {
   @inlinable
   func withLock<Result: Sendable>(_ body: (inout Guarded) -> Result) -> Result {
     #if THREAD_SANITIZER
-      // The sanitizer does not see how the kernel hands over a contended Mutex, and reports races
-      // that do not exist. This spin lock, which it does see, prevents the contention.
+      // The thread sanitizer does not see how the kernel hands over a contended Mutex, and reports
+      // races that do not exist. It sees this spin lock, which prevents the contention.
       while isEntered.exchange(true, ordering: .acquiring) {}
       defer { isEntered.store(false, ordering: .releasing) }
     #endif

@@ -1,7 +1,7 @@
-/// The newest element of a subject: replayed to each new watcher, then distinct.
+/// The newest element of a subject. A new watcher gets it at once, then each one that differs.
 ///
-/// It is up to date when `dispatch` returns, because no task is involved. Releasing it ends the
-/// binding.
+/// `value` is up to date when `dispatch` returns, because no task is involved. Releasing the
+/// `BoundValue` ends the binding.
 public final class BoundValue<Value: Sendable & Equatable>: Sendable {
   private let subscription: SubjectSubscription<Latest<Value>>
 
@@ -26,8 +26,8 @@ extension Latest: SubjectSubscriber {
   }
 }
 
-/// The elements of a subject as they are dispatched. None is replayed, and none is skipped because
-/// it equals the one before.
+/// The elements of a subject as they are dispatched. Earlier elements are not replayed. An element
+/// that equals the one before is not skipped.
 public struct BoundEvents<Element: Sendable>: Sendable {
   private let subject: DispatchSubject<Element>
 
@@ -36,7 +36,7 @@ public struct BoundEvents<Element: Sendable>: Sendable {
     self.subject = subject
   }
 
-  /// The events from this moment on; a bounded queue for each caller.
+  /// The events from now on. Each call returns a new bounded queue.
   public func events(capacity: Int = 256) -> EventStream<Element> {
     subject.events(capacity: capacity)
   }

@@ -1,10 +1,10 @@
 /// A typed channel that sends each element to all of its subscribers.
 ///
-/// All subscribers see all elements in the same order. `dispatch` runs no code of the subscribers
+/// All subscribers get the elements in the same order. `dispatch` runs no code of the subscribers
 /// and never waits for them. Each subscriber has a bounded queue (``events(capacity:)``) or a slot
 /// for the newest element (``BoundValue``).
 public final class DispatchSubject<Element: Sendable>: Sendable {
-  /// The tasks to wake after a dispatch, when no lock is held.
+  /// The tasks to wake after a dispatch has released its locks.
   struct Delivery: Sendable {
     fileprivate let received: [(replaced: (any Sendable)?, wake: Wake)]
 
@@ -27,7 +27,7 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
   /// Sends `element` to the current subscribers.
   public func dispatch(_ element: Element) { dispatchDeferringWake(element).complete() }
 
-  /// Dispatches without waking tasks, for a caller that holds a lock of its own.
+  /// Dispatches without waking tasks, for a caller that holds another lock.
   func dispatchDeferringWake(_ element: Element) -> Delivery {
     subscribers.withState { subscribers in
       Delivery(received: subscribers.list.members.map { $0.receive(element) })
@@ -44,7 +44,7 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
     for wake in wakes { wake.resume() }
   }
 
-  /// Subscribes *now*, not when the first element is awaited, so no element is missed.
+  /// Subscribes *now*, not when the first element is awaited, so no later element is missed.
   ///
   /// `capacity` is how many events may wait for a slow reader. If more events come, the oldest is
   /// dropped and the reader gets an ``EventsLostError``.
@@ -68,18 +68,18 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
   }
 
   fileprivate func unsubscribe(_ id: Int) {
-    // Released after the lock, because releasing a subscriber may run a deinitializer.
+    // Releases the subscriber after the lock, because that may run a deinitializer.
     let removed = subscribers.withState { $0.list.remove(number: id) }
     withExtendedLifetime(removed) {}
   }
 }
 
-/// Stores the elements of a subject. Both functions return the tasks to wake after the lock is
-/// released.
+/// Stores the elements of a subject. Both functions return the tasks to wake after the lock of the
+/// subject is released.
 protocol SubjectSubscriber<Element>: Sendable {
   associatedtype Element: Sendable
 
-  /// Also returns a replaced value, to release after the lock is released.
+  /// Also returns the value that `element` replaced, to release it after the lock.
   func receive(_ element: Element) -> (replaced: (any Sendable)?, wake: Wake)
 
   func finishDeferringWake() -> Wake

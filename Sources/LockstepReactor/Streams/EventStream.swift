@@ -5,7 +5,8 @@
 /// gap. A new loop over the stream continues after the gap. If gaps do not matter, use
 /// ``ignoringLosses``.
 ///
-/// A stream has one reader; subscribe again for a second one. Releasing it ends the subscription.
+/// A stream has one reader; subscribe again for a second one. Releasing the stream and its
+/// iterators ends the subscription.
 public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
   /// Reading fails only if events were lost.
   public typealias Failure = EventsLostError
@@ -15,7 +16,7 @@ public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
   /// How many events were dropped because the reader was too slow.
   public var lostCount: Int { subscription.target.lostCount }
 
-  /// The same events without errors at gaps: for views or logs that show the newest.
+  /// The same events without errors at gaps, for views or logs that show only the newest.
   public var ignoringLosses: some AsyncSequence<Element, Never> & Sendable {
     SteppedSequence(start: makeAsyncIterator) { events, actor in
       while true {
@@ -32,7 +33,7 @@ public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
     let subscription: SubjectSubscription<EventQueue<Element>>
 
     /// The next event; `nil` when the source has finished or the task was cancelled. Throws once
-    /// for each gap; the next call returns the event after it.
+    /// for each gap; the next call returns the event after the gap.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(EventsLostError) -> Element? {
       try await subscription.target.next(isolation: actor)
     }
@@ -52,7 +53,7 @@ public struct EventsLostError: Error, Hashable, CustomStringConvertible {
   /// The cause, and what to do.
   public var description: String {
     "\(count) \(count == 1 ? "event was" : "events were") lost because the reader was too slow. "
-      + "Subscribe with a larger capacity, or load again what the events described."
+      + "Subscribe with a larger capacity, or load the data of the events again."
   }
 }
 

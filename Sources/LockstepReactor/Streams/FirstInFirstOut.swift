@@ -25,7 +25,7 @@ struct FirstInFirstOut<Element> {
     let element = slots[head]
     slots[head] = nil
     head += 1
-    // Closing the gap only when it is half of the array keeps removal constant on average.
+    // Removing empty slots only when they are half of the array keeps the cost constant on average.
     if head * 2 >= slots.count {
       slots.removeFirst(head)
       head = 0

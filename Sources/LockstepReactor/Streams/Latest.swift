@@ -44,11 +44,11 @@ public final class Latest<Value: Sendable & Equatable>: Sendable {
 
   /// The newest value at once, then each newer one that differs from the one delivered before.
   ///
-  /// Every iterator is a watcher. It ends when its task is cancelled or the source is finished.
+  /// Every iterator is a watcher, which ends when its task is cancelled or `finish()` was called.
   @inlinable
   public var values: LatestValues<Value> { LatestValues(source: self) }
 
-  /// Returns the replaced value, so that it is released after the lock.
+  /// Returns the replaced value, so that the caller releases it after the lock.
   @inlinable
   func publishDeferringWake(_ value: Value) -> (replaced: Value?, wake: Wake) {
     slot.changeDeferringWake { slot in
@@ -75,7 +75,7 @@ public final class Latest<Value: Sendable & Equatable>: Sendable {
   }
 }
 
-/// The values of a ``Latest``: the newest at once, then distinct ones. Slow readers skip some.
+/// The newest value at once, then each newer one that differs. Slow readers skip values.
 public struct LatestValues<Value: Sendable & Equatable>: AsyncSequence, Sendable {
   /// Watching cannot fail.
   public typealias Failure = Never

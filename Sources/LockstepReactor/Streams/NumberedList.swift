@@ -1,5 +1,5 @@
-/// Members in the order of their numbers. Adding the newest takes constant time on average.
-/// Removing any member takes logarithmic time.
+/// Members in the order of their numbers. On average, adding the newest takes constant time and
+/// removing any member takes logarithmic time.
 @usableFromInline
 struct NumberedList<Member> {
   @usableFromInline

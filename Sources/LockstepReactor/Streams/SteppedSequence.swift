@@ -1,4 +1,4 @@
-/// A sequence that calls `step` for each element. Each iterator begins with its own state from
+/// A sequence that calls `step` for each element. Each iterator begins with a new state from
 /// `start`.
 struct SteppedSequence<State, Element, Failure: Error>: AsyncSequence, Sendable {
   typealias Step = @Sendable (inout State, isolated (any Actor)?) async throws(Failure) -> Element?

@@ -18,7 +18,7 @@ extension User {
 }
 
 extension Session {
-  /// A new session, as a login shows it.
+  /// A new session, as the response to a sign-up or a login shows it.
   private static let newFormat = ValueFormat<Session>(
     .member("id", .uuid) { "\($0.id)" },
     .member("device", .nullableText, \.device),
@@ -54,12 +54,12 @@ extension ValueFormat<String?> {
   }
 }
 
-/// A document for one user alone, such as their account. Its tag is a hash of its contents.
+/// A document for one user only, such as the user's account. Its tag is a hash of its contents.
 struct PrivateDocument: Sendable {
   let json: JSON
   let tag: String
 
-  /// The tag ignores members that change without a write, such as `lastSeenAt`.
+  /// The tag does not depend on the members in `ignored`, because they change without a write.
   init(_ json: JSON, passingOver ignored: Set<String> = []) {
     self.json = json
     var counted = json.objectValue ?? JSONObject()
@@ -83,7 +83,7 @@ struct PrivateDocument: Sendable {
 }
 
 extension Response {
-  /// A document for one user alone, or 304.
+  /// A document for one user only, or 304.
   fileprivate static func document(
     _ tag: String,
     _ preconditions: Preconditions,

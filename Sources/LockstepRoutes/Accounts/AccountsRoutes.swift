@@ -174,8 +174,8 @@ package struct AccountsRoutes: Sendable {
     }
   }
 
-  /// Checks the request's preconditions on the account, in the transaction of the write. If `store`
-  /// is given, `If-Match` may also have a cursor of the user's whole state in that store.
+  /// Returns a check of the request's preconditions on the account, for the write's transaction. If
+  /// `store` is given, `If-Match` may also have a cursor of the user's whole state in that store.
   private func accountCheck(
     _ request: Request,
     _ session: LiveSession,
@@ -211,10 +211,10 @@ package struct AccountsRoutes: Sendable {
     }
   }
 
-  // MARK: Leaving
+  // MARK: Requests that may end their own session
 
-  /// Handles a request that may end its own session. The token of a repeated request is then no
-  /// longer valid. The stored response is still found, because `key` is derived from the token.
+  /// Handles a request that may end its own session. If a client sends such a request again, its
+  /// token is no longer valid. `key` finds the stored response, because it is made from the token.
   private func leaving(
     _ request: Request,
     key: @escaping @Sendable (Request, [UInt8]) throws -> AccountsLedger.Key?,
@@ -274,7 +274,7 @@ extension RouteDescription {
     )
   }
 
-  /// A change of the account, which has no quota.
+  /// A change of the account. No quota applies.
   fileprivate static func changingAccount(
     _ name: String,
     _ parameters: [RouteParameter] = [],
@@ -293,7 +293,7 @@ extension RouteDescription {
     return description
   }
 
-  /// The description of the export, for a server with these additional modules.
+  /// The description of the export. `own` are the modules that the app has added.
   fileprivate static func export(own: [UserModule]) -> RouteDescription {
     let modules = own.map { module in
       let element = DescribedModule(module: module).element
@@ -338,14 +338,14 @@ extension RouteDescription {
 }
 
 extension Request {
-  /// The token as sent; empty without one.
+  /// The bearer token as the client sent it, or empty if the request has none.
   fileprivate var token: [UInt8] {
     head.withBytes(of: .authorization) { TokenAuthenticator.bearerToken(in: $0).map(Array.init) ?? [] } ?? []
   }
 }
 
 extension AccountsError {
-  /// Whether the refusal is stored under the idempotency key. A retry would be refused again.
+  /// Whether the refusal is stored for the idempotency key, because a retry would be refused again.
   fileprivate var isLasting: Bool {
     switch self {
     case .wrongPassword, .noSuchSession, .changed: true

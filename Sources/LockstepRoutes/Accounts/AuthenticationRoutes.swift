@@ -15,7 +15,7 @@ struct AuthenticationRoutes: Sendable {
     let location: @Sendable (SignedIn) -> String
   }
 
-  /// The largest body of a request without a token. A sign-up needs far less.
+  /// The largest body, in bytes, of a sign-up, a login and a change of the password.
   static let bodyLimit = 16 * 1024
 
   let accounts: StoredAccounts
@@ -111,7 +111,7 @@ struct AuthenticationRoutes: Sendable {
 }
 
 extension JSON {
-  /// Reads the body of a request as JSON. Requests with a patch are read elsewhere.
+  /// Reads the body of a request as JSON. The request must not be a patch.
   init(readingBodyOf request: Request, _ body: [UInt8]) throws(Problem) {
     _ = try BodyType(of: request.head)
     try self.init(body: body)

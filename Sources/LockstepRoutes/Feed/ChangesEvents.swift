@@ -19,11 +19,11 @@ final class ChangesEvents: EventSource {
   private struct State {
     var first: ChangesFeed.Document?
     var cursor: Cursor
-    /// The cursor of the last event. Since then only other collections have changed.
+    /// The cursor that the client has. From it to `cursor`, nothing has changed for the client.
     var sent: Cursor
     var heartbeat: Int64
     var waker: NotingWaker?
-    /// Makes the next document, off the event loop.
+    /// Makes the next document outside the event loop.
     var making: Task<Void, Never>?
     var made: Result<ChangesFeed.Document, any Error>?
   }
@@ -68,7 +68,7 @@ final class ChangesEvents: EventSource {
   }
 
   /// Returns the changes after `since`. `sent` is the cursor that the client has. Nothing that the
-  /// client follows has changed between the two.
+  /// client follows has changed from `sent` to `since`.
   typealias Changes = @Sendable (_ since: Cursor, _ sent: Cursor, CachedState, RegisteredDefaults) throws -> Next
 
   init(
@@ -100,7 +100,7 @@ final class ChangesEvents: EventSource {
     return state.withLock { state in
       if let first = state.first {
         state.first = nil
-        // Sent even if empty, because the client can resume from its cursor.
+        // Sent even if it is empty, because the client can resume from the document's cursor.
         return Self.event(first)
       }
       if let made = state.made.take() {
@@ -108,7 +108,7 @@ final class ChangesEvents: EventSource {
         if let event = Self.take(document, &state, now) { return event }
       }
       guard state.making == nil else { return Self.heartbeat(&state, now) }
-      // Taken before the states are read, so that a later notification wakes the connection again.
+      // Taken before the state is read, so that a later notification is not lost.
       let isNotified = state.waker?.takeNotification() ?? false
       if let (cached, registered) = watch.cached {
         switch try? changes(state.cursor, state.sent, cached, registered) {
@@ -117,7 +117,7 @@ final class ChangesEvents: EventSource {
         case nil: return .end
         }
       } else if isNotified {
-        // The changed state is not in memory: it was evicted, or the change concerns all users.
+        // The state is not in memory. The registered defaults changed, or the state was evicted.
         state.making = Task { [watch, changes, cursor = state.cursor, sent = state.sent] in
           await self.take {
             let (cached, registered) = try await watch.load()
@@ -132,7 +132,7 @@ final class ChangesEvents: EventSource {
     }
   }
 
-  /// Moves on to a document's cursor. Returns the document's event, or `nil` if the document is
+  /// Remembers a document's cursor. Returns the document's event, or `nil` if the document is
   /// empty.
   private static func take(_ document: ChangesFeed.Document, _ state: inout State, _ now: Int64) -> EventPiece? {
     state.cursor = document.cursor
@@ -142,7 +142,7 @@ final class ChangesEvents: EventSource {
     return event(document)
   }
 
-  /// Makes a document off the event loop, then wakes the connection.
+  /// Makes a document outside the event loop, then wakes the connection.
   private func take(_ make: Making) async {
     let made: Result<ChangesFeed.Document, any Error>
     do { made = .success(try await make()) } catch { made = .failure(error) }
@@ -157,7 +157,8 @@ final class ChangesEvents: EventSource {
   private static func heartbeat(_ state: inout State, _ now: Int64) -> EventPiece {
     guard now >= state.heartbeat else { return .nothing }
     state.heartbeat = now + EventPiece.heartbeat
-    // Changes of other collections also move the cursor, so that the client can resume from there.
+    // Changes of collections that the client does not follow move the cursor too. The client gets
+    // the new cursor, so that it can resume from there.
     let progress = state.cursor == state.sent ? "" : "id: \(state.cursor.text)\n"
     state.sent = state.cursor
     return .bytes(Array(": alive\n\(progress)\n".utf8))

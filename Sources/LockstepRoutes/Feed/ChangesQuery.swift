@@ -4,13 +4,13 @@ import LockstepJSON
 import LockstepModules
 import LockstepSync
 
-/// A request's query of the feed.
+/// The query of a request to the feed.
 struct ChangesQuery: Sendable {
   let since: FeedPosition
   let filter: ChangesFeed.Filter
   let wait: WaitPreference?
   let isStream: Bool
-  /// The key under which clients share a document. It is made once and used at each change.
+  /// Requests with the same text share documents. The text is made once, not for each document.
   private let text: String
 
   init(since: FeedPosition, _ filter: ChangesFeed.Filter, _ wait: WaitPreference?, isStream: Bool) {
@@ -47,7 +47,7 @@ struct ChangesQuery: Sendable {
   }
 
   /// The same query from `cursor` on. `sent` is the cursor that the client has. Nothing that the
-  /// client follows has changed between the two.
+  /// client follows has changed from `sent` to `cursor`.
   func following(_ cursor: Cursor, as sent: Cursor) -> ChangesQuery {
     ChangesQuery(since: .cursor(cursor, text: sent.text), filter, wait, isStream: isStream)
   }
@@ -55,7 +55,7 @@ struct ChangesQuery: Sendable {
   private static func filter(_ text: String?, modules: Set<String>) throws(Problem) -> ChangesFeed.Filter {
     guard let text else { return ChangesFeed.Filter(names: []) }
     var names: [CollectionName] = []
-    for part in text.isEmpty ? [] : text.split(separator: ",", omittingEmptySubsequences: false) {
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
       let name = CollectionName(text: part)
       let isSuite = name.module == "defaults" && name.part.map { SuiteName.fault(of: $0) == nil } ?? true
       guard modules.contains(name.module), name.part == nil || (name.module == "defaults" && isSuite) else {
@@ -70,15 +70,15 @@ struct ChangesQuery: Sendable {
 
 /// Where the feed and the journal begin: the parameter `since`.
 enum FeedPosition: Sendable {
-  /// The longest text that can be a cursor.
+  /// The longest text that can be a cursor has this many bytes.
   private static let maximumBytes = 256
 
   /// Without `since`: from the beginning.
   case beginning
-  /// `now`: the present cursor and nothing else.
+  /// `now`: after the last change.
   case now
-  /// After a cursor. `nil` if the text has only the characters of a cursor, but not its form. Then
-  /// the client gets a reset.
+  /// After a cursor. The cursor is `nil` if the text has the characters of a cursor, but not the
+  /// form. Then the client gets a reset.
   case cursor(Cursor?, text: String)
 
   /// Reads `since`. Throws `invalid-parameter` if the text cannot be a cursor.
@@ -88,7 +88,7 @@ enum FeedPosition: Sendable {
     case "now": self = .now
     case let since?:
       guard (1...Self.maximumBytes).contains(since.utf8.count), since.utf8.allSatisfy(Self.isCursorByte) else {
-        throw Problem(.invalidParameter, detail: "The parameter since must be a cursor from a response, or now.")
+        throw Problem(.invalidParameter, detail: "The parameter “since” must be a cursor from a response, or “now”.")
       }
       self = .cursor(Cursor(since), text: since)
     }
@@ -116,8 +116,8 @@ struct ChangesDescription {
       responses: [
         RouteResponse(
           .ok,
-          "The difference between the states at since and at cursor. If Accept asks for text/event-stream, a stream of "
-            + "events named changes. The id of an event is the cursor, and its data is the same document.",
+          "The changes from the cursor `since` to the cursor `cursor`. If Accept asks for text/event-stream, a stream "
+            + "of events named `changes`. The id of an event is its `cursor`, and its data is such a document.",
           fields: [.cacheControl, .vary, .cursor.sometimes, .preferenceApplied],
           content: [("application/json", .reference("Changes")), ("text/event-stream", .textSchema)]
         )
@@ -131,8 +131,8 @@ struct ChangesDescription {
     RouteParameter(
       "since",
       in: .query,
-      "The client's cursor. Without since, or if the store does not know the cursor, the response has whole states "
-        + "(reset). With `now`, the response has the present cursor and nothing else.",
+      "The client's cursor. Without `since`, or if the store does not know the cursor, the response has whole "
+        + "collections (`reset` is true). With `now`, the response has only the present cursor.",
       schema: .cursorSchema
     )
   }
@@ -143,8 +143,8 @@ struct ChangesDescription {
     return RouteParameter(
       "collections",
       in: .query,
-      "Only these collections, separated by commas: names of modules, and suites as defaults/<suite>.",
-      schema: ["type": "string", "pattern": .string("^(\(name)(,\(name))*)?$")]
+      "Only these collections, separated by commas: names of modules, and suites as `defaults/<suite>`.",
+      schema: ["type": "string", "pattern": .string("^\(name)(,\(name))*$")]
     )
   }
 

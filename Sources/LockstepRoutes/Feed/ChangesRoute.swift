@@ -26,7 +26,7 @@ package struct ChangesRoute: Sendable {
   }
 
   package var route: Route {
-    Route(.get, "/v1/changes", summary: "Gives the changesets since a cursor.") { request in
+    Route(.get, "/v1/changes", summary: "The changesets since a cursor.") { request in
       try reader.gate.respond(to: request) { session in
         let query = try ChangesQuery(request, waiting, modules: modules)
         if case .cursor(.some, let text) = query.since {
@@ -48,7 +48,7 @@ package struct ChangesRoute: Sendable {
     .described(ChangesDescription(modules: modules).description)
   }
 
-  /// A query, and the states that its document is made of.
+  /// A query, and the states from which its document is made.
   private struct Moment: Sendable {
     let query: ChangesQuery
     let session: LiveSession
@@ -57,7 +57,7 @@ package struct ChangesRoute: Sendable {
   }
 
   private func poll(_ moment: Moment, _ wait: WaitPreference, _ check: StateCheck) throws -> LongPollResult {
-    // If the request has waited, its cursor was found in the user's history before.
+    // The first check found the cursor in the user's history. Otherwise the request would not wait.
     switch try document(moment, isKnown: !check.isFirst) {
     case .known(let document):
       if document.isEmpty, !check.isLast { return .unchanged }
@@ -67,8 +67,8 @@ package struct ChangesRoute: Sendable {
         let document = try await make()
         return document.isEmpty && !check.isLast ? nil : .response(response(document, wait))
       }
-    // There are nearly always changes after a cursor that is older than the states in memory. If
-    // there are none, the client can wait with the present cursor, which the response has.
+    // This never waits. A cursor that is older than the states in memory nearly always has changes
+    // after it. If not, the response has the present cursor, with which the client can wait.
     case .stored(let make): return .ready(.async { .response(response(try await make(), wait)) })
     }
   }
@@ -79,9 +79,9 @@ package struct ChangesRoute: Sendable {
 
   private enum Found {
     case known(ChangesFeed.Document)
-    /// From memory, but making it takes too long for an event loop.
+    /// Made from memory, but that takes too long for an event loop.
     case long(Making)
-    /// From past states that only the store has.
+    /// Made from past states that only the store has.
     case stored(Making)
   }
 
@@ -134,7 +134,7 @@ package struct ChangesRoute: Sendable {
     .long(once(moment) { try await backgroundEncoder.run(for: moment.session.user, make) })
   }
 
-  /// Makes a document once for all clients that want the same.
+  /// Makes a document once for all requests that need the same one at the same time.
   private func once(_ moment: Moment, _ make: @escaping Making) -> Making {
     {
       let question = moment.query.question(moment.registered)
@@ -164,7 +164,7 @@ package struct ChangesRoute: Sendable {
 
   // MARK: Streaming
 
-  /// Server-sent events: the same documents, one after the other.
+  /// Responds with documents as server-sent events, one after the other.
   private func stream(_ query: ChangesQuery, _ session: LiveSession) throws -> HandlerResult {
     let watch = try waiting.watch(for: session)
     return try watch.load { cached, registered in

@@ -7,7 +7,7 @@ import LockstepSync
 
 /// `GET /v1/journal`: actions and their mutations, oldest first.
 package struct JournalRoute: Sendable {
-  /// The most entries of a page. A page also has a limit in bytes.
+  /// The most entries in a page. A page also has a limit in bytes.
   private static let limit = 1_000
 
   private let reader: StateReader
@@ -28,7 +28,7 @@ package struct JournalRoute: Sendable {
         guard case .cursor(let cursor, _) = since, let wait else { return page(nil) }
         guard wait.seconds > 0, let cursor, isKnown(cursor) else { return page(wait) }
         return try reader.waiting.wait(request, for: wait, of: session) { cached, _, look in
-          // A cursor of a lost history gets a response at once.
+          // The cursor of a lost history has another revision, so it gets a response at once.
           if cached.state.revision == cursor.revision, !look.isLast { return .unchanged }
           return .ready(page(wait))
         }
@@ -47,21 +47,21 @@ package struct JournalRoute: Sendable {
         RouteParameter(
           "since",
           in: .query,
-          "Starts after this cursor; with `now`, after the last entry. Without since, or if the journal does not know "
-            + "the cursor, the response starts at the beginning (reset).",
+          "Starts after this cursor; with `now`, after the last entry. Without `since`, or if the journal does not "
+            + "know the cursor, the response starts at the beginning (`reset` is true).",
           schema: .cursorSchema
         ),
         RouteParameter(
           "limit",
           in: .query,
-          "The most entries. A transaction is never split: one with more actions than this is sent whole.",
+          "The most entries in the response. A transaction with more actions than this is still sent whole.",
           schema: ["type": "integer", "minimum": 1, "maximum": JSON(limit), "default": 100]
         ),
       ] + RouteParameter.waiting,
       responses: [
         RouteResponse(
           .ok,
-          "The entries up to cursor.",
+          "The entries up to `cursor`.",
           fields: [.cacheControl, .vary, .cursor, .preferenceApplied],
           json: .schema(["cursor": .cursorSchema, "reset": ["type": "boolean"], "entries": entries])
         )
@@ -101,7 +101,7 @@ package struct JournalRoute: Sendable {
   ) async throws -> Response {
     let (user, history) = (session.user, reader.history)
     let registered = reader.registry.current.revision
-    // The page may be long, so it is also encoded on the reader's thread.
+    // The page may be long, so the reader's thread also encodes it.
     return try await reader.readers.read(for: user) { connection in
       let journal = Journal(connection: connection)
       let last = try journal.lastRevision(of: user)
@@ -111,13 +111,13 @@ package struct JournalRoute: Sendable {
       case .beginning: break
       case .now: (start, isReset) = (last, false)
       case .cursor(let cursor, _):
-        // A cursor of another store, or of a lost or pruned history, starts at the beginning.
+        // A page after a cursor of another store, or of lost or pruned history, is a reset.
         guard let cursor, isKnown(cursor), try history.knows(cursor.revision, of: user, from: connection) else { break }
         (start, isReset) = (cursor.revision, false)
       }
       let page = try JournalPage(of: user, after: start, limit: limit, from: journal, store: store)
-      // The journal does not record registered defaults. After a partial page, the feed sends all
-      // of them again.
+      // The journal does not record registered defaults, so the cursor of a partial page has none.
+      // If a client continues in the feed from there, the feed sends all of them again.
       let reached =
         if page.isPart, let end = page.last { Cursor(store: store, revision: end) } else {
           Cursor(store: store, revision: last, registered: registered)

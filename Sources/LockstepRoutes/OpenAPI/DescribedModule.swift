@@ -5,8 +5,8 @@ import LockstepSync
 
 /// The schemas of a module, made from its declaration.
 ///
-/// Their names begin with a lower-case letter, as modules' names do. Names of the product's own
-/// schemas begin with a capital.
+/// Their names begin with the module's name, so with a lower-case letter. Names of schemas that
+/// belong to no module and no screen, such as `Problem`, begin with a capital.
 struct DescribedModule {
   let module: UserModule
 
@@ -32,7 +32,7 @@ struct DescribedModule {
 
   var actionSchema: (String, JSON) { (actionName, ["oneOf": .array(Self.schemas(ofActions: module.actions))]) }
 
-  /// The actions as `POST /v1/actions` takes them, with their module.
+  /// The schemas of actions as `POST /v1/actions` accepts them: each action names its module.
   var namedActions: [JSON] { Self.schemas(ofActions: module.actions, module: module.name) }
 
   var oneOrMore: JSON {
@@ -43,13 +43,13 @@ struct DescribedModule {
     ]
   }
 
-  /// An element as its own address shows it. An element of a list has its index.
+  /// An element as `GET` of its path shows it. An element of a list contains its index.
   var placedElement: JSON {
     module.kind == .list ? ["allOf": [element, .schema(["index": .indexSchema])]] : element
   }
 
-  /// The payload of a verb as the body of its request. The body may leave out the id or key, which
-  /// the path has.
+  /// The schema of a request body for a verb: the payload of the verb's action. The id or key is
+  /// optional or not allowed, because the path contains it.
   func body(of verb: ElementVerb, _ action: DeclaredVerb) -> JSON {
     let key = module.keyName
     let payload = action.payload
@@ -58,16 +58,16 @@ struct DescribedModule {
       .map { SchemaMember(name: $0.name, schema: $0.value, isRequired: required.contains($0.name)) }
     if verb == .move { return .closedSchema(of: members) }
     if case .object = module.shape { return .closedSchema(of: members) }
-    let same: JSON = ["type": "string", "description": .string("The same \(key) as in the path. May be left out.")]
+    let same: JSON = ["type": "string", "description": .string("Optional. It must be the \(key) in the path.")]
     members.append(SchemaMember(name: key, schema: same, isRequired: false))
     for name in action.ignored.sorted() {
-      let schema: JSON = ["description": "Ignored, so that clients can send back what they have read."]
+      let schema: JSON = ["description": "Ignored, so that clients can send an element as they have read it."]
       members.append(SchemaMember(name: name, schema: schema, isRequired: false))
     }
     return .closedSchema(of: members)
   }
 
-  /// Actions as clients send them, made from their entries in the catalogue.
+  /// The schemas of actions as clients send them, made from the actions' entries in the catalogue.
   static func schemas(ofActions catalogue: JSON, module: String? = nil) -> [JSON] {
     (catalogue.arrayValue ?? []).map { action in
       let payload = action["payload"] ?? [:]
@@ -193,7 +193,7 @@ struct ModuleDescriptions {
     )
   }
 
-  /// The name of an operation: `getFavorite` if the module has a noun, or else `shopping.element`.
+  /// The id of an operation: `getFavorite` if the module has a noun, otherwise `shopping.element`.
   private func operation(_ verb: String, _ plain: String, isWhole: Bool = false) -> String {
     guard let noun = module.noun else { return "\(module.name).\(plain)" }
     return isWhole && module.shape == .list ? "list\(noun.many)" : verb + noun.one
@@ -220,7 +220,7 @@ struct ModuleSummaries {
     guard let one else { return "Performs the action \(action.type) of \(module.name)." }
     if case .object = module.shape { return "Changes fields of the \(one), all or none." }
     return switch verb {
-    case .put: "Adds a \(one), or replaces it in its place."
+    case .put: "Adds a \(one), or replaces the one with this \(module.keyName)."
     case .patch, .jsonPatch: "Changes a \(one) by a patch."
     case .delete: "Removes a \(one)."
     case .move: "Moves a \(one) to another place."

@@ -8,29 +8,29 @@ import LockstepStore
 // The parameters that routes share.
 
 extension RouteParameter {
-  /// The parameters of a read of a user's state: the past, waiting, preconditions.
+  /// The parameters of a read of a user's state: for a past state, a wait and a precondition.
   static let reading = [at] + waiting + [ifNoneMatch]
   static let waiting = [wait, prefer]
-  /// The parameters of a conditional write that can be sent again.
+  /// The parameters of a write: preconditions and an idempotency key.
   static let writing = [ifMatch, ifNoneMatchOfWrite, idempotencyKey]
   static let pages = [limit, after, prefix]
 
   static let at = query(
     "at",
-    "Shows the resource as it was at this cursor, as far back as history is kept.",
+    "Shows the resource as it was at this cursor, if the server still has that history.",
     .cursorSchema
   )
 
   static let wait = query(
     "wait",
-    "Long poll: the longest time to wait for a change, in seconds. A longer time is shortened to the server's maximum. "
-      + "Only requests with If-None-Match or since wait. Overrides Prefer.",
+    "Long poll: how many seconds to wait for a change. The server shortens a time above its maximum. A request only "
+      + "waits if it has If-None-Match or since. This parameter overrides Prefer.",
     ["type": "integer", "minimum": 0]
   )
 
   static let prefer = header(
     "Prefer",
-    "`wait=<seconds>` does what the parameter wait does (RFC 7240). Other preferences are ignored.",
+    "`wait=<seconds>` has the effect of the parameter `wait` (RFC 7240). The server ignores other preferences.",
     ["type": "string", "examples": ["wait=30"]]
   )
 
@@ -46,15 +46,15 @@ extension RouteParameter {
 
   static let ifMatch = header(
     "If-Match",
-    "Entity tags from ETag: write only if the resource has one of them. `*`: only if it exists. Otherwise 412, with the "
-      + "present resource.",
+    "Entity tags from ETag: write only if the resource has one of them. `*`: write only if the resource exists. "
+      + "Otherwise 412, with the present resource.",
     .tagsSchema
   )
 
   static let idempotencyKey = header(
     "Idempotency-Key",
-    "A text of 1 to \(IdempotencyKey.maximumBytes) bytes, a new one for each write. The same write sent again within 24 "
-      + "hours is applied once and gets the first response again.",
+    "A text of 1 to \(IdempotencyKey.maximumBytes) bytes, a new one for each write. If the same write arrives again "
+      + "within 24 hours (15 minutes for a screen), the server applies it once and repeats the first response.",
     ["type": "string", "minLength": 1, "maxLength": JSON(IdempotencyKey.maximumBytes)]
   )
 
@@ -71,7 +71,7 @@ extension RouteParameter {
 
   static let limit = query(
     "limit",
-    "The most elements of a page. If there are more, Link has the address of the next page.",
+    "The most elements in a page. If there are more, the response field Link refers to the next page.",
     ["type": "integer", "minimum": 1, "maximum": 1_000_000]
   )
 
@@ -113,7 +113,7 @@ extension JSON {
     .schema(ofObject: members(required, optional))
   }
 
-  /// The schema of an object in a request, which may have no other members.
+  /// The schema of an object in a request. Other members are not allowed.
   static func closedSchema(
     _ required: KeyValuePairs<String, JSON>,
     optional: KeyValuePairs<String, JSON> = [:]
@@ -129,7 +129,7 @@ extension JSON {
       + optional.map { SchemaMember(name: $0.key, schema: $0.value, isRequired: false) }
   }
 
-  /// A new password. The server's upper bound is in bytes, but `maxLength` counts characters.
+  /// The schema of a new password. The server limits bytes, but `maxLength` counts characters.
   static func newPasswordSchema(_ rules: PasswordRules) -> JSON {
     [
       "type": "string", "format": "password", "minLength": JSON(rules.minimumCharacters),

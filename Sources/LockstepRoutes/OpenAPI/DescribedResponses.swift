@@ -6,8 +6,8 @@ import LockstepJSON
 extension RouteField {
   static let etag = RouteField(
     "ETag",
-    "Changes when the resource changes, and only then. The tag of a gzip response ends with `-gzip`. Clients can send "
-      + "either form wherever the server expects a tag or a cursor.",
+    "Changes when the resource changes. The tag of a page also changes with the rest of its collection, but the old "
+      + "tag still gets 304. The tag of a gzip response ends with `-gzip`. Either form is accepted as a tag or cursor.",
     schema: ["type": "string", "pattern": "^\"[^\"]*\"$"]
   )
   static let cursor = RouteField("Cursor", "The cursor of the user's whole state.", schema: .cursorSchema)
@@ -15,33 +15,33 @@ extension RouteField {
   static let vary = RouteField("Vary", "The request's fields that the response depends on.")
   static let preferenceApplied = RouteField(
     "Preference-Applied",
-    "`wait=<seconds>`: the longest wait, if the request asked for one."
+    "`wait=<seconds>`: the longest wait that applies, if the request asked for a wait."
   ).sometimes
   static let idempotencyReplayed = RouteField(
     "Idempotency-Replayed",
-    "`true` if this repeats the first response to the same write.",
+    "`true` if this response repeats the first response to the same write.",
     schema: ["const": "true"]
   ).sometimes
-  static let link = RouteField("Link", "`<address>; rel=\"next\"`: the next page of a list.").sometimes
-  static let location = RouteField("Location", "The address of the new resource.", schema: .addressSchema)
+  static let link = RouteField("Link", "`<path>; rel=\"next\"`: the next page of a list.").sometimes
+  static let location = RouteField("Location", "The path of the new resource.", schema: .addressSchema)
 
-  /// The fields of each resource that takes preconditions.
+  /// The fields of a response with a resource that supports preconditions.
   static let validators = [etag, cacheControl, vary]
 
   /// Fields that the response of any route may have.
   fileprivate static let ofAnyResponse = [
-    RouteField("X-Request-Id", "The request's id in the server's log: the client's own or the server's."),
-    RouteField("RateLimit-Policy", "The rate limit of the token or the address, if there is one."),
+    RouteField("X-Request-Id", "The request's id in the server's log. The client or the server chose it."),
+    RouteField("RateLimit-Policy", "The rate limit of the token or the IP address, if there is one."),
     RouteField("RateLimit", "The requests left, and the seconds until all are available again."),
-    RouteField("Access-Control-Allow-Origin", "The origin whose pages may read the response, if it is allowed (CORS)."),
-    RouteField("Access-Control-Expose-Headers", "The fields of the response that those pages may read."),
+    RouteField("Access-Control-Allow-Origin", "The request's origin or `*`, if its pages may read the response."),
+    RouteField("Access-Control-Expose-Headers", "The fields of the response that pages of an allowed origin may read."),
   ].map(\.sometimes)
 
   /// Fields that keep browsers from treating a body as a page or a script.
   fileprivate static let forBrowsers = [
     RouteField("X-Content-Type-Options", "Browsers do not guess another type.", schema: ["const": "nosniff"]),
     RouteField("Content-Security-Policy", "Browsers load nothing for the response and show it in no frame."),
-    RouteField("Referrer-Policy", "Links in the response do not reveal its address.", schema: ["const": "no-referrer"]),
+    RouteField("Referrer-Policy", "Links in the response do not reveal its URL.", schema: ["const": "no-referrer"]),
   ]
 
   fileprivate static let contentEncoding = RouteField(
@@ -50,23 +50,23 @@ extension RouteField {
     schema: ["const": "gzip"]
   ).sometimes
   fileprivate static let wwwAuthenticate = RouteField("WWW-Authenticate", "How to authenticate: Bearer.")
-  fileprivate static let allow = RouteField("Allow", "The methods of the path.")
+  fileprivate static let allow = RouteField("Allow", "The methods that the path supports.")
   fileprivate static let acceptEncoding = RouteField(
     "Accept-Encoding",
     "The codings that a request's body may have. Sent if the body had another coding.",
     schema: ["const": "identity"]
   ).sometimes
-  fileprivate static let retryAfter = RouteField("Retry-After", "Seconds until the next attempt.", schema: .indexSchema)
+  fileprivate static let retryAfter = RouteField("Retry-After", "Seconds to wait before a retry.", schema: .indexSchema)
 }
 
 extension RouteResponse {
-  /// All fields that the response may have: its own, and those that are added to any response.
+  /// All header fields that the response may have: its own, and those that any response may have.
   ///
-  /// Responses to requests without a token always have the fields of `HeaderFields.forBrowsers`.
+  /// If a route needs no token, a response with a body always has `HeaderFields.forBrowsers`.
   func allFields(for access: RouteDescription.Access) -> [RouteField] {
     var all = fields
     if !all.contains(where: { $0.name == RouteField.vary.name }) {
-      // A 304 does not know whether its body would have been compressed.
+      // A 304 always has `Vary`, because the body that it stands for may be compressed.
       all.append(status == .notModified ? .vary : .vary.sometimes)
     }
     if !content.isEmpty {
@@ -80,8 +80,8 @@ extension RouteResponse {
 // MARK: Problems
 
 extension ProblemKind {
-  /// The header fields of a problem of one of these kinds. A field that not all of them have is
-  /// optional.
+  /// The header fields of a problem of one of these kinds. A field that some of the kinds do not
+  /// have is optional.
   static func fields(ofAny kinds: [ProblemKind]) -> [RouteField] {
     let all = kinds.map(\.fields)
     var found: [RouteField] = []
@@ -109,7 +109,7 @@ extension ProblemKind {
 // The parts that all descriptions of routes for a user's state share.
 
 extension RouteDescription {
-  /// A read of a part of the user's state, present or past, conditional or as a long poll.
+  /// Describes a read of a part of a user's state, which may be past, conditional or a long poll.
   static func reading(
     _ name: String,
     part: String,
@@ -126,7 +126,7 @@ extension RouteDescription {
       parameters: parameters + RouteParameter.reading,
       responses: [
         .shown(schema, fields: common + fields),
-        RouteResponse(.notModified, "Not modified, or the wait is over.", fields: common, sharedName: "Unchanged"),
+        RouteResponse(.notModified, "Not modified, even after the wait.", fields: common, sharedName: "Unchanged"),
       ],
       problems: [.invalidParameter, .unauthorized, .notFound, .tooManyRequests, .overloaded],
       schemas: schemas

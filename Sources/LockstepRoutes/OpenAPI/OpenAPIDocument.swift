@@ -3,7 +3,7 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
 
-/// The OpenAPI 3.1 description of a table of routes, made from their descriptions.
+/// The OpenAPI 3.1 document of a route table, made from the descriptions of the routes.
 ///
 /// Parameters, header fields, schemas and problems that routes share appear once, as components.
 struct OpenAPIDocument {
@@ -48,25 +48,25 @@ struct OpenAPIDocument {
   }
 
   private static let conventions = """
-    Requests and responses are JSON. A body is read as JSON if its Content-Type is absent, `application/json`, any `+json`, or \
-    `application/x-www-form-urlencoded`, which plain `curl -d` sends.
+    Requests and responses are JSON. The server reads a body as JSON if its `Content-Type` is absent, \
+    `application/json`, any `+json`, or `application/x-www-form-urlencoded`, which plain `curl -d` sends.
 
-    Every GET route supports HEAD too. OPTIONS of an existing path gets 204 with `Allow`, and the CORS fields for \
-    preflights of allowed origins. A known method that a path does not have gets 405 with `Allow`. An unknown method \
-    gets 501.
+    Every GET route supports HEAD too. OPTIONS of an existing path gets 204 with `Allow`. A preflight from an allowed \
+    origin also gets the CORS fields. A known method that a path does not support gets 405 with `Allow`. An unknown \
+    method gets 501.
 
-    A write, login or sign-up with an `Origin` that is neither the server's own nor allowed by the operator is refused \
-    with 403 `forbidden`.
+    The server responds with 403 `forbidden` to a write, login or sign-up whose `Origin` is neither the server's own \
+    nor one that the operator allows.
 
-    Below `/v1`, a query parameter that an operation does not list is refused with 400 `invalid-parameter`.
+    Below `/v1`, a request with a query parameter that its operation does not list gets 400 `invalid-parameter`.
 
-    Every error is a problem document (RFC 9457). Its type can be fetched and explains the problem. Any route can also \
-    respond with a problem about HTTP itself or about the server's condition: the response `default`.
+    Every error is a problem document (RFC 9457). GET its `type` to read an explanation. The response `default` stands \
+    for problems that any route can have: those about HTTP itself, and those about the server's condition.
 
-    If the operator limits the rate of requests per token or address, each limited request may get 429. Its response \
-    says in `RateLimit` what is left of `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers).
+    If the operator limits the rate of requests per token or IP address, any limited request may get 429. `RateLimit` \
+    in its response says what is left of the limit in `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers).
 
-    A response repeats the request's `X-Request-Id`, if that has 1 to 128 visible ASCII characters.
+    A response repeats the request's `X-Request-Id`, if its value has 1 to 128 visible ASCII characters.
 
     A 2xx response to a write means that the write is on disk. Cursors are opaque: compare them for equality only.
     """
@@ -158,7 +158,7 @@ struct OpenAPIDocument {
     ]
   }
 
-  /// Refers to the problems of a route. Problems of one status share a response.
+  /// Adds the problems of a route to its responses. Problems with the same status share a response.
   private mutating func addProblems(_ problems: Set<ProblemKind>, to operationResponses: inout JSONObject) {
     let kinds = ProblemKind.allCases.filter(problems.contains)
     for status in Set(kinds.map(\.status.code)).sorted() {

@@ -11,7 +11,7 @@ struct ScreenDescriptions {
   let kinds: [ScreenKind]
 
   static var catalogue: RouteDescription {
-    // Actions, states and arguments are described by schemas.
+    // Payloads, states and arguments are JSON Schemas, so each is an object.
     let schema: JSON = ["type": "object"]
     let item = JSON.schema(
       [
@@ -63,12 +63,12 @@ struct ScreenDescriptions {
       responses: [
         RouteResponse(
           .ok,
-          "The screen's state. If Accept asks for text/event-stream, a stream of events named state. The id of an "
-            + "event is the cursor, and its data is the same document.",
+          "The screen's state. If Accept asks for text/event-stream, a stream of events named `state`. The id of an "
+            + "event is a cursor. Its data is the JSON document at this cursor.",
           fields: fields,
           content: [("application/json", shown), ("text/event-stream", .textSchema)]
         ),
-        RouteResponse(.notModified, "The client has this state, or the wait is over.", fields: fields),
+        RouteResponse(.notModified, "The client has this state, even after the wait.", fields: fields),
       ],
       problems: [.invalidParameter, .unauthorized, .notFound, .tooManyRequests],
       schemas: states
@@ -102,10 +102,10 @@ struct ScreenDescriptions {
     )
   }
 
-  /// The arguments as parameters of the query, for links.
+  /// The arguments as query parameters, so that a link can contain them.
   private var queryArguments: [RouteParameter] {
     let members = kinds.flatMap { $0.arguments["properties"]?.objectValue.map(Array.init) ?? [] }
-    return members.map { RouteParameter($0.name, in: .query, "An argument, for links.", schema: $0.value) }
+    return members.map { RouteParameter($0.name, in: .query, "An argument of the screen.", schema: $0.value) }
   }
 
   private func writing(_ name: String, _ body: RouteBody?, _ response: RouteResponse) -> RouteDescription {

@@ -4,11 +4,11 @@ import LockstepSync
 import LockstepThreading
 import Synchronization
 
-/// A screen's states as server-sent events: the current one, unless the client has it, then each
-/// new one. A slow client misses states, but never the latest.
+/// A screen's states as server-sent events. The first event has the current state, unless the
+/// client has that already. A slow client may miss states, but never the latest.
 final class ScreenEvents: EventSource {
   private struct State {
-    /// The cursor that the client has.
+    /// The cursor of the state that the client has.
     var sent: String?
     var heartbeat: Int64
   }
@@ -46,8 +46,8 @@ final class ScreenEvents: EventSource {
   }
 }
 
-/// Watches a screen: remembers the state that was seen last, and knows whether there is a newer
-/// one. While a watcher exists, the screen does not expire.
+/// Remembers the state of a screen that a request saw last, and knows whether there is a newer one.
+/// While a watcher exists, the screen does not expire.
 final class ScreenWatcher: Watcher {
   let screen: Screen
   let seat: WaiterRegistry<String>.Seat
@@ -71,7 +71,7 @@ final class ScreenWatcher: Watcher {
     return shown
   }
 
-  /// The response to requests that wait for a screen that has ended.
+  /// The problem for requests that wait for the screen, once it has ended.
   var problem: Problem? {
     guard screen.isEnded else { return nil }
     return screen.session?.isEnded == true ? Problem.unauthorized(true) : .noSuchScreen

@@ -11,7 +11,7 @@ extension Problem {
     Problem(.notFound, detail: "There is no such screen, or it has ended. POST /v1/reactors/{name} opens a new one.")
   }
 
-  /// A precondition failed. Contains the current state.
+  /// The screen does not meet a precondition. The problem contains the current state.
   init(changed screen: Screen) {
     let shown = screen.engine.shown
     let cursor = screen.cursor(shown.number)
@@ -28,7 +28,7 @@ extension Problem {
     case let tooMany as TooManyScreensError:
       let detail =
         tooMany == .ofSession
-        ? "This session has the maximum number of screens. Close one: DELETE /v1/reactors/{name}/{id}."
+        ? "This session has the maximum number of screens. Close one with DELETE /v1/reactors/{name}/{id}."
         : "The maximum number of anonymous screens is open. Try again in a few minutes."
       self.init(.tooManyRequests, detail: detail)
       fields.append(.retryAfter, tooMany == .ofSession ? "1" : "60")

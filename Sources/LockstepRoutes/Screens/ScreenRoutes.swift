@@ -9,7 +9,7 @@ import LockstepSync
 
 /// `/v1/reactors`: opens, reads, waits for and closes screens, and performs their actions.
 package struct ScreenRoutes: Sendable {
-  /// The largest body, in bytes. An action carries at most a line of typed text.
+  /// The largest body, in bytes. Actions of screens are short, such as a line of typed text.
   static let bodyLimit = 64 * 1024
   static let maximumActions = 500
 
@@ -47,7 +47,7 @@ package struct ScreenRoutes: Sendable {
       .described(ScreenDescriptions.catalogue),
       Route(.post, "/v1/reactors/{name}", summary: "Opens a screen.", bodyLimit: Self.bodyLimit, handler: open)
         .described(describedAs.open),
-      Route(.get, "/v1/reactors/{name}/{id}", summary: "A screen's state; waits for a change.", handler: read)
+      Route(.get, "/v1/reactors/{name}/{id}", summary: "A screen's state; can wait for a change.", handler: read)
         .described(describedAs.read),
       Route(
         .post,
@@ -64,7 +64,7 @@ package struct ScreenRoutes: Sendable {
 
   // MARK: Access
 
-  /// Finds the kind of screen that a request names and, if the kind needs one, the session.
+  /// Finds the kind of screen that a request names, and the session if the kind needs one.
   private func admitted(
     _ request: Request,
     _ respond: @escaping @Sendable (ScreenKind, LiveSession?) throws -> HandlerResult
@@ -95,8 +95,8 @@ package struct ScreenRoutes: Sendable {
     try admitted(request) { kind, session in
       try request.withBody { body in
         let arguments = try arguments(of: request, body)
-        // The response contains the screen's id, which gives access to the screen. So without a
-        // session, the response is never repeated.
+        // The id of an anonymous screen is enough to use the screen. So a response that contains
+        // such an id is never repeated.
         let owner = session.map { ScreenIdempotency.Owner.session($0.id) }
         return try directory.responses.once(request, body, of: owner, at: monotonic()) {
           do {
@@ -109,7 +109,7 @@ package struct ScreenRoutes: Sendable {
     }
   }
 
-  /// The arguments in the body and in the query. Links have them in the query.
+  /// The arguments in the body and in the query. The query is for links, and overrides the body.
   private func arguments(of request: Request, _ body: [UInt8]) throws(Problem) -> JSONObject {
     var arguments = JSONObject()
     if !body.isEmpty {
@@ -145,7 +145,7 @@ package struct ScreenRoutes: Sendable {
     try admitted(request) { kind, session in
       let preconditions = try Preconditions(of: request.head)
       let id = request.parameters["id"] ?? ""
-      // The key is looked up first, because a repeated request would find the screen closed.
+      // This looks up the key before the screen, because a repeated request finds no open screen.
       return try directory.responses.once(
         request,
         [],
@@ -203,7 +203,7 @@ package struct ScreenRoutes: Sendable {
         let json = try JSON(readingBodyOf: request, body)
         let actions = json.arrayValue ?? [json]
         guard (1...Self.maximumActions).contains(actions.count) else {
-          let detail = "It must be an action, or an array of 1 to \(Self.maximumActions) of them."
+          let detail = "It must be an action, or an array of 1 to \(Self.maximumActions) actions."
           throw Problem(.validationFailed, errors: [.init(pointer: "", detail: detail)])
         }
         let network = ClientNetwork(host: request.peer.host)
@@ -249,8 +249,8 @@ extension Response {
 extension ScreenIdempotency {
   /// Runs a write once per idempotency key. A repeated request gets the first response again.
   ///
-  /// Without an owner, keys are ignored. A problem that `write` throws is also kept, unless the
-  /// problem is temporary.
+  /// Without an owner, keys are ignored. If `write` throws a permanent problem, a repeated request
+  /// gets that problem again.
   func once(
     _ request: Request,
     _ body: [UInt8],
@@ -283,6 +283,6 @@ extension ScreenIdempotency {
     }
   }
 
-  /// Problems that a retry with the same key would get again.
+  /// Kinds of problems that a retry with the same key gets again.
   private static let permanent: Set<ProblemKind> = [.conflict, .preconditionFailed, .validationFailed]
 }

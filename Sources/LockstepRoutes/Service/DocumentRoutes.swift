@@ -22,7 +22,7 @@ package struct PreparedDocument: Sendable {
     whole = Response(status: .ok, fields: fields, body: .bytes(bytes))
   }
 
-  /// The document, or 304. Throws `invalid-parameter` for a malformed list of tags.
+  /// The document, or 304. Throws `invalid-parameter` if a precondition is malformed.
   func respond(to request: Request) throws(Problem) -> HandlerResult {
     .response(try Preconditions(of: request.head).isFresh(tag) ? unmodified : whole)
   }
@@ -40,7 +40,7 @@ extension RouteDescription {
   }
 }
 
-/// `GET /`: links to all routes without parameters, made from the route table.
+/// `GET /`: links to all `GET` routes without a parameter in the path, made from the route table.
 package enum IndexRoute {
   package static let pattern = "/"
 
@@ -52,7 +52,7 @@ package enum IndexRoute {
     let document = PreparedDocument([
       "name": "lockstep", "version": .string(lockstepVersion), "links": .object(links),
     ])
-    return Route(.get, pattern, summary: "Lists where to start.") { request in try document.respond(to: request) }
+    return Route(.get, pattern, summary: "Lists paths to start from.") { request in try document.respond(to: request) }
       .described(
         .document(
           "getIndex",
@@ -65,8 +65,8 @@ package enum IndexRoute {
   }
 }
 
-/// `GET /openapi.json`: the description of every route. It is made from the route table at the
-/// first request, not on an event loop.
+/// `GET /openapi.json`: the description of every route. The first request makes it from the route
+/// table, outside the event loops.
 package final class OpenAPIRoute: Sendable {
   package static let pattern = "/openapi.json"
 
@@ -89,8 +89,8 @@ package final class OpenAPIRoute: Sendable {
   /// The document. The first call takes some milliseconds.
   package func document() -> PreparedDocument {
     if let document = made.withLock({ $0 }) { return document }
-    // Made without the lock, because an event loop may wait for the lock. A concurrent call makes
-    // the same document.
+    // Made without the lock, because an event loop may wait for the lock. A concurrent call may
+    // make the same document again.
     let document = PreparedDocument(OpenAPIDocument.json(of: routes))
     made.withLock { $0 = document }
     return document

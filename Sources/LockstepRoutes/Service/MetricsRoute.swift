@@ -12,7 +12,7 @@ package struct MetricsRoute: Sendable {
   package static let pattern = "/metrics"
 
   private let requests: RequestMetrics
-  /// Each writes the metrics of a part of the server: connections, users, store, screens, backups.
+  /// Each closure writes the metrics of one part of the server, such as connections or the store.
   private let parts: [@Sendable (inout MetricsPage) -> Void]
   private let droppedLogLines: @Sendable () -> Int
   private let uptimeSeconds: @Sendable () -> Double
@@ -89,10 +89,8 @@ package struct MetricsRoute: Sendable {
   }
 }
 
-// The metrics of the server's parts.
-
 extension MetricsPage {
-  /// A family with a sample for each value of a label.
+  /// Adds a metric with one sample for each value of a label.
   private mutating func each(_ name: String, _ help: String, _ label: String, _ values: [(String, Int)]) {
     family(name, name.hasSuffix("_total") ? .counter : .gauge, help)
     for (value, count) in values { sample(Double(count), [(label, value)]) }
@@ -101,29 +99,29 @@ extension MetricsPage {
   package mutating func add(_ count: (ServerCounter) -> Int, _ rates: [RateMeter]) {
     single(
       "lockstep_http_malformed_requests_total",
-      "Requests that were not HTTP, too large or too slow.",
+      "Requests refused because they were malformed, too large or too slow.",
       count(.malformed)
     )
     let refusals = RateMeter.Partition.allCases.map { partition in
       (partition.rawValue, rates.reduce(0) { $0 + ($1.partition == partition ? $1.refused : 0) })
     }
-    each("lockstep_http_rate_limited_total", "Requests refused by a rate limit, by its kind.", "by", refusals)
+    each("lockstep_http_rate_limited_total", "Requests refused, by kind of rate limit.", "by", refusals)
     single("lockstep_http_connections", "Open connections.", count(.open))
-    single("lockstep_http_connections_accepted_total", "Connections accepted.", count(.accepted))
+    single("lockstep_http_connections_accepted_total", "Connections accepted or refused.", count(.accepted))
     single("lockstep_http_connections_refused_total", "Connections over the limit, refused with 503.", count(.refused))
     single("lockstep_http_connections_timed_out_total", "Connections ended by a time-out.", count(.timedOut))
     single(
       "lockstep_http_accept_pauses_total",
-      "Pauses in accepting connections, for lack of descriptors or memory.",
+      "Times the server stopped accepting for a while because it lacked file descriptors or memory.",
       count(.acceptPauses)
     )
     single("lockstep_http_body_bytes", "Bytes of request bodies in memory.", count(.bodyBytes))
-    single("lockstep_http_output_bytes", "Bytes of output that clients have not taken yet.", count(.outputBytes))
+    single("lockstep_http_output_bytes", "Bytes of output that clients have not read yet.", count(.outputBytes))
     let refused = "Requests refused with 503 because there was no memory for the response."
     single("lockstep_http_responses_refused_total", refused, count(.refusedResponses))
     single(
       "lockstep_http_slow_readers_total",
-      "Connections closed because the client read too slowly.",
+      "Connections closed because the client read too slowly, or no memory was left for its output.",
       count(.slowReaders)
     )
     single("lockstep_http_received_bytes_total", "Bytes received.", count(.received))
@@ -132,14 +130,14 @@ extension MetricsPage {
 
   package mutating func add(_ writer: DatabaseWriter.Statistics) {
     single("lockstep_store_writes_total", "Durable writes.", writer.units)
-    single("lockstep_store_failed_writes_total", "Writes refused or not committed.", writer.failedUnits)
+    single("lockstep_store_failed_writes_total", "Writes that were refused or failed.", writer.failedUnits)
     single("lockstep_store_waiting_writes", "Writes that wait for their turn.", writer.waiting)
     single("lockstep_store_failed_commits_total", "Commits that failed with all their writes.", writer.failedCommits)
-    histogram("lockstep_store_commit_duration_seconds", "Time of a commit.", writer.commitTime, unit: 1_000_000_000)
-    histogram("lockstep_store_commit_writes", "Writes that shared a commit.", writer.groupSize)
+    histogram("lockstep_store_commit_duration_seconds", "Duration of a commit.", writer.commitTime, unit: 1_000_000_000)
+    histogram("lockstep_store_commit_writes", "Number of writes in a commit.", writer.groupSize)
     single("lockstep_store_log_pages", "Pages in the write-ahead log.", writer.logPages)
     let name = "lockstep_store_checkpoint_duration_seconds"
-    histogram(name, "Time of a checkpoint of the write-ahead log.", writer.checkpointTime, unit: 1_000_000_000)
+    histogram(name, "Duration of a checkpoint of the write-ahead log.", writer.checkpointTime, unit: 1_000_000_000)
     let failed = "Checkpoints that failed. Nothing is lost, but the write-ahead log grows."
     single("lockstep_store_failed_checkpoints_total", failed, writer.failedCheckpoints)
   }
@@ -151,47 +149,47 @@ extension MetricsPage {
 
   package mutating func addCache(users: Int, bytes: Int, loads: Int) {
     single("lockstep_cached_users", "Users whose state is in memory.", users)
-    single("lockstep_cache_bytes", "Approximate memory of cached states.", bytes)
+    single("lockstep_cache_bytes", "Approximate bytes of memory that cached states take.", bytes)
     single("lockstep_cache_loads_total", "Times a user's state was read from the store.", loads)
   }
 
   package mutating func addSessions(cached: Int, _ attempts: AttemptLimiter.Metrics) {
     single("lockstep_cached_sessions", "Sessions in memory.", cached)
-    let help = "Refused passwords: wrong ones, and those over the limit on attempts."
+    let help = "Passwords refused, by reason: wrong password or e-mail address, or too many attempts."
     let reasons = [("password", attempts.failed), ("limit", attempts.refused)]
     each("lockstep_logins_refused_total", help, "reason", reasons)
   }
 
   package mutating func addHistory(writtenBytes: Int, prunedRevisions: Int) {
-    single("lockstep_history_written_bytes_total", "Bytes of history written since the start.", writtenBytes)
-    single("lockstep_history_pruned_revisions_total", "Revisions pruned since the start.", prunedRevisions)
+    single("lockstep_history_written_bytes_total", "Bytes of history written since the server started.", writtenBytes)
+    single("lockstep_history_pruned_revisions_total", "Revisions pruned since the server started.", prunedRevisions)
   }
 
   package mutating func add(_ size: StoreSize, waiting pools: [(String, Int)]) {
-    single("lockstep_store_bytes", "Size of the store's file.", size.bytes)
-    single("lockstep_store_log_bytes", "Size of the store's write-ahead log.", size.logBytes)
-    if let free = size.freeBytes { single("lockstep_store_free_bytes", "Free space on the store's disk.", free) }
-    let help = "Work that waits for a thread: hashing, encoding, time zones, reading users."
+    single("lockstep_store_bytes", "Size of the database file in bytes.", size.bytes)
+    single("lockstep_store_log_bytes", "Size of the write-ahead log in bytes.", size.logBytes)
+    if let free = size.freeBytes { single("lockstep_store_free_bytes", "Free bytes on the store's disk.", free) }
+    let help = "Tasks that wait for a thread, by pool: hashing, encoding, time zones, reading users."
     each("lockstep_pool_waiting", help, "pool", pools)
   }
 
   package mutating func add(_ screens: ScreenMetrics) {
     single("lockstep_screens", "Open screens.", screens.open)
     let kinds = screens.opened.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-    each("lockstep_screens_opened_total", "Screens opened, by kind.", "screen", kinds)
+    each("lockstep_screens_opened_total", "Screens opened, by kind of screen.", "screen", kinds)
     let failures = kinds.map { ($0.0, screens.failures[$0.0] ?? 0) }
-    let help = "Failures of screens' effects and merged streams, by kind."
+    let help = "Failures of screens' effects and merged streams, by kind of screen."
     each("lockstep_screen_failures_total", help, "screen", failures)
     let ended = ScreenEnd.allCases.map { ($0.rawValue, screens.ended[$0] ?? 0) }
     each("lockstep_screens_ended_total", "Screens that ended, by reason.", "reason", ended)
   }
 
   package mutating func add(_ backups: BackupScheduler.Metrics) {
-    single("lockstep_backups_total", "Backups made since the start.", backups.made)
-    single("lockstep_backup_failures_total", "Backups that failed since the start.", backups.failures)
+    single("lockstep_backups_total", "Backups made since the server started.", backups.made)
+    single("lockstep_backup_failures_total", "Backups that failed since the server started.", backups.failures)
     let name = "lockstep_backup_last_success_timestamp_seconds"
-    single(name, "Time of the newest backup, in seconds since 1970; 0: none.", Double(backups.last ?? 0) / 1000)
-    single("lockstep_backup_last_bytes", "Size of the last backup made.", backups.bytes)
-    single("lockstep_backup_last_duration_seconds", "Duration of the last backup made.", backups.duration / .seconds(1))
+    single(name, "Seconds from 1970 to the newest backup; 0 without a backup.", Double(backups.last ?? 0) / 1000)
+    single("lockstep_backup_last_bytes", "Bytes of the last backup since the server started.", backups.bytes)
+    single("lockstep_backup_last_duration_seconds", "Seconds the last backup took.", backups.duration / .seconds(1))
   }
 }

@@ -27,13 +27,13 @@ struct LongPolling: Sendable {
     if let seat = waiters.seat(for: session.user) { return seat }
     throw Problem(
       .tooManyRequests,
-      detail: "Too many requests wait already. Let one connection wait for all collections: GET /v1/changes.",
+      detail: "Too many requests wait already. To wait for all collections with one request, use GET /v1/changes.",
       fields: HeaderFields([.retryAfter: "1"])
     )
   }
 
-  /// Responds with the current state, or lets the request wait. A request that gets a response at
-  /// once needs no seat.
+  /// Responds at once if `respond` has a response for the current state. Otherwise the request
+  /// takes a seat in `waiters` and waits.
   func wait(
     _ request: Request,
     for preference: WaitPreference,
@@ -67,8 +67,8 @@ struct LongPolling: Sendable {
   }
 }
 
-/// Watches a user's state: remembers the state that was seen last, and knows whether there is a
-/// newer one.
+/// Remembers the revisions that a request saw last. `hasChanged` is true if there are newer ones,
+/// if the state is not in memory, or if the session has ended.
 final class StateWatcher: Watcher {
   let session: LiveSession
   let seat: WaiterRegistry<UserID>.Seat
@@ -126,11 +126,11 @@ protocol Watcher<Key>: Sendable {
 }
 
 extension Watcher {
-  /// Changes wake `waker` from now on. A change since the last look wakes it at once.
+  /// Lets changes wake `waker` from now on. If `hasChanged` is true already, wakes `waker` at once.
   func park(_ waker: any Waker) {
     seat.wait(waker)
-    // Checked after the seat has the waker, because a commit publishes the state before it wakes
-    // the seats. So no change is missed.
+    // The seat must have the waker before this check. Each change is published before it wakes the
+    // seats, so no change is missed.
     if hasChanged { waker.wake() }
   }
 }
@@ -141,8 +141,8 @@ final class LongPoll: ParkedRequest {
   private let watcher: any Watcher
   private let respond: @Sendable (LongPoll, _ isLast: Bool) throws -> HandlerResult
 
-  /// `respond` returns a response, or `.parked` with the poll to wait on. If `isLast` is true, it
-  /// must return a response.
+  /// `respond` returns a response, or `.parked` with its poll to continue the wait. If `isLast` is
+  /// true, `respond` must return a response.
   init(
     deadline: Int64,
     _ watcher: any Watcher,
@@ -163,12 +163,12 @@ final class LongPoll: ParkedRequest {
 }
 
 extension HandlerResult {
-  /// The result of `make`. Middleware treats an error like any other that a handler throws.
+  /// The result of `make`. If `make` throws, the result is asynchronous work that throws the error.
   init(catching make: () throws -> HandlerResult) {
     do { self = try make() } catch { self = .async { throw error } }
   }
 
-  /// A response that takes time. An error for which there is a problem becomes the problem.
+  /// A response that takes time. If `make` throws, `problem` may replace the error with a problem.
   static func making(
     _ problem: @escaping @Sendable (any Error) -> Problem?,
     _ make: @escaping @Sendable () async throws -> Response
@@ -179,17 +179,17 @@ extension HandlerResult {
   }
 }
 
-/// One look at the state on behalf of a request that may wait.
+/// One check of the state for a request that may wait.
 struct StateCheck: Sendable {
   /// Whether the request has just arrived.
   let isFirst: Bool
-  /// Whether the time is over, so that there must be a response.
+  /// Whether the wait is over, so that there must be a response.
   let isLast: Bool
 }
 
 enum LongPollResult: Sendable {
   case ready(HandlerResult)
   case unchanged
-  /// The response takes long to make. `nil`: nothing has changed.
+  /// The response takes long to make. The work returns `nil` if nothing has changed.
   case later(@Sendable () async throws -> HandlerResult?)
 }

@@ -6,12 +6,12 @@ struct WaitPreference: Sendable {
   /// Whole seconds, at most the server's limit.
   let seconds: Int
 
-  /// Reads `?wait=`, or else `Prefer: wait=`; `nil` if the request has neither. A malformed query
-  /// is an error; a malformed preference is ignored, as RFC 7240 says.
+  /// Reads `?wait=`, or else `Prefer: wait=`; `nil` if the request has neither. Throws if `?wait=`
+  /// is malformed. Ignores a malformed preference, as RFC 7240 says.
   init?(of request: Request, _ query: QueryParameters, upTo longest: Int) throws(Problem) {
     if let text = try query.text("wait") {
       guard let asked = Self.seconds(text) else {
-        throw Problem(.invalidParameter, detail: "The parameter wait must be a whole number of seconds, 0 or more.")
+        throw Problem(.invalidParameter, detail: "The parameter “wait” must be a whole number of seconds, 0 or more.")
       }
       seconds = min(asked, longest)
     } else if let asked = Self.preferred(by: request.head) {
@@ -25,7 +25,7 @@ struct WaitPreference: Sendable {
 
   var appliedField: String { "wait=\(seconds)" }
 
-  /// Reads a whole number. One that does not fit an `Int` becomes the largest `Int`.
+  /// Reads a whole number. A number too large for an `Int` becomes the largest `Int`.
   private static func seconds(_ text: String) -> Int? {
     let isNumber = !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     return isNumber ? Int(text) ?? .max : nil
@@ -34,7 +34,7 @@ struct WaitPreference: Sendable {
   private static func preferred(by head: RequestHead) -> Int? {
     guard head.has(.prefer) else { return nil }
     for element in head.list(.prefer) {
-      // The part before the parameters. It may be empty.
+      // The preference without its parameters. It may be empty.
       let parts = element.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1)
       guard parts.count == 2, parts[0].filter({ !$0.isWhitespace }).lowercased() == "wait" else { continue }
       let value = parts[1].filter { !$0.isWhitespace && $0 != "\"" }

@@ -1,7 +1,7 @@
 import LockstepHTTP
 import LockstepReactor
 
-/// Leads from the list of favorites to the photo of a row.
+/// Returns the link from the list of favorites to the photo of a row.
 struct FavoritesCoordinator: Coordinator {
   func next(for route: FavoritesTopReactor.Route) -> ScreenLink? {
     switch route {
@@ -10,7 +10,7 @@ struct FavoritesCoordinator: Coordinator {
   }
 }
 
-/// A link to a screen. A client opens the screen with `POST` to the address.
+/// A link to a screen. A client opens the screen with `POST` to `href`.
 struct ScreenLink: Presentable, Equatable {
   let name: String
   var arguments: [String: String] = [:]

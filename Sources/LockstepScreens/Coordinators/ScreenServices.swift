@@ -7,7 +7,7 @@ package struct ScreenServices: Sendable {
   /// The longest password that the login screen accepts.
   var maximumPasswordBytes: Int
   var states: any UserStates
-  /// Must accept a profile before it is saved.
+  /// The upstream must accept a profile before it is saved.
   package var upstream: any ProfileUpstream
   var dates: any DateTexts
 

@@ -3,18 +3,18 @@ import LockstepJSON
 import LockstepReactor
 import LockstepThreading
 
-/// Runs the reactor of one screen, whatever its type.
+/// Runs the reactor of one screen, whatever type the reactor has.
 package protocol ScreenEngine: AnyObject, Sendable {
   /// The state that clients see now.
   var shown: EncodedState { get }
-  /// The number of that state, without encoding it.
+  /// The number of the state that clients see now, without encoding the state.
   var number: UInt64 { get }
   var failures: ScreenFailures { get }
 
   /// Performs actions as one step. It returns when all immediate changes are shown.
   ///
   /// All actions are read before the first is performed. At the step's turn, `isWanted` is called
-  /// with the number of the state that is shown then. If it returns false, no action is performed.
+  /// with the number of the present state. If `isWanted` returns false, no action is performed.
   ///
   /// - Throws: `StepRefusal`, `StepConditionError`, `AdmissionError`; `CancellationError` when the
   ///   screen ends.
@@ -32,12 +32,12 @@ package protocol ScreenEngine: AnyObject, Sendable {
 
 /// A state as clients see it.
 package struct EncodedState: Sendable {
-  /// Counts the states shown, from 1.
+  /// The first state that clients see has the number 1, the next one 2.
   package let number: UInt64
   package let encoded: [UInt8]
 }
 
-/// The listener for a running screen. It runs on the thread that caused the event.
+/// The callbacks of a running screen. They run on the thread that caused the event.
 struct ScreenObserver: Sendable {
   let stateShown: @Sendable () -> Void
   let failed: @Sendable (_ failure: ScreenFailure, _ isFirst: Bool) -> Void
@@ -46,8 +46,8 @@ struct ScreenObserver: Sendable {
 /// A reactor that runs as a screen.
 final class HostedScreen<R: Reactor>: ScreenEngine {
   /// The newest state. It is encoded when the first client reads it. A short encoding is kept for
-  /// the other clients. A long one is not, because it would take several times as much memory as
-  /// the state.
+  /// the other clients. A long encoding is not kept, because it takes several times as much memory
+  /// as the state.
   private struct Slot: Sendable {
     var number: UInt64 = 1
     var state: R.State
@@ -71,7 +71,7 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
     self.slot = slot
     self.declaration = declaration
     self.observer = observer
-    // The reducing loop calls this, so a state is in the slot before its step returns.
+    // Called while mutations are reduced, so a state is in the slot before its step returns.
     host = ReactorHost(reactor, capacity: Self.capacity) { trace in
       switch trace {
       case .state(let state):
@@ -120,8 +120,8 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
     do {
       try await host.perform(read(actions, from: network)) { isWanted(slot.withLock { $0.number }) }
     } catch let refusal as StepRefusal {
-      // A `Refusal` is a mistake of the client, which the response explains. Any other error is a
-      // failure of the server.
+      // A `Refusal` or an unreadable action is a mistake of the client, which the response
+      // explains. Any other error is a failure of the server.
       if !(refusal.reason is Refusal || refusal.reason is UnreadableActionsError) {
         Self.record(ScreenFailure(origin: "action", error: refusal.reason), slot, observer)
       }
@@ -129,8 +129,8 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
     }
   }
 
-  /// If actions cannot be read, throws one refusal with the faults of all of them. Its index is
-  /// that of the first such action.
+  /// If actions cannot be read, throws one refusal with the faults of all of them, and with the
+  /// index of the first one.
   private func read(_ actions: [JSON], from network: ClientNetwork) throws(StepRefusal) -> [R.Action] {
     var read: [R.Action] = []
     var faults: [FieldFault] = []

@@ -3,14 +3,14 @@ import Synchronization
 
 /// An open screen.
 package final class Screen: Sendable {
-  /// 128 random bits, in hexadecimal. A client that knows the id of an anonymous screen may use it.
+  /// 128 random bits, in hexadecimal. Any client that knows this id may use an anonymous screen.
   package let id: String
   package let kind: String
   /// The session that the screen belongs to; `nil` if the screen is anonymous.
   package let session: LiveSession?
   package let engine: any ScreenEngine
-  /// Distinguishes the screen's cursors from those of other screens. It reveals nothing about the
-  /// id.
+  /// Distinguishes the screen's cursors from those of other screens. The tag reveals nothing about
+  /// `id`.
   private let tag: String
   private let lastUse: Atomic<Int64>
   private let watchers = Atomic(0)
@@ -30,14 +30,14 @@ package final class Screen: Sendable {
 
   package var isEnded: Bool { ended.load(ordering: .acquiring) || session?.isEnded ?? false }
 
-  /// The time at which the screen ends if no request comes before, by the monotonic clock.
+  /// The time of the monotonic clock at which the screen ends unless a request comes before.
   var deadline: Int64 {
     watchers.load(ordering: .acquiring) > 0 ? .max : lastUse.load(ordering: .relaxed) + ScreenDirectory.lifetime
   }
 
   func use(at now: Int64) { lastUse.store(now, ordering: .relaxed) }
 
-  /// A request waits for the screen, so it does not expire until `endWatching`.
+  /// Call this when a request begins to wait. The screen does not expire until `endWatching`.
   package func beginWatching() { watchers.add(1, ordering: .acquiringAndReleasing) }
 
   package func endWatching(at now: Int64) {

@@ -16,8 +16,8 @@ package struct ScreenKind: Sendable {
   package let name: String
   /// Whether opening a screen needs a session. The screen then belongs to that session.
   package let needsSession: Bool
-  /// Whether a client can open a screen without a link from another screen, because it has no
-  /// arguments.
+  /// Whether a client can open such a screen without a link from another screen. True if there are
+  /// no arguments.
   let isStart: Bool
   package let actions: JSON
   package let arguments: JSON

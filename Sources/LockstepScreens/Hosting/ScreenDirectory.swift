@@ -8,8 +8,8 @@ import LockstepThreading
 
 /// The open screens.
 ///
-/// A screen ends 15 minutes after its last request, with its session, or with the server. Screens
-/// need no timers, because the directory searches for expired screens once a minute.
+/// A screen ends 15 minutes after its last request, when its session ends, or when the server shuts
+/// down. Screens need no timers, because the directory searches for expired screens once a minute.
 package final class ScreenDirectory: Sendable {
   /// How long a screen lives after its last request, in nanoseconds: 15 minutes.
   static let lifetime: Int64 = 15 * 60 * 1_000_000_000
@@ -98,7 +98,7 @@ package final class ScreenDirectory: Sendable {
       end(screen, .server)
       throw error
     }
-    // Checked after the insertion, because from now on the end of the session also ends the screen.
+    // If the session ends later than this check, `end(sessions:)` finds the screen.
     if session?.isEnded ?? false {
       end(screen, .session)
       throw SessionEndedError()
@@ -124,7 +124,7 @@ package final class ScreenDirectory: Sendable {
     )
   }
 
-  /// Finds an open screen of this kind and session, and renews its time.
+  /// Finds an open screen of this kind and session, and postpones its deadline.
   package func find(_ id: String, kind: String, of session: LiveSession?) -> Screen? {
     endExpired()
     guard let screen = contents.withLock({ $0.screens[id] }), screen.kind == kind, !screen.isEnded,
@@ -161,8 +161,8 @@ package final class ScreenDirectory: Sendable {
     for screen in expired { end(screen, .idle) }
   }
 
-  /// Ends idle anonymous screens when all anonymous slots are taken. So a client that opens all of
-  /// them keeps other clients out only as long as it uses all of them.
+  /// Ends idle anonymous screens when all anonymous slots are taken. So a client that takes all
+  /// slots keeps other clients out only as long as it uses all its screens.
   private func evictAnonymous() {
     let now = monotonic()
     let idle = contents.withLock { contents -> [Screen] in
@@ -174,7 +174,7 @@ package final class ScreenDirectory: Sendable {
     for screen in idle { end(screen, .idle) }
   }
 
-  /// Ends expired screens and drops old responses, every minute by this clock, until the shutdown.
+  /// Ends expired screens and drops old responses every minute, until the server shuts down.
   package func startExpiry(by clock: any Clock<Duration>) throws(TaskScope.ShutDownError) {
     try tasks.start { [weak self] in
       while (try? await clock.sleep(for: .seconds(60))) != nil {
@@ -185,7 +185,7 @@ package final class ScreenDirectory: Sendable {
     }
   }
 
-  /// Ends all screens. Blocks until the last has ended.
+  /// Ends all screens. Blocks until the last screen has ended.
   package func shutDown() {
     for screen in contents.withLock({ Array($0.screens.values) }) { end(screen, .server) }
     tasks.shutDown()
@@ -201,7 +201,7 @@ package final class ScreenDirectory: Sendable {
 package enum ScreenEnd: String, Sendable, CaseIterable {
   /// A client closed it.
   case closed
-  /// It had no request for its lifetime, or it was evicted.
+  /// It had no request for 15 minutes, or it was evicted.
   case idle
   /// Its session ended.
   case session
@@ -209,7 +209,7 @@ package enum ScreenEnd: String, Sendable, CaseIterable {
   case server
 }
 
-/// A limit of screens is reached.
+/// A limit on open screens is reached.
 package enum TooManyScreensError: Error, Equatable {
   case ofSession
   case anonymous

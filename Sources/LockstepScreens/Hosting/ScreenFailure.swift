@@ -1,6 +1,6 @@
 import LockstepReactor
 
-/// A failure that is in no response: of an effect, or of a stream that the reactor merges.
+/// A failure of a screen's reactor, such as in an effect or in a stream that the reactor merges.
 package struct ScreenFailure: Sendable {
   /// The part that failed: `action`, `actionStream`, `mutationStream` or `stateStream`.
   package let origin: String

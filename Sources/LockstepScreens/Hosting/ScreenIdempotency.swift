@@ -6,8 +6,9 @@ import LockstepThreading
 /// The responses to screen requests with an idempotency key. A repeated request gets the first
 /// response again.
 ///
-/// Like screens, they exist only in memory. Each owner's newest responses are kept for a screen's
-/// lifetime. The total size of all responses is limited.
+/// Like screens, the responses exist only in memory. An owner's newest responses are kept until the
+/// owner has sent no request with a key for 15 minutes, or until an anonymous owner's screen ends.
+/// The total size of all responses is limited.
 package final class ScreenIdempotency: Sendable {
   package enum Owner: Sendable, Hashable {
     case session(SessionID)
@@ -37,9 +38,10 @@ package final class ScreenIdempotency: Sendable {
   fileprivate struct Contents: Sendable {
     var owners: [Owner: Keys] = [:]
     var bytes = 0
-    /// The kept keys, the oldest first. Some of them may be dropped already.
+    /// The keys that received a response, the oldest first. Entries of dropped responses stay here
+    /// until `tidy()`.
     var order: ArraySlice<(owner: Owner, name: ElementKey)> = []
-    /// The length at which the dropped keys are removed from the order.
+    /// The length of `order` at which `tidy()` is called.
     var tidyAt = 1_024
   }
 
@@ -51,8 +53,8 @@ package final class ScreenIdempotency: Sendable {
     self.bound = bound
   }
 
-  /// The response to an earlier request with this key, or `nil` if there was none. In that case,
-  /// the key is in use until `settle`.
+  /// The response to an earlier request with this key. If there was none, returns `nil`, and the
+  /// key is in use until `settle`.
   ///
   /// - Throws: `IdempotencyKeyInUseError`, `IdempotencyKeyReusedError`.
   package func take(_ key: IdempotencyKey, of owner: Owner, at now: Int64) throws -> StoredResponse? {
@@ -76,7 +78,7 @@ package final class ScreenIdempotency: Sendable {
       let name = ElementKey(key.key)
       guard let response else {
         contents.owners[owner]?.kept[name] = nil
-        // Otherwise, requests for screens that do not exist would leave an entry each.
+        // Otherwise, each request for a screen that does not exist would leave an owner here.
         if contents.owners[owner]?.kept.isEmpty == true { contents.owners[owner] = nil }
         return
       }
@@ -85,7 +87,7 @@ package final class ScreenIdempotency: Sendable {
       while contents.bytes > bound, let oldest = contents.order.popFirst() {
         contents.drop(oldest.name, of: oldest.owner)
       }
-      // Dropped keys stay in the order for a while. They must not become more than the kept keys.
+      // Removes the dropped keys from `order` before there are many more of them than kept keys.
       if contents.order.count > contents.tidyAt { contents.tidy() }
     }
   }
@@ -97,7 +99,7 @@ package final class ScreenIdempotency: Sendable {
     }
   }
 
-  /// Drops the owners without a request since a moment, except owners with a key in use.
+  /// Drops the owners that have sent no request since `moment`, except owners with a key in use.
   func forget(before moment: Int64) {
     contents.withLock { contents in
       for (owner, keys) in contents.owners where keys.lastUse <= moment && keys.kept.count <= keys.order.count {
@@ -114,7 +116,7 @@ package final class ScreenIdempotency: Sendable {
 }
 
 extension ScreenIdempotency.Contents {
-  /// Drops a response, and its owner if that was the last.
+  /// Drops a response, and its owner if the owner has no other key.
   fileprivate mutating func drop(_ name: ElementKey, of owner: ScreenIdempotency.Owner) {
     guard let index = owners[owner]?.order.firstIndex(of: name), let response = owners[owner]?.kept[name]?.response
     else {
@@ -128,7 +130,7 @@ extension ScreenIdempotency.Contents {
     if owners[owner]?.kept.isEmpty == true { owners[owner] = nil }
   }
 
-  /// Removes dropped keys from the order.
+  /// Removes dropped keys from `order`.
   fileprivate mutating func tidy() {
     order = order.filter { owners[$0.owner]?.kept[$0.name]?.response != nil }[...]
     tidyAt = 2 * order.count + 1_024
@@ -136,7 +138,7 @@ extension ScreenIdempotency.Contents {
 }
 
 extension ScreenIdempotency.Keys {
-  /// Keeps a response and drops the oldest if necessary. Returns by how many bytes the total grows.
+  /// Keeps a response, and drops the oldest ones if necessary. Returns the growth of `bytes`.
   fileprivate mutating func keep(_ response: StoredResponse, as name: ElementKey) -> Int {
     let before = bytes
     kept[name]?.response = response
@@ -149,7 +151,7 @@ extension ScreenIdempotency.Keys {
     return bytes - before
   }
 
-  /// The bytes of a response, with its key and its entries in the tables.
+  /// The approximate memory of a response and its key, in bytes.
   fileprivate static func length(_ response: StoredResponse) -> Int {
     512 + response.fields.count + (response.body?.count ?? 0)
   }

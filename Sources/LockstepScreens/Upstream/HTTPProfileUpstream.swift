@@ -2,14 +2,14 @@ import LockstepHTTP
 import LockstepHTTPClient
 import LockstepJSON
 
-/// An upstream that gets profiles by `POST` and accepts one with a 2xx status.
+/// Sends profiles to an upstream by `POST`. The upstream accepts a profile with a 2xx status.
 ///
 /// It follows no redirects, so that a profile goes only to the configured URL.
 public final class HTTPProfileUpstream: ProfileUpstream {
   private let url: UpstreamURL
   private let client: HTTPClient
 
-  /// An upstream with a thread for transfers. Throws if libcurl or the thread is not available.
+  /// Starts a thread for transfers. Throws if libcurl or the thread is not available.
   package init(
     _ url: UpstreamURL,
     _ configuration: HTTPClient.Configuration = HTTPClient.Configuration(userAgent: "lockstep/\(lockstepVersion)")

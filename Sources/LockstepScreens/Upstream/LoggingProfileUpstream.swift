@@ -3,7 +3,7 @@ import Synchronization
 
 /// Logs the failures of an upstream for the operator. Users see a general message only.
 package final class LoggingProfileUpstream: ProfileUpstream {
-  /// The shortest time between two log lines, in nanoseconds. Many saves may fail in a row.
+  /// The shortest time between two log lines, in nanoseconds, because many saves may fail in a row.
   private static let interval: Int64 = 60 * 1_000_000_000
 
   private let base: any ProfileUpstream
@@ -40,7 +40,7 @@ package final class LoggingProfileUpstream: ProfileUpstream {
       "the profile upstream failed",
       [
         "reason": .string(failure.detail),
-        "failuresNotTold": .integer(Int64(suppressed.exchange(0, ordering: .relaxed))),
+        "failuresNotLogged": .integer(Int64(suppressed.exchange(0, ordering: .relaxed))),
       ]
     )
   }

@@ -7,11 +7,11 @@ public struct OutgoingProfile: Sendable, Equatable {
   public let user: UserID
   /// The user's company; `nil` if it is not set.
   public let companyName: String?
-  /// The user's position; `nil` if it is not set.
+  /// The user's position in the company; `nil` if it is not set.
   public let position: String?
 
-  /// The request body. It contains the user, because servers queue, log and sign bodies, and not
-  /// header fields.
+  /// The request body. The user is in the body and not in a header field, because servers queue,
+  /// log and sign bodies.
   var json: JSON {
     [
       "user": .string(user.description), "companyName": companyName.map(JSON.string) ?? .null,

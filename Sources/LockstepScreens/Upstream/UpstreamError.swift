@@ -47,7 +47,7 @@ public struct UpstreamError: Error, Equatable, Sendable, CustomStringConvertible
     case .unreachable: "The service that keeps profiles cannot be reached."
     case .timedOut: "The service that keeps profiles takes too long to respond."
     case .refused where mayPass: "The service that keeps profiles is busy."
-    case .refused: "The service that keeps profiles does not accept this."
+    case .refused: "The service that keeps profiles does not accept this profile."
     case .failed: "The service that keeps profiles has a problem."
     case .overloaded: "Too many profiles are being saved at the moment."
     case .cancelled: "Saving was stopped."

@@ -4,7 +4,7 @@ public struct UpstreamURLError: Error, Equatable {
   public let reason: String
 }
 
-/// The address of an upstream, a URL of `http` or `https`.
+/// The URL of an upstream, with the scheme `http` or `https`.
 ///
 /// Its descriptions show only the scheme, host and port, because the other parts may be secret.
 public struct UpstreamURL: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,

@@ -3,11 +3,10 @@ import LockstepModules
 import LockstepReactor
 import LockstepThreading
 
-/// The users whose states open screens follow. Publishes each committed state of these users to
-/// their screens.
+/// The users with open screens. Publishes each committed state of these users to their screens.
 ///
-/// A newer state replaces an older one, so a slow screen misses states, but never the latest. When
-/// the last screen of a user has ended, the next commit removes the user from here.
+/// A newer state replaces an older one, so a slow screen misses states, but never the latest. After
+/// the last screen of a user has ended, the user's next commit removes the user from here.
 package final class FollowedUsers: Sendable {
   private struct Followed: Sendable {
     let subject = DispatchSubject<UserSnapshot?>()
@@ -72,7 +71,7 @@ package final class FollowedUsers: Sendable {
 }
 
 extension UserSnapshot {
-  /// The user's own values. If the user has not set a value, its registered default.
+  /// Contains the user's own values, and registered defaults for keys that the user has not set.
   convenience init(_ state: UserState, _ registered: RegisteredDefaults) {
     let suite = DefaultsAction.standardSuite
     let own = state.map(DefaultsAction.collection(suite))

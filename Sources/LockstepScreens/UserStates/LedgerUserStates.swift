@@ -6,15 +6,15 @@ import LockstepStore
 import LockstepSync
 import LockstepThreading
 
-/// The users' states. It reads them from memory, and changes them through the ledger.
+/// Reads users' states through the cache, and changes them through the ledger.
 package struct LedgerUserStates: UserStates {
   let cache: StateCache
   let registry: RegisteredLedger
   let followed: FollowedUsers
   let ledger: Ledger
   let modules: [UserModule]
-  /// One step may cause hundreds of writes, and a user may have many screens. This limits the
-  /// concurrent writes of a user to as many as the writer thread accepts. The others wait.
+  /// One step may cause hundreds of writes, and a user may have many screens. This limits how many
+  /// of a user's writes are in the writer's queue. The others wait here.
   let turns: FairShareLimiter<UserID>
 
   package init(
@@ -82,7 +82,7 @@ package struct LedgerUserStates: UserStates {
     switch (error as? ActionRefusal)?.refusal ?? error {
     case Refusal.invalid(let faults): faults.map(\.detail).joined(separator: " ")
     case Refusal.notFound(let detail), Refusal.conflict(let detail), Refusal.quotaExceeded(let detail): detail
-    case is SessionEndedError: "The session has ended: log in again."
+    case is SessionEndedError: "The session has ended. Log in again."
     default: "The change cannot be saved at the moment. Try again."
     }
   }

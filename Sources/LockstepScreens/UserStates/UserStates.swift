@@ -27,8 +27,7 @@ final class UserSnapshot: Sendable, Equatable {
   struct Contents: Sendable, Equatable {
     var favorites = ListState()
     var profile = MapState()
-    /// The user defaults with these names, the user's own or registered; `nil` if they are not
-    /// strings.
+    /// The user defaults with these names, set by the user or registered; `nil` if not strings.
     var language: String?
     var timeZone: String?
   }
@@ -52,7 +51,7 @@ package struct FollowedState: Sendable {
 
   var latest: UserSnapshot { published.value ?? found }
 
-  /// Adds the newest published state, if there is one, and each newer one to a flow.
+  /// Adds the newest published state, if there is one, and all later states to a flow.
   func merged<Element>(
     into flow: Flow<Element>,
     as convert: @escaping @Sendable (UserSnapshot) async -> Element

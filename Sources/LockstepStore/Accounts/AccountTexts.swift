@@ -1,4 +1,4 @@
-/// Why a text is not an e-mail address or a device's name, in a sentence that does not repeat it.
+/// Why a text is not an e-mail address or a device's name, in a sentence without that text.
 package struct AccountTextError: Error, Equatable, CustomStringConvertible {
   package let description: String
 
@@ -11,7 +11,7 @@ private func expect(_ isValid: Bool, _ otherwise: @autoclosure () -> String) thr
   if !isValid { throw AccountTextError(otherwise()) }
 }
 
-/// An e-mail address with a valid form. The server does not know whether it receives mail.
+/// An e-mail address with a valid form. The server does not check whether it exists.
 package struct EmailAddress: Sendable, Equatable {
   /// The longest address that mail can be sent to, in bytes (RFC 5321, 4.5.3.1.3, without its angle
   /// brackets).
@@ -23,8 +23,8 @@ package struct EmailAddress: Sendable, Equatable {
   package let key: String
 
   /// Checks a text: `local@domain`, 1 to 64 bytes before the `@`, a domain of at least two labels
-  /// after it, 254 bytes in total. Unicode letters are allowed. The quoted forms of RFC 5321 are
-  /// refused.
+  /// after it, at most 254 bytes in total. Unicode letters are allowed. The quoted forms of RFC
+  /// 5321 are refused.
   package init(_ text: String) throws(AccountTextError) {
     try expect(!text.isEmpty, "The address is empty.")
     try expect(text.utf8.count <= Self.maximumBytes, "The address is longer than \(Self.maximumBytes) bytes.")
@@ -78,7 +78,7 @@ package struct EmailAddress: Sendable, Equatable {
   }
 }
 
-/// The name of a device, by which a user recognises its session in a list.
+/// The name of a device, by which a user recognises the device's session in a list.
 package struct DeviceName: Sendable, Equatable {
   /// The length of the longest name, in Unicode scalars.
   package static let maximumCharacters = 128

@@ -21,7 +21,7 @@ package struct EndedSession: Sendable, Equatable {
   package let tokenHash: TokenHash
 }
 
-/// The use of a session, which is written at most once a minute.
+/// The last use of a session. It is written to the store at most once a minute.
 package struct SessionUsage: Sendable, Equatable {
   package let id: SessionID
   let user: UserID
@@ -38,7 +38,7 @@ package struct SessionUsage: Sendable, Equatable {
   }
 }
 
-/// The table `sessions`, within the connection's transaction.
+/// The table `sessions`.
 package struct SessionRecords {
   let connection: SQLiteConnection
 
@@ -139,7 +139,7 @@ package struct SessionRecords {
     )
   }
 
-  /// Deletes some sessions of any user that expired before a moment.
+  /// Deletes up to `limit` sessions, of all users, that expired before `moment`.
   package func removeExpired(before moment: Timestamp, limit: Int) throws -> [EndedSession] {
     try connection.all(
       """

@@ -1,6 +1,6 @@
 import LockstepSQLite
 
-/// The BLAKE2b-256 of a token, by which the store and the memory find its session.
+/// The BLAKE2b-256 hash of a token, by which its session is found in the store and in memory.
 ///
 /// A token has 256 random bits, so it needs neither a salt nor a slow hash.
 package struct TokenHash: Sendable, Hashable {
@@ -10,8 +10,8 @@ package struct TokenHash: Sendable, Hashable {
     self.words = words
   }
 
-  /// One word is enough, because an attacker needs 2^32 hashes for each pair of tokens that collide
-  /// in it, and the hash table is seeded.
+  /// One word is enough: an attacker needs 2^32 hashes to find two tokens with the same word, and
+  /// the hash table is seeded.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(words.x)
   }
@@ -36,7 +36,7 @@ extension TokenHash: SQLiteConvertible {
   }
 }
 
-/// The key of the tags in a store's tokens. It is kept only in the store, as 32 bytes.
+/// The key of the authentication tags in a store's tokens: 32 bytes, kept only in the store.
 package struct TokenKey: Sendable, Equatable, Redacted, SQLiteConvertible {
   package let words: SIMD4<UInt64>
 

@@ -1,11 +1,11 @@
 import LockstepCollections
 import LockstepThreading
 
-/// Makes ids. Each is greater than the one before, even within a millisecond and after the clock
+/// Makes ids. Each id is greater than the one before, even within a millisecond and after the clock
 /// was set back.
 ///
 /// Within one millisecond the random part increases by a random step, so that ids cannot be
-/// predicted (RFC 9562, 6.2, method 2). Any thread may call it.
+/// predicted (RFC 9562, 6.2, method 2). Any thread may call `next()`.
 package final class UUIDv7Generator: Sendable {
   private struct Last: Sendable {
     var milliseconds: Int64 = -1
@@ -34,7 +34,7 @@ package final class UUIDv7Generator: Sendable {
         let random = (UInt128(first) << 64 | UInt128(second)) & (1 << 73 - 1)
         last = Last(milliseconds: milliseconds, random: random)
       } else {
-        // 2^41 such steps fit. No clock stands still for that long.
+        // There is room for 2^41 such steps. No clock stands still for that long.
         last.random += UInt128(first >> 32) + 1
       }
       return UUIDv7(

@@ -26,7 +26,7 @@ extension Account {
   }
 }
 
-/// The table `users`, within the connection's transaction.
+/// The table `users`.
 package struct UserRecords {
   let connection: SQLiteConnection
 
@@ -85,14 +85,14 @@ package struct UserRecords {
     )
   }
 
-  /// Disables the user since `moment`, or enables the user if it is nil. Returns whether the user
-  /// exists.
+  /// Disables the user since `moment`, or enables the user if `moment` is nil. Returns whether the
+  /// user exists.
   package func setDisabled(_ id: UserID, since moment: Timestamp?) throws -> Bool {
     try connection.run("UPDATE users SET disabled_at = ? WHERE id = ?", moment, id) == 1
   }
 
-  /// Deletes the user and every row that refers to the user. The data is overwritten in the file
-  /// and removed from the WAL.
+  /// Deletes the user and every row that refers to the user. SQLite overwrites the data in the
+  /// file, and the writer erases it from the WAL after the transaction.
   package func erase(_ id: UserID) throws {
     try connection.run("DELETE FROM users WHERE id = ?", id)
     connection.eraseWAL()

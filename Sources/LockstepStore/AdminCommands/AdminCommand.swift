@@ -72,7 +72,7 @@ package struct AdminCommand: Sendable {
   }
 }
 
-/// The admin commands in the table `orders`, within the connection's transaction.
+/// The admin commands in the table `orders`.
 package struct AdminCommandRecords {
   /// How long a row is kept, in milliseconds: ten minutes, far longer than `lockstep user` waits.
   static let lifetime: Int64 = 600_000
@@ -83,7 +83,7 @@ package struct AdminCommandRecords {
   package struct Status: Sendable, Equatable {
     /// Nil while the command is pending.
     package let outcome: AdminCommand.Outcome?
-    /// Whether its effects have reached the server's memory.
+    /// Whether the command's effects have reached the server's memory.
     package let isComplete: Bool
   }
 
@@ -106,7 +106,7 @@ package struct AdminCommandRecords {
     )
   }
 
-  /// The commands that are not complete, oldest first.
+  /// The ids of the commands that are not complete, oldest first.
   package func incomplete() throws -> [String] {
     try connection.all("SELECT id FROM orders WHERE settled_at IS NULL ORDER BY at, id") { row in try row[0] }
   }
@@ -140,7 +140,7 @@ package struct AdminCommandRecords {
     .flatMap { $0 }
   }
 
-  /// Records the outcome, and deletes the user and the secrets from the row.
+  /// Records the outcome, and removes the user, the address and the hash from the row.
   package func setOutcome(_ outcome: AdminCommand.Outcome, of id: String) throws {
     try connection.run(
       "UPDATE orders SET outcome = ?, user_id = NULL, email = NULL, password_hash = NULL WHERE id = ?",

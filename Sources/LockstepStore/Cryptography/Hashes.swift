@@ -1,9 +1,9 @@
 import CLockstepSodium
 
-/// Hashes with a purpose, so that two purposes never have the same hash.
+/// Hashes that include a purpose. The same bytes, hashed for two purposes, give different hashes.
 package enum DomainHash {
-  /// A BLAKE2b hash of 16 to 64 bytes. Each part is hashed with its length, so that no two lists of
-  /// parts have the same hash.
+  /// A BLAKE2b hash of `count` bytes, 16 to 64. Each part is hashed with its length, so that
+  /// different lists of parts give different hashes.
   package static func of(_ purpose: String, _ parts: [UInt8]..., count: Int = 32) -> [UInt8] {
     var bytes = Array("lockstep \(purpose) ".utf8)
     for part in parts { bytes += Array("\(part.count) ".utf8) + part }
@@ -11,7 +11,7 @@ package enum DomainHash {
   }
 }
 
-/// A short digest of bytes, which differs for different bytes.
+/// A short digest of bytes. Different bytes give different digests.
 package enum Digest {
   /// `d` and 24 hexadecimal digits.
   package static func text(of bytes: [UInt8]) -> String {

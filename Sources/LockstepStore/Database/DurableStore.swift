@@ -5,8 +5,8 @@ import LockstepTime
 
 /// The database with everything that a server keeps.
 ///
-/// An open store has the current schema, an id, one writer and a few readers. One server at a time
-/// has it open. It can be used from any thread, because blocking work happens on its own threads.
+/// An open store has the current schema, an id, one writer and a few readers. One server or command
+/// at a time has it open. Any thread may use it, because SQLite runs on the store's own threads.
 ///
 /// Close a store when it is no longer needed.
 package final class DurableStore: Sendable {
@@ -42,14 +42,14 @@ package final class DurableStore: Sendable {
   private let time: TimeSource
   /// The file that was opened.
   private let file: FileIdentity?
-  /// Nil once closed.
+  /// Nil after `close()`.
   private let lock: LockedState<StoreLock?>
   private let check: CachedCheck<Result<Void, StoreError>>
 
   /// Opens the store and migrates its schema. Creates the file if there is none, readable by its
   /// owner only (0600). Its folder must exist.
   ///
-  /// Blocks its caller. If it throws, the file is unchanged. `random` makes the id of a new store.
+  /// Blocks its caller. A file that is refused stays unchanged. `random` makes a new store's id.
   package init(
     path: String,
     time: TimeSource = .system,
@@ -103,7 +103,7 @@ package final class DurableStore: Sendable {
     try outcome.get()
   }
 
-  /// Writes a unit and blocks until it is on disk. For writes that a server needs before it serves.
+  /// Runs a unit and blocks until its changes are on disk. For commands and for startup.
   package func write<Value: Sendable>(_ unit: @escaping @Sendable (SQLiteConnection) throws -> Value) throws -> Value {
     let outcome = LockedState<Result<Value, any Error>?>(nil)
     try writer.submit(unit) { result in
@@ -113,9 +113,8 @@ package final class DurableStore: Sendable {
     return try outcome.wait { $0 }.get()
   }
 
-  /// Finishes all accepted work, moves the WAL into the file and releases the store for another
-  /// server. After that, reads and writes throw `PoolShutDownError`, and checks throw
-  /// `StoreError.closed`.
+  /// Finishes all accepted work, moves the WAL into the file and releases the store. After that,
+  /// reads and writes throw `PoolShutDownError`, and `checkWritable()` throws `StoreError.closed`.
   package func close() {
     readers.shutDown()
     writer.shutDown()
@@ -169,7 +168,7 @@ extension DurableStore {
     guard size > 1, fileSize(path + "-wal") == 0 else { return }
     let page = try connection.integer("PRAGMA page_size")
     guard size % max(1, page) != 0 else { return }
-    throw StoreError.inconsistent(path: path, what: "its file was truncated, because it ends in the middle of a page")
+    throw StoreError.inconsistent(path: path, what: "its file was truncated: it ends in the middle of a page")
   }
 
   /// SQLite looks for the WAL beside the file itself, not beside a link to it.

@@ -1,9 +1,9 @@
 import LockstepSQLite
 
 extension Migrator {
-  /// How the schema of a store differs from the one that its migrations create, in sentences. Only
-  /// a person or an attacker can have changed it. An added trigger could write data on its own. If
-  /// a table is missing, requests fail.
+  /// How the schema of a store differs from the one that its migrations create, in words. Lockstep
+  /// itself makes no such change, so a person or an attacker has. An added trigger could write data
+  /// on its own. If a table is missing, requests fail.
   ///
   /// SQLite's automatic indexes and the tables of `ANALYZE` are not compared. Throws `StoreError`
   /// if the store has a module that this program does not have.
@@ -23,7 +23,7 @@ extension Migrator {
 /// A table, an index, a trigger or a view.
 private struct SchemaPart: Equatable {
   let kind: String
-  /// The SQL without quotation marks, which SQLite puts around a renamed name.
+  /// The SQL without double quotes, because SQLite adds them when it renames a table.
   let declaration: String
 
   /// All parts by their names.
@@ -49,7 +49,7 @@ private struct SchemaPart: Equatable {
 }
 
 extension SQLiteConnection {
-  /// The faults of the store's id and of its token key, in sentences.
+  /// The faults of the store's id and of its token key, in words.
   package func identityFaults() throws -> [String] {
     var faults: [String] = []
     let stores = try integer("SELECT count(*) FROM store")

@@ -2,10 +2,10 @@ import LockstepCollections
 import LockstepMigrations
 import LockstepSQLite
 
-/// Migrates a store's schema, or refuses the store unchanged.
+/// Migrates a store's schema, or refuses the store without a change.
 ///
 /// A store records the migrations that were applied, each with a checksum of its text. So a store
-/// that this program does not know is refused before anything is written.
+/// with other migrations than this program's is refused before anything is written.
 package struct Migrator: Sendable {
   /// "LKST": SQLite's `application_id` of a Lockstep store, which the first migration sets.
   static let applicationID = 0x4C4B_5354
@@ -13,7 +13,7 @@ package struct Migrator: Sendable {
   let migrations: [Migration]
   let modules: [ModuleSchema]
 
-  /// The product's migrations are numbered from 1.
+  /// `migrations` are Lockstep's own, numbered from 1.
   package init(_ migrations: [Migration] = Migration.all, modules: [ModuleSchema] = []) {
     self.migrations = migrations
     self.modules = modules
@@ -26,13 +26,13 @@ package struct Migrator: Sendable {
   /// Applies missing migrations, then runs `body`, all in one transaction. `now` is in milliseconds
   /// since 1970.
   ///
-  /// Throws `StoreError` if the store has other migrations. Also throws `SQLiteError` and the
-  /// errors of `body`.
+  /// Throws `StoreError` if the store has other migrations than this program. Also throws
+  /// `SQLiteError` and the errors of `body`.
   func migrate<Result>(_ connection: SQLiteConnection, now: Int64, then body: () throws -> Result) throws -> Result {
     try connection.transaction {
       let applied = try isNew(connection) ? 0 : try countOfApplied(connection)
       for migration in migrations.dropFirst(applied) { try apply(migration, to: connection, now: now) }
-      // The first migrations, which tests use alone, do not create this table.
+      // In tests that apply only the first migrations, this table does not exist.
       if try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'modules'") == 1 {
         try ModuleMigrator(modules: modules).migrate(connection, now: now)
       }
@@ -42,8 +42,8 @@ package struct Migrator: Sendable {
 
   /// Returns how many of the migrations were applied to a store. Changes nothing.
   ///
-  /// Throws `StoreError` if the file is empty, is not a Lockstep store, or has other migrations.
-  /// Also throws `SQLiteError`.
+  /// Throws `StoreError` if the file is empty, is not a Lockstep store, or has other migrations
+  /// than this program. Also throws `SQLiteError`.
   @discardableResult
   package func examine(_ connection: SQLiteConnection) throws -> Int {
     if try isNew(connection) { throw StoreError.notAStore(path: connection.path) }
@@ -129,7 +129,7 @@ extension [Migration] {
 }
 
 extension SQLiteConnection {
-  /// The only value of a statement.
+  /// The integer in a statement's only row; 0 if there is no row.
   func integer(_ sql: StaticString) throws -> Int {
     try first(sql) { row in try row[0] as Int } ?? 0
   }

@@ -39,7 +39,7 @@ struct ModuleMigrator {
     if let table = outliving.min() { throw StoreError.outlivesUsers(path: connection.path, table: table) }
   }
 
-  /// Applies the migrations that the store's modules have applied to an empty database.
+  /// Applies to `scratch`, an empty database, all module migrations that the store has applied.
   func repeatApplied(of connection: SQLiteConnection, in scratch: SQLiteConnection) throws {
     for (module, _) in try known(to: connection) {
       for migration in module.migrations.prefix(try countOfApplied(module, connection)) {
@@ -48,8 +48,8 @@ struct ModuleMigrator {
     }
   }
 
-  /// The modules in the store, with their kinds there. Throws if this program does not have one of
-  /// them.
+  /// The modules that the store has recorded, with the recorded kinds. Throws if this program does
+  /// not have one of them.
   private func known(to connection: SQLiteConnection) throws -> [(module: ModuleSchema, kind: String)] {
     try connection.all("SELECT name, kind FROM modules ORDER BY name") { row in
       let name: String = try row[0]
@@ -93,7 +93,7 @@ struct ModuleMigrator {
     )
   }
 
-  /// The tables that would keep rows of an erased user.
+  /// The tables with a column `user_id` that would keep rows of an erased user.
   private func outlivingTables(_ connection: SQLiteConnection) throws -> Set<String> {
     let tables = try connection.all(
       """

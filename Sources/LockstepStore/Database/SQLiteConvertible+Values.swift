@@ -6,7 +6,7 @@ extension Timestamp: SQLiteConvertible {
   /// Milliseconds since 1970, an integer.
   public var sqliteValue: SQLiteValue { .integer(millisecondsSince1970) }
 
-  /// Takes integers only.
+  /// Reads integers only.
   public init?(sqliteValue: SQLiteValue) {
     guard case .integer(let milliseconds) = sqliteValue else { return nil }
     self.init(millisecondsSince1970: milliseconds)
@@ -17,7 +17,7 @@ extension Identifier: SQLiteConvertible {
   /// The text form, so that a person can read it.
   public var sqliteValue: SQLiteValue { .text(description) }
 
-  /// Takes the text form only.
+  /// Reads the text form only.
   public init?(sqliteValue: SQLiteValue) {
     guard case .text(let text) = sqliteValue else { return nil }
     self.init(text)
@@ -28,7 +28,7 @@ extension Revision: SQLiteConvertible {
   /// An integer.
   public var sqliteValue: SQLiteValue { rawValue.sqliteValue }
 
-  /// Takes an integer.
+  /// Reads integers only.
   public init?(sqliteValue: SQLiteValue) {
     guard let rawValue = Int(sqliteValue: sqliteValue) else { return nil }
     self.init(rawValue: rawValue)

@@ -4,7 +4,7 @@ import LockstepThreading
 
 /// Why a store cannot be opened or written. Each description says what to do.
 public enum StoreError: Error, Sendable, Equatable {
-  /// The path is a device or a folder.
+  /// The path leads to a device or a folder.
   case notAFile(path: String)
   /// The file is missing or empty, but its WAL is not. Opening it would delete the WAL.
   case onlyWAL(path: String)
@@ -18,8 +18,7 @@ public enum StoreError: Error, Sendable, Equatable {
   case changedMigration(path: String, number: Int, name: String)
   /// The store was served with a module that this program does not have.
   case missingModule(path: String, module: String)
-  /// A module's state is a list in this program and a map in the store, or a map here and a list
-  /// there.
+  /// A module is a list in this program and a map in the store, or a map here and a list there.
   case otherKindOfModule(path: String, module: String, kind: String)
   /// A module's table would keep rows of erased users.
   case outlivesUsers(path: String, table: String)
@@ -27,7 +26,7 @@ public enum StoreError: Error, Sendable, Equatable {
   case inconsistent(path: String, what: String)
   /// SQLite failed.
   case database(SQLiteError)
-  /// Another server has the store open.
+  /// Another server or command has the store open.
   case inUse(path: String)
   /// The lock file cannot be created or locked; the reason is an `errno`.
   case cannotLock(path: String, reason: Int32)
@@ -63,9 +62,10 @@ extension StoreError: CustomStringConvertible {
       "\(path) is not a regular file. Name a file, or a path where a new store can be created."
     case .onlyWAL(let path):
       "The store \(path) is missing or empty, but its write-ahead log \(path)-wal contains recent writes. Nothing was "
-        + "changed. Put the store back, or restore a backup. To start with a new store, move the log away."
+        + "changed. Put the store back, or restore a backup. To start with a new store, move the write-ahead log away."
     case .notAStore(let path):
-      "\(path) is a SQLite database, but not a Lockstep store. Nothing was changed. Name another file, or move it away."
+      "\(path) is a SQLite database, but not a Lockstep store. Nothing was changed. Name another file, or move "
+        + "this one away."
     case .newerSchema(let path, let module, let found, let known):
       "The store \(path) has schema \(found)\(module.map { " of the module \($0)" } ?? ""), and this lockstep knows "
         + "schemas up to \(known). A newer lockstep has used the store. Run that version, or restore a backup from "
@@ -75,13 +75,14 @@ extension StoreError: CustomStringConvertible {
         + "lockstep that applied it."
     case .changedMigration(let path, let number, let name):
       "The migration \(number) (\(name)) of this lockstep has another text than the one that was applied to the store "
-        + "\(path). Run the lockstep that applied it. Or restore the migration's text, and make the change in a new one."
+        + "\(path). Run the lockstep that applied it. Or restore the migration's text, and make the change in a "
+        + "new migration."
     case .missingModule(let path, let module):
       "The store \(path) was served with the module \(module), which this server does not have. Responses would not "
-        + "contain the module's state, and its history would be lost. Run a server that has it."
+        + "contain the module's state, and its history would be lost. Run a server that has the module."
     case .otherKindOfModule(let path, let module, let kind):
-      "The module \(module) is a \(kind) in the store \(path), but not in this server. Run the server that created it, or "
-        + "give the module another name."
+      "The module \(module) is a \(kind) in the store \(path), but not in this server. Run the server that created the "
+        + "store, or give the module another name."
     case .outlivesUsers(let path, let table):
       "The table \(table) of the store \(path) would keep rows of erased users. Nothing was changed. Declare its column: "
         + "user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE."

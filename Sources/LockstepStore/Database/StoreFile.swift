@@ -49,7 +49,7 @@ package struct StoreSize: Sendable, Equatable {
   }
 }
 
-/// The absolute path of a file without symbolic links; nil if there is no such file.
+/// The absolute path of a file, without symbolic links; nil if there is no such file.
 package func realPath(_ path: String) -> String? {
   guard let text = realpath(path, nil) else { return nil }
   // `realpath` allocated it for the caller.

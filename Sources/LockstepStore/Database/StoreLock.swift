@@ -6,9 +6,9 @@ import LockstepTime
 /// The right to be the only server of a store. It ends when the object is released, and when the
 /// process ends or crashes.
 ///
-/// It is a `flock` lock on a file beside the store. SQLite's own locks are too short, and a process
-/// loses its locks on a database file when it closes any descriptor of that file. Programs that
-/// only read, such as the `sqlite3` shell, do not need the lock.
+/// It is a `flock` lock on a file beside the store. SQLite holds its own locks only during
+/// transactions. And a process loses its locks on a database file when it closes any descriptor of
+/// that file. Programs that only read, such as the `sqlite3` shell, do not need the lock.
 package final class StoreLock: Sendable {
   private let path: String
   private let descriptor: Int32
@@ -34,7 +34,7 @@ package final class StoreLock: Sendable {
     }
   }
 
-  /// Sleeps, because the end of a `flock` lock wakes no waiter.
+  /// Sleeps between two attempts, because `flock` cannot wait with a time limit.
   private static func pause(_ duration: Duration) {
     _ = LockedState(()).wait(atMost: duration.wholeNanoseconds) { _ -> Void? in nil }
   }
@@ -44,7 +44,7 @@ package final class StoreLock: Sendable {
   package init(store: String) throws(StoreError) {
     path = store + "-lock"
     while true {
-      // Refuses a link, which could lead to any other file.
+      // Refuses a symbolic link, which could lead to any other file.
       let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
       guard descriptor >= 0 else { throw .cannotLock(path: path, reason: errno) }
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -52,8 +52,8 @@ package final class StoreLock: Sendable {
         close(descriptor)
         throw reason == EWOULDBLOCK ? .inUse(path: store) : .cannotLock(path: path, reason: reason)
       }
-      // The previous holder may have removed the file between the two calls. Then other servers
-      // lock another file.
+      // Between `open` and `flock`, the previous holder may have removed the file. Then another
+      // server would lock a new file.
       if FileIdentity(descriptor: descriptor) == FileIdentity(path: path) {
         self.descriptor = descriptor
         return

@@ -1,13 +1,14 @@
 import LockstepCollections
 import LockstepThreading
 
-/// An `Idempotency-Key`, with a fingerprint by which a repeated request is recognised.
+/// The value of an `Idempotency-Key` field, with a fingerprint of the request. A repeated request
+/// has the same fingerprint.
 package struct IdempotencyKey: Sendable, Hashable {
   /// The longest key that a client may send.
   package static let maximumBytes = 256
 
   package let key: String
-  /// A hash of the request's method, path and body, and of the meaning of the body.
+  /// A hash of the request's method, path, query and body, and of what the body means.
   package let fingerprint: [UInt8]
 
   package init(_ key: String, fingerprint: [UInt8]) {
@@ -15,8 +16,8 @@ package struct IdempotencyKey: Sendable, Hashable {
     self.fingerprint = fingerprint
   }
 
-  /// `target` is the request's path and query. `meaning` distinguishes requests with the same body
-  /// and different meanings.
+  /// `target` is the request's path and query. If the same body can mean different things,
+  /// depending on its `Content-Type`, pass a `meaning`.
   ///
   /// If the body contains a password, pass a `secret`: an unpredictable value that is not in the
   /// store, such as the request's token. Otherwise the fingerprint could be used to guess the
@@ -38,7 +39,7 @@ package struct IdempotencyKey: Sendable, Hashable {
   }
 }
 
-/// The owner of an idempotency key. The same key of another owner is another key.
+/// The owner of an idempotency key. Two owners may use the same key for different requests.
 package enum IdempotencyKeyOwner: Sendable, Hashable {
   /// A user, with all of the user's devices.
   case user(UserID)
@@ -51,7 +52,7 @@ package enum IdempotencyKeyOwner: Sendable, Hashable {
   /// The holder of a token that the request itself ends.
   package static func holder(of token: [UInt8]) -> IdempotencyKeyOwner { outsider(DomainHash.of("token", token)) }
 
-  /// A client that signs up or logs in with this address.
+  /// A client that signs up or logs in with this e-mail address.
   package static func visitor(address: String) -> IdempotencyKeyOwner {
     outsider(DomainHash.of("address", Array(address.utf8)))
   }
@@ -79,8 +80,8 @@ package final class InFlightKeys: Sendable {
 
   package init() {}
 
-  /// Marks a key as in flight. Throws if the key is in flight already. Release it once the write
-  /// has an outcome.
+  /// Marks a key as in flight, or throws if it already is. Release it when the write has an
+  /// outcome.
   package func claim(_ key: IdempotencyKey, of owner: IdempotencyKeyOwner) throws(IdempotencyKeyInUseError) {
     let isNew = keys.withLock { $0.insert(OwnedKey(owner: owner, key: ElementKey(key.key))).inserted }
     if !isNew { throw IdempotencyKeyInUseError() }

@@ -28,12 +28,11 @@ package struct KeyedResponse: Sendable {
   }
 }
 
-/// The recorded responses in the tables `idempotency_keys` and `outsider_keys`, within the
-/// connection's transaction.
+/// The recorded responses in the tables `idempotency_keys` and `outsider_keys`.
 package struct IdempotencyRecords {
   /// How long a response is kept, in milliseconds.
   static let lifetime: Int64 = 24 * 3_600_000
-  /// How many expired responses each new one deletes, at most.
+  /// Recording a response deletes at most this many expired responses from each table.
   private static let sweep = 4
 
   let connection: SQLiteConnection
@@ -44,10 +43,10 @@ package struct IdempotencyRecords {
 
   /// Returns the recorded response to a key, or runs `write` and records its response.
   ///
-  /// `write` throws a refusal before its first change. `refusal` makes the response to it, which is
-  /// recorded too, because a retry must get the same response even if the state has changed.
-  /// `refusal` returns nil for any other error. `recorded` returns the part of a response that is
-  /// recorded.
+  /// `write` may throw a refusal, but only before its first change. `refusal` makes the response to
+  /// a refusal, and returns nil for any other error. This response is recorded too, because a retry
+  /// must get the same response even if the state has changed. `recorded` returns the part of a
+  /// response that is recorded.
   ///
   /// Throws `IdempotencyKeyReusedError` if the key belongs to another request. Also throws the
   /// errors of `write` and of SQLite.
@@ -84,7 +83,8 @@ package struct IdempotencyRecords {
     return response
   }
 
-  /// The fingerprint and the response of a key, if they were recorded at `moment` or later.
+  /// The fingerprint and the response of a key, if they have not expired and were recorded at
+  /// `moment` or later.
   package func recorded(
     _ key: String,
     of owner: IdempotencyKeyOwner,
@@ -118,7 +118,7 @@ package struct IdempotencyRecords {
     }
   }
 
-  /// Records the response to a key, and deletes a few expired ones.
+  /// Records the response to a key, and deletes a few expired responses.
   package func record(
     _ response: StoredResponse,
     to key: IdempotencyKey,

@@ -3,13 +3,13 @@ import LockstepJSON
 import LockstepSQLite
 import LockstepTime
 
-/// The table `journal`: the actions of users and their mutations, in order, within the connection's
-/// transaction.
+/// The table `journal`: the actions of users and their mutations, in order. All methods run in the
+/// transaction that the connection has open.
 package struct Journal {
   /// The end of a user's history.
   package struct End: Sendable {
     package var revision = Revision.none
-    /// The bytes of all entries, including pruned ones.
+    /// The number of bytes of all entries, including pruned ones.
     package var written = 0
   }
 
@@ -47,8 +47,8 @@ package struct Journal {
     ) { End(revision: try $0[0], written: try $0[1]) } ?? End()
   }
 
-  /// The first revision at which the whole history is longer than `written` bytes. By default, the
-  /// first revision that is not pruned.
+  /// The first kept revision at which the whole history is longer than `written` bytes. By default,
+  /// the first kept revision. Nil if there is none.
   package func firstRevision(of user: UserID, past written: Int = -1) throws -> Revision? {
     try connection.first(
       "SELECT revision FROM journal WHERE user_id = ? AND written > ? ORDER BY revision, position LIMIT 1",
@@ -59,7 +59,7 @@ package struct Journal {
 
   /// Whether the part of the user's history that is kept contains this revision.
   package func knows(_ revision: Revision, of user: UserID) throws -> Bool {
-    // The empty state before the first entry is known as long as that entry is kept.
+    // The empty state before revision 1 is known until the entries of revision 1 are pruned.
     if revision == .none { return try firstRevision(of: user).map { $0.number == 1 } ?? true }
     return try connection.first(
       "SELECT 1 FROM journal WHERE user_id = ? AND revision = ? LIMIT 1",
@@ -84,8 +84,8 @@ package struct Journal {
     try entries(of: user, after: Revision(rawValue: revision.rawValue - 1), upTo: revision)
   }
 
-  /// The user's entries after one revision, up to another, oldest first. If the store is damaged, a
-  /// text that is not JSON is read as `null`, so that the rest can be read.
+  /// The user's entries after the revision `after`, up to and including `upTo`, oldest first. If
+  /// the store is damaged, a text that is not JSON is read as `null`, so that the rest can be read.
   package func entries(of user: UserID, after: Revision, upTo: Revision) throws -> [JournalEntry] {
     try connection.all(
       """
@@ -108,9 +108,9 @@ package struct Journal {
     }
   }
 
-  /// Passes each entry after one revision, up to another, in order: its collection, its revision,
-  /// and a function that parses its mutations on demand. With `collection`, entries of other
-  /// collections are not read.
+  /// Calls `body` for each entry after the revision `after`, up to and including `upTo`, in order.
+  /// `body` gets the entry's collection, its revision, and a function that parses its mutations.
+  /// With `collection`, entries of other collections are skipped.
   package func forEachMutation(
     of user: UserID,
     in collection: CollectionName? = nil,

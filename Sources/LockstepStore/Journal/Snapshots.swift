@@ -2,7 +2,7 @@ import LockstepCollections
 import LockstepJSON
 import LockstepSQLite
 
-/// The table `snapshots`: collections at past revisions, within the connection's transaction.
+/// The table `snapshots`: collections at past revisions.
 package struct Snapshots {
   package struct Name: Sendable {
     package let collection: CollectionName
@@ -15,9 +15,9 @@ package struct Snapshots {
     self.connection = connection
   }
 
-  /// The newest snapshot of a collection up to a revision. Without one, the collection's history
-  /// begins with an empty state. Throws `SnapshotDamagedError` if the snapshot cannot be read,
-  /// because a state that is rebuilt without it would be wrong.
+  /// The newest snapshot of a collection up to a revision. If there is none, the collection's
+  /// history begins with an empty state. Throws `SnapshotDamagedError` if the snapshot cannot be
+  /// read, because a state that is rebuilt without it would be wrong.
   package func latest(
     of collection: CollectionName,
     of user: UserID,
@@ -39,7 +39,7 @@ package struct Snapshots {
     return (revision, state)
   }
 
-  /// The snapshots of a user by collection, oldest first.
+  /// The snapshots of a user, by collection, and within a collection oldest first.
   package func names(of user: UserID) throws -> [Name] {
     try connection.all(
       "SELECT collection, revision FROM snapshots WHERE user_id = ? ORDER BY collection, revision",
@@ -70,7 +70,7 @@ package struct Snapshots {
     )
   }
 
-  /// Deletes the snapshots of a collection before a revision.
+  /// Deletes the snapshots of a collection before a revision; by default all of them.
   package func delete(
     _ collection: CollectionName,
     of user: UserID,
@@ -93,7 +93,7 @@ package struct SnapshotDamagedError: Error, CustomStringConvertible {
 
   package var description: String {
     "the snapshot of \(collection) of user \(user) at revision \(revision) cannot be read: the store is damaged; restore a "
-      + "backup, or delete that row of the table snapshots and lose the history before it"
+      + "backup, or delete that row of the table snapshots and lose the history before that revision"
   }
 }
 
@@ -102,7 +102,7 @@ package struct SnapshotDamagedError: Error, CustomStringConvertible {
 // `{"kind":"map","revision":7,"values":[["key",3,…],…]}`.
 
 extension CollectionState {
-  /// The text form.
+  /// The collection in this format.
   var snapshot: [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(self.bytes + count * 16 + 64)
@@ -128,7 +128,7 @@ extension CollectionState {
     return bytes
   }
 
-  /// Reads the text form; nil if it is malformed.
+  /// Reads this format; nil if the text is malformed.
   init?(snapshot: [UInt8]) {
     let json = JSON(trusting: snapshot)
     guard let revision = json["revision"]?.revision else { return nil }

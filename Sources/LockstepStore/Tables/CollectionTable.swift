@@ -3,25 +3,25 @@ import LockstepMigrations
 import LockstepSQLite
 
 /// A module's tables. A person can read the module's collections there with the `sqlite3` shell.
-/// The server reads them when a state is not in memory. All writes run in the transaction that also
-/// writes the journal.
+/// The server reads the tables when a state is not in memory. It writes them in the same
+/// transaction as the journal.
 package protocol CollectionTable: ModuleStorage {
   var module: String { get }
   var kind: CollectionMutation.Kind { get }
 
-  /// Empty by default, for tables that are part of the product's schema.
+  /// Empty by default, because Lockstep's own tables are in Lockstep's own migrations.
   var migrations: [Migration] { get }
 
   /// All collections of a user that have ever been changed, each with the last revision that
   /// changed it.
   func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState]
 
-  /// Writes the changes of one collection, in a transaction.
+  /// Writes the changes of one collection, within the connection's transaction.
   func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws
 }
 
 extension CollectionTable {
-  /// Writes the changes of one collection, and their revision if no row shows it.
+  /// Writes the changes of one collection, and records their revision if no row contains it.
   package func apply(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {
     try write(edits, at: location, to: connection)
     if edits.needRemovalRecord { try RemovalRecords.note(at: location, in: connection) }
@@ -51,7 +51,8 @@ extension CollectionTable {
     return revisions.reduce(into: [:]) { $0[$1.key] = .map(MapState(values[$1.key] ?? [:], revision: $1.value)) }
   }
 
-  /// The revision that last changed each collection. It wrote or removed a row of the collection.
+  /// The revision that last changed each collection: the revision of its newest row or of its
+  /// record in `removals`, whichever is later.
   private func lastChanges(
     _ written: [CollectionName: Revision?],
     of user: UserID,
@@ -62,7 +63,7 @@ extension CollectionTable {
   }
 }
 
-/// The collection and the revision of a change.
+/// The user, the collection and the revision of a change.
 package struct MutationLocation: Sendable {
   package let user: UserID
   package let collection: CollectionName
@@ -75,8 +76,8 @@ package struct MutationLocation: Sendable {
   }
 }
 
-/// The table `removals`, which all modules share: the revision of the last removal from a
-/// collection.
+/// The table `removals`, which all modules share: the revision of each collection's last change
+/// that removed a row or wrote none.
 package enum RemovalRecords {
   static func note(at place: MutationLocation, in connection: SQLiteConnection) throws {
     try connection.run(
@@ -99,7 +100,7 @@ package enum RemovalRecords {
     )
   }
 
-  /// The revisions of the last removals from a user's collections of a module.
+  /// The recorded revisions of a user's collections of one module.
   fileprivate static func all(
     of user: UserID,
     in module: String,

@@ -2,7 +2,7 @@ import LockstepCollections
 import LockstepJSON
 import LockstepSQLite
 
-/// A module's lists or maps in a table with a given layout. It makes all its statements once.
+/// A module's lists or maps in a table with a given layout. Makes the SQL of its statements once.
 final class LayoutTable: CollectionTable {
   let module: String
   let kind: CollectionMutation.Kind
@@ -135,7 +135,7 @@ final class LayoutTable: CollectionTable {
     }
   }
 
-  /// The values of the owner's columns.
+  /// The values of the “owner” columns: see `LayoutStatements`.
   private func owner(_ user: UserID, _ part: String? = nil) -> [SQLiteValue] {
     var owner = [user.sqliteValue]
     if layout.isShared { owner.append(.text(module)) }
@@ -168,14 +168,14 @@ extension ElementKey {
   fileprivate var sqliteValue: SQLiteValue { .text(text) }
 }
 
-/// The SQL of a table.
+/// The SQL for a table. “Owner” means the columns for the user and, if any, module and part.
 private struct LayoutStatements: Sendable {
-  /// Columns: key, revision, part if there is one, content.
+  /// Result columns: key, revision, part if there is one, content. Values: owner without part.
   let load: SQLText
   let firstContentColumn: Int
-  /// The largest number of values of a statement.
+  /// The largest number of values that a statement has.
   let valueCount: Int
-  /// Values: owner, key, revision, content, and the rank of a list. Replaces a map's value.
+  /// Values: owner, key, revision, content, a list's rank. Replaces the value of a map's key.
   let insert: SQLText
   /// Values: revision, content, owner, key.
   let replace: SQLText

@@ -1,16 +1,16 @@
 import LockstepCollections
 
-/// The ranks that keep a list in order in its table. There are gaps between them, so that an
+/// The ranks that keep a list in order in its table. There are gaps between ranks, so that an
 /// insertion anywhere writes one row. When a gap is used up, the whole list gets new ranks.
 struct ListRanks {
-  /// The distance between new neighbors. There is room for 40 insertions at one place, and for four
+  /// The distance between two new ranks. There is room for 40 insertions at one place, and for four
   /// million elements at either end.
   private static let gap = 1 << 40
-  /// The largest rank, on either side of 0. The distance of two ranks never overflows.
+  /// Ranks from `-bound` to `bound` are used, so that the difference of two ranks never overflows.
   private static let bound = 1 << 62
 
   let rank: (ElementKey) throws -> Int?
-  /// All elements in the table, in order.
+  /// All elements of the list, in order.
   let order: () throws -> [ElementKey]
   /// Changes only the ranks of these elements.
   let setRanks: ([ElementKey: Int]) throws -> Void

@@ -3,13 +3,13 @@ import LockstepJSON
 import LockstepMigrations
 import LockstepSQLite
 
-/// A module's own table for its list. A person can read it with the `sqlite3` shell, and other
-/// programs can query it.
+/// A module's own table for its list. A person can read the table with the `sqlite3` shell, and
+/// other programs can query it.
 ///
 /// Lockstep calls these methods on the writer thread, in the transaction that also writes the
-/// journal. It calls `rows` on reader threads too. The column `user_id` must refer to
-/// `users (id) ON DELETE CASCADE`, so that rows are deleted with their user. Otherwise the server
-/// refuses to start. An error rolls the transaction back.
+/// journal. It calls `rows` on reader threads too. The column `user_id` must have a foreign key to
+/// `users` with `ON DELETE CASCADE`, so that rows are deleted with their user. Otherwise the server
+/// refuses to start. If a method throws, the write is rolled back.
 public protocol ListTable<Element>: Sendable {
   /// The type of the elements.
   associatedtype Element: ListElement
@@ -27,8 +27,8 @@ public protocol ListTable<Element>: Sendable {
   /// Inserts a row, or replaces the row with the same id.
   func put(_ row: ListRow<Element>, of user: UserID, in connection: SQLiteConnection) throws
 
-  /// Gives a row another rank and revision. The default reads all rows and writes this one. A table
-  /// may do this in one statement.
+  /// Gives a row another rank and revision. The default implementation reads all rows and writes
+  /// this one. A table can do it in one statement.
   func move(_ id: String, to rank: Int, revision: Revision, of user: UserID, in connection: SQLiteConnection) throws
 
   /// Deletes the row with this id.
@@ -57,10 +57,10 @@ extension ListTable {
 public struct ListRow<Element: ListElement>: Sendable {
   /// The element.
   public let element: Element
-  /// The rank. It grows along the list, with gaps, and has no other meaning. Ranks may repeat while
-  /// a list is renumbered.
+  /// The rank. Ranks increase along the list, with gaps, and have no other meaning. While a list is
+  /// renumbered, two rows may have the same rank.
   public let rank: Int
-  /// The user's revision of the row's last change. Store it as an integer.
+  /// The revision of the user's state at the row's last change. Store it as an integer.
   public let revision: Revision
 
   /// Creates a row.

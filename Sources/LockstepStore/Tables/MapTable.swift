@@ -25,10 +25,10 @@ public protocol MapTable: Sendable {
 public struct MapRow: Sendable {
   /// The key.
   public let key: String
-  /// The value. A table must return the JSON that it got byte for byte, because equal ETags mean
-  /// equal bytes.
+  /// The value. A table must return the JSON byte for byte as it was written, because equal ETags
+  /// mean equal bytes.
   public let value: JSON
-  /// The user's revision of the row's last change. Store it as an integer.
+  /// The revision of the user's state at the row's last change. Store it as an integer.
   public let revision: Revision
 
   /// Creates a row.

@@ -6,7 +6,7 @@ package struct ModuleTables: Sendable {
   /// The parts of a module that a transaction needs. A class, because each write gets one, and
   /// copying a reference is cheap.
   package final class Entry: Sendable {
-    /// How its collections change.
+    /// How the module's collections change.
     package let reducer: CollectionReducer
     /// Nil if the module's reactor itself checks how much a user may have.
     package let quota: CollectionQuota?
@@ -30,7 +30,7 @@ package struct ModuleTables: Sendable {
 
   package subscript(module: String) -> Entry? { entries[module] }
 
-  /// A user's present state, which is empty if the store has nothing of the user.
+  /// A user's present state; empty if the store has no data of the user.
   package func load(_ user: UserID, from connection: SQLiteConnection) throws -> UserState {
     var state = UserState()
     let end = try Journal(connection: connection).end(of: user)

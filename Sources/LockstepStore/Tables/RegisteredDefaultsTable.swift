@@ -16,7 +16,7 @@ package struct RegisteredDefaultsTable: Sendable {
     return registered
   }
 
-  /// Writes the value of a key from a revision on. `nil` removes the registered value.
+  /// Writes the value that a key has from this revision on. `nil` removes the registered value.
   package func write(
     _ key: String,
     in suite: String,

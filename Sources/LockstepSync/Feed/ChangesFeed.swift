@@ -18,10 +18,10 @@ package struct ChangesFeed: Sendable {
     }
   }
 
-  /// For one state of the user, equal questions have equal documents.
+  /// Identifies a document: for one state of a user, equal questions have equal documents.
   package struct Question: Sendable, Hashable {
     let registered: Revision
-    /// The position and the collections that the client asks for.
+    /// The cursor and the collections that the client asks for.
     let text: String
 
     package init(registered: Revision, text: String) {
@@ -64,13 +64,13 @@ package struct ChangesFeed: Sendable {
     cached.state.collections.filter { filter.includes($0.key) && $0.value.revision > cursor.revision }.map(\.key)
   }
 
-  /// Whether the user's history may contain the cursor. If so, the caller must still check that.
+  /// False if the cursor is certainly not in the user's history. True is no proof that it is.
   package func canFollow(_ cursor: Cursor, _ cached: CachedState, _ registered: RegisteredDefaults) -> Bool {
     cursor.store == store && cursor.revision <= cached.state.revision && registered.knows(cursor.registered)
   }
 
-  /// The base from the states that are still in memory. `nil` if they do not go back far enough.
-  /// `isKnown` says that the user's history contains the cursor.
+  /// The base from the states in memory; nil if they do not go back to the cursor. `isKnown` means
+  /// that the cursor is already known to be in the user's history.
   package func base(_ cursor: Cursor, _ changed: [CollectionName], in cached: CachedState, isKnown: Bool) -> Base? {
     if changed.isEmpty { return isKnown || cached.knows(cursor.revision) ? [:] : nil }
     guard let past = cached.past(at: cursor.revision) else { return nil }
@@ -79,7 +79,7 @@ package struct ChangesFeed: Sendable {
     return base
   }
 
-  /// The base from the store. `nil` if the journal does not have the revision.
+  /// The base from the store; nil if the journal does not have the cursor's revision.
   package func base(
     _ cursor: Cursor,
     _ changed: [CollectionName],
@@ -154,7 +154,7 @@ package struct ChangesFeed: Sendable {
   /// The collections that a document may contain, in order.
   private func names(in state: UserState, _ filter: Filter, _ registered: RegisteredDefaults) -> [CollectionName] {
     let suites = registered.suiteNames.map { CollectionName("defaults", part: $0) }
-    // The response contains each suite that the request names, even if it was never written.
+    // A reset contains each suite that the request names, even if the suite was never written.
     let named = filter.names.filter { $0.part != nil }
     return Set(Array(state.collections.keys) + suites + named).filter(filter.includes).sorted()
   }

@@ -12,7 +12,7 @@ enum CollectionChange {
     since revision: Revision,
     into bytes: inout [UInt8]
   ) throws -> Bool {
-    // Every change of an element gives it a new revision.
+    // A changed or moved element has a new revision.
     let changes = try ListChangeset(from: old, to: new, stays: { $0.revision <= revision })
     if changes.isEmpty { return false }
     open(name, "list", &bytes)
@@ -56,7 +56,7 @@ enum CollectionChange {
   }
 
   static func append(_ name: CollectionName, whole items: [ListItem], into bytes: inout [UInt8]) {
-    // Reserved once, because growing many times would take longer than the rest.
+    // Growing the array step by step would take longer than all other work here.
     bytes.reserveCapacity(items.reduce(bytes.count + 256) { $0 + $1.encoded.count + 1 })
     open(name, "list", &bytes)
     bytes.append(contentsOf: #","items":["#.utf8)

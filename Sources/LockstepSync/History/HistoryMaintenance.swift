@@ -10,12 +10,12 @@ import Synchronization
 /// A user's own transactions trigger this work. So nothing runs for inactive users.
 package final class HistoryMaintenance: Sendable {
   private static let revisionsBetweenPruning = 64
-  /// Pruning is also due each time the history has grown by this fraction of its limit.
+  /// Pruning is also due each time the history has grown by its limit in bytes, divided by this.
   private static let partBetweenPruning = 8
-  /// A snapshot is due when the mutations since the last one have more bytes than this, and more
-  /// than the collection.
+  /// A snapshot is due when the mutations since the last snapshot have more bytes than this, and
+  /// more bytes than the collection.
   private static let leastMutationBytes = 64 * 1024
-  /// At this many counted collections, all counts restart at zero. That delays snapshots.
+  /// At this many counted collections, all counts restart at zero. Then snapshots come later.
   private static let countedCollections = 100_000
 
   private struct Key: Hashable {
@@ -72,7 +72,7 @@ package final class HistoryMaintenance: Sendable {
     }
   }
 
-  /// If the queue is full or the unit fails, a later transaction tries again.
+  /// If the writer's queue is full or the unit fails, a later transaction tries again.
   private func submit(for user: UserID, _ unit: @escaping @Sendable (SQLiteConnection) throws -> Void) {
     try? writer.submit(unit, of: user.writeOwner) { _ in }
   }

@@ -4,7 +4,7 @@ import LockstepStore
 /// A page of a user's journal as clients get it. It consists of whole transactions, so that the
 /// next page can begin after it.
 ///
-/// A page is limited in entries and in bytes, because an entry may have half a megabyte. A
+/// A page is limited in entries and in bytes, because an entry may be half a megabyte long. A
 /// transaction that exceeds the limit gets a page of its own.
 package struct JournalPage: Sendable {
   /// The approximate limit of a page in bytes.
@@ -15,7 +15,8 @@ package struct JournalPage: Sendable {
   package private(set) var last: Revision?
   package private(set) var isPart: Bool
 
-  /// Reads at most `limit` entries after `start`, up to `end`. `store` is for their cursors.
+  /// Reads at most `limit` entries, but at least one transaction, after `start` and up to `end`.
+  /// The cursors of the entries contain `store`.
   package init(
     of user: UserID,
     after start: Revision,
@@ -25,7 +26,7 @@ package struct JournalPage: Sendable {
     from journal: Journal,
     store: String
   ) throws {
-    // Reads one transaction more, to see where the last one on the page ends.
+    // Reads one more transaction, to see where the last transaction of the page ends.
     let ahead = try journal.revisions(of: user, after: start, limit: limit + Transaction.maximumActions).prefix {
       $0 <= end
     }
@@ -46,7 +47,7 @@ package struct JournalPage: Sendable {
     }
   }
 
-  /// About `limit` of the first revisions, so that the page ends with a transaction.
+  /// The revisions of whole transactions: at most `limit`, or those of one longer transaction.
   private static func wholeTransactions(_ ahead: ArraySlice<Revision>, _ limit: Int) -> (
     whole: [Revision], isPart: Bool
   ) {

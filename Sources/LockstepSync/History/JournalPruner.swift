@@ -5,8 +5,8 @@ import LockstepTime
 
 /// Prunes the journal in small steps. In each step, snapshots replace the user's oldest entries.
 ///
-/// An entry may be pruned if it is older than `days` and followed by more than `revisions`
-/// revisions, or if more than `bytes` bytes follow it.
+/// An entry may be pruned if it is older than `days` and at least `revisions` revisions follow it,
+/// or if at least `bytes` bytes of history follow it.
 package struct JournalPruner: Sendable {
   static let step = 256
 
@@ -30,8 +30,8 @@ package struct JournalPruner: Sendable {
     return bound.number - first.number + 1
   }
 
-  /// The end of a step that is old enough. Only whole steps are pruned, because each one costs a
-  /// snapshot of every collection that changed in it.
+  /// The last revision of the oldest step, if it is old enough. Only whole steps are pruned,
+  /// because each step costs a snapshot of every collection that changed in it.
   private func agedBound(
     from first: Revision,
     to end: Journal.End,
@@ -47,8 +47,7 @@ package struct JournalPruner: Sendable {
     return revision
   }
 
-  /// The end of the entries that too many bytes follow. At most one step, and never the last
-  /// revision.
+  /// The last revision that too many bytes follow, within one step. Never the user's last revision.
   private func longBound(
     from first: Revision,
     to end: Journal.End,
@@ -91,8 +90,8 @@ package struct JournalPruner: Sendable {
     try deleteTraces(of: emptied, user: user, at: bound, in: connection)
   }
 
-  /// Deletes the records of empty collections without entries, because the number of known
-  /// collections is limited. They stay in memory until the user is evicted.
+  /// Deletes the records of empty collections that have no later entries, because the number of a
+  /// user's collections is limited. The collections stay in memory until the user is evicted.
   private func deleteTraces(
     of emptied: [CollectionName],
     user: UserID,

@@ -45,8 +45,8 @@ package struct StateHistory: Sendable {
     try Journal(connection: connection).knows(revision, of: user)
   }
 
-  /// Collections after a revision that is not pruned. The journal is read once for all of them,
-  /// because it is not ordered by collection.
+  /// The collections as they were after a revision that is not pruned. This reads the journal once
+  /// for all collections, because the journal is not ordered by collection.
   package func rebuild(
     _ names: some Sequence<CollectionName>,
     of user: UserID,

@@ -36,8 +36,8 @@ package struct AccountsLedger: Sendable {
     self.now = now
   }
 
-  /// Makes a change, or returns its recorded response. `refusal` returns the response to a refusal
-  /// that a retry would meet again; nil for any other error. Throws the errors of `prepare` and of
+  /// Makes a change, or returns its recorded response. `refusal` returns the response to an error
+  /// that a retry would get again; nil for any other error. Throws the errors of `prepare` and of
   /// the store, `IdempotencyKeyInUseError` and `IdempotencyKeyReusedError`.
   package func commit(
     key: Key?,
@@ -74,8 +74,8 @@ package struct AccountsLedger: Sendable {
 
   /// Signs a user up or logs a user in, or returns the recorded response.
   ///
-  /// The response contains a token, which must not be in the store. It is recorded under a seal
-  /// that only the password opens. Throws the same errors as `commit`.
+  /// The response contains a token, which must not be readable in the store. So the response is
+  /// recorded encrypted, and only the password decrypts it. Throws the same errors as `commit`.
   package func enter(
     _ credentials: Credentials,
     key: String,
@@ -110,7 +110,7 @@ package struct AccountsLedger: Sendable {
     guard let user = try await accounts.account(withKey: address)?.user.id else { return nil }
     let now = now()
     let found = try await readers.read { connection in
-      // A response from before a change of the password contains a token that has ended.
+      // A response older than the last change of the password has a token that is not valid.
       let change = try UserRecords(connection: connection).account(user)?.passwordChangedAt
       return try IdempotencyRecords(connection: connection).recorded(key, of: .user(user), at: now, since: change)
     }

@@ -18,7 +18,7 @@ package final class Ledger: Sendable {
   private let cache: StateCache
   private let states: ModuleTables
   private let now: @Sendable () -> Timestamp
-  /// The last decided state of each user whose state is not published yet.
+  /// The newest decided state of each user, until it is published.
   private let pending = LockedState<[UserID: Pending]>([:])
   private let tickets = Atomic<UInt64>(0)
   private let inFlightKeys: InFlightKeys
@@ -70,14 +70,14 @@ package final class Ledger: Sendable {
       try writer.submit(
         {
           let unit = try self.run(transaction, in: $0)
-          // From here on the unit can only fail together with its group.
+          // From here on, the unit can fail only together with its group.
           if let state = unit.change?.state {
             self.pending.withLock { $0[user] = Pending(state: state, ticket: ticket) }
           }
           return unit
         },
-        // A single action is decided before anything is written. With a key, the response to a
-        // refusal is written.
+        // A single action is refused before anything is written. But with a key, the refusal's
+        // response is written.
         throwsUnwritten: transaction.actions.count == 1 && key == nil,
         of: user.writeOwner
       ) { result in
@@ -133,8 +133,8 @@ package final class Ledger: Sendable {
   /// Refuses a transaction of an ended session, even if only the store knows that the session has
   /// ended.
   private func check(_ session: LiveSession, in connection: SQLiteConnection) throws {
-    // The order matters: when a write that ends sessions is no longer in progress, it has ended
-    // them in memory.
+    // Read before `isEnded`, because a write that is no longer under way has ended its sessions in
+    // memory.
     let mayHaveEnded = sessionEndings.areUnderWay
     if session.isEnded { throw SessionEndedError() }
     if mayHaveEnded, try !SessionRecords(connection: connection).has(session.id, of: session.user) {
@@ -180,8 +180,8 @@ package final class Ledger: Sendable {
     of user: UserID,
     _ ticket: UInt64
   ) -> Result<Transaction.Outcome, any Error> {
-    // The state of a later transaction stays pending, because after a failed group, no unit runs
-    // before all of the group's handlers have been called.
+    // A later transaction's state stays pending until its own handler is called. After a failed
+    // group, no unit runs before all handlers of the group have been called.
     defer { pending.withLock { if $0[user]?.ticket == ticket { $0[user] = nil } } }
     return result.map { unit in
       if let change = unit.change {

@@ -4,12 +4,12 @@ import LockstepStore
 import LockstepThreading
 import LockstepTime
 
-/// The only part that changes registered defaults, which are all in memory. The writer thread
-/// decides on changes, which are published once they are on disk.
+/// The only part that changes registered defaults, which are all in memory. Changes are decided on
+/// the writer thread, and are published once they are on disk.
 package final class RegisteredLedger: Sendable {
   private struct Contents: Sendable {
     var committed: RegisteredDefaults
-    /// The result of the last change that is not published yet. Later units see it.
+    /// The result of the last decided change, until it is published. Later units start from it.
     var pending: (registered: RegisteredDefaults, ticket: UInt64)?
     var tickets: UInt64 = 0
   }
@@ -42,7 +42,7 @@ package final class RegisteredLedger: Sendable {
 
   package var revision: Revision { contents.withLock { $0.committed.revision } }
 
-  /// The registered defaults as a unit of the writer must see them.
+  /// The registered defaults for a unit of the writer, with changes that are not published yet.
   var latest: RegisteredDefaults { contents.withLock { $0.pending?.registered ?? $0.committed } }
 
   package struct Change: Sendable {
@@ -74,8 +74,8 @@ package final class RegisteredLedger: Sendable {
     let registered: RegisteredDefaults
   }
 
-  /// Changes values of a suite in one transaction. Returns when it is on disk. Throws the errors of
-  /// `decide` and of the store, `IdempotencyKeyInUseError` and `IdempotencyKeyReusedError`.
+  /// Changes values of a suite in one transaction, and returns when they are on disk. Throws errors
+  /// of `decide` and of the store, `IdempotencyKeyInUseError` and `IdempotencyKeyReusedError`.
   package func change(_ change: Change) async throws -> KeyedResponse {
     if let key = change.key { try inFlightKeys.claim(key, of: .administrator) }
     defer { if let key = change.key { inFlightKeys.release(key, of: .administrator) } }
@@ -86,7 +86,7 @@ package final class RegisteredLedger: Sendable {
     return try await withCompletion { completion in
       try writer.submit {
         let outcome = try self.run(change, in: $0)
-        // From here on the unit can only fail together with its group.
+        // From here on, the unit can fail only together with its group.
         self.contents.withLock { $0.pending = (outcome.registered, ticket) }
         return outcome
       } completion: {
@@ -128,8 +128,8 @@ package final class RegisteredLedger: Sendable {
 
   private func publish(_ result: Result<Outcome, any Error>, _ ticket: UInt64) -> Result<KeyedResponse, any Error> {
     let changed = contents.withLock { contents -> RegisteredDefaults? in
-      // The result of a later change stays, because after a failed group, no unit runs before all
-      // of the group's handlers have been called.
+      // A later change's result stays pending until its own handler is called. After a failed
+      // group, no unit runs before all handlers of the group have been called.
       if contents.pending?.ticket == ticket { contents.pending = nil }
       guard case .success(let outcome) = result, outcome.registered.revision > contents.committed.revision else {
         return nil

@@ -9,9 +9,9 @@ package final class Transaction: Sendable {
 
   /// The outcome of a transaction that is on disk.
   package enum Outcome: Sendable {
-    /// Without a key. The caller makes the response, which takes no time of the writer thread.
+    /// Without an idempotency key. The caller makes the response, to save the writer thread's time.
     case done(Committed)
-    /// With a key. The response is on disk too.
+    /// With an idempotency key. The response is on disk too.
     case recorded(KeyedResponse)
   }
 
@@ -23,12 +23,12 @@ package final class Transaction: Sendable {
   /// Checks the state before any action runs. If it throws, the transaction is refused.
   let condition: (@Sendable (LedgerView) throws -> Void)?
   let key: IdempotencyKey?
-  /// The response, recorded for the key. Without a key, the caller of the ledger makes the
-  /// response.
+  /// Makes the response that is recorded for the key. The ledger does not call it for a transaction
+  /// without a key.
   let response: @Sendable (Committed) -> StoredResponse
   /// The response to a refusal; nil for any other error, which must not be recorded.
   let refusal: @Sendable (any Error) -> StoredResponse?
-  /// The part of a response that is recorded; the caller can make the rest again.
+  /// The part of a response to record, without what the caller can make again.
   let kept: @Sendable (StoredResponse) -> StoredResponse
 
   package init(
@@ -73,11 +73,11 @@ package struct Committed: Sendable {
 package struct ActionRefusal: Error {
   package let index: Int
   package let refusal: Refusal
-  /// The state before the transaction, which has not changed.
+  /// The user's state, which the refused transaction has not changed.
   package let view: LedgerView
 }
 
-/// The session of the request has ended, or its user is gone.
+/// The session of the request has ended, or its user was erased.
 package struct SessionEndedError: Error {
   package init() {}
 }

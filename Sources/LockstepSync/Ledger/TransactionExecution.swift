@@ -3,8 +3,8 @@ import LockstepJSON
 import LockstepStore
 import LockstepTime
 
-/// Runs a transaction in memory and collects what the store has to write. Nothing is written
-/// meanwhile, so a refusal has nothing to undo.
+/// Runs a transaction in memory and collects its writes. The store is written later, so a refusal
+/// has nothing to undo.
 struct TransactionExecution {
   private(set) var state: UserState
   private(set) var mutations: [[CollectionMutation]] = []
@@ -60,8 +60,8 @@ struct TransactionExecution {
     state.revision = revision
   }
 
-  // A function of its own, so that no second reference to the state remains. With one, `reduce`
-  // would copy the state.
+  // A separate function, so that the context does not keep a second reference to the state. With
+  // one, `reduce` would copy the state.
   private func decide(_ action: UserAction) throws -> [CollectionMutation] {
     try action.decide(ActionContext(state: state, registered: before.registered, now: now))
   }

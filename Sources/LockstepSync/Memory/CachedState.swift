@@ -1,14 +1,14 @@
 import LockstepCollections
 import LockstepThreading
 
-/// A user's committed state in memory, with its encoded forms, which all clients share.
+/// A user's committed state in memory. The user's clients share its encoded forms.
 package final class CachedState: Sendable {
   package let state: UserState
   /// The approximate bytes of this and the recent states, without the encoded forms. The encoded
   /// forms take at most about as many bytes as the state.
   let cost: Int
   private let encoded: LockedState<Encoded>
-  /// Most clients that wait have one of these states.
+  /// The states just before this one. Most waiting clients have the cursor of one of them.
   private let recent: RecentStates
 
   private static let documentCount = 16
@@ -34,7 +34,7 @@ package final class CachedState: Sendable {
   /// Keeps the previous state's representations of unchanged collections.
   init(_ state: UserState, after previous: CachedState?, mutationBytes: Int = 0) {
     self.state = state
-    // A state that was evicted and loaded again may have missed revisions.
+    // A load from the store may have inserted `previous` with any other revision.
     let follows = previous.map { $0.state.revision.number + 1 == state.revision.number } ?? false
     recent = follows ? previous.map { $0.recent.adding($0.state, before: state, mutationBytes) } ?? .none : .none
     cost = state.cost + recent.cost
@@ -62,7 +62,7 @@ package final class CachedState: Sendable {
     encoded.withLock { $0.documents[question] }
   }
 
-  /// Keeps a document, because most of a thousand waiting clients have the same cursor.
+  /// Keeps a document, because most of a user's waiting clients have the same cursor.
   package func remember(_ document: ChangesFeed.Document, for question: ChangesFeed.Question) {
     guard document.body.count <= Self.documentBytes else { return }
     encoded.withLock { encoded in

@@ -1,10 +1,11 @@
 import LockstepCollections
 
-/// A user's states just before the latest, newest first, in two generations. When the young
-/// generation takes half of the room, it replaces the old one. So adding a state always takes the
+/// A user's states just before the latest one, newest first, in two generations. When the young
+/// generation has half of the capacity, it replaces the old one. So adding a state always takes the
 /// same time.
 struct RecentStates: Sendable {
-  /// The most states that are kept. Their bytes are limited too, but the last state is always kept.
+  /// The most states that are kept. Their `cost` is limited too, but the newest state is always
+  /// kept.
   private static let capacity = 32
   private static let bytes = 256 * 1024
 
@@ -13,8 +14,8 @@ struct RecentStates: Sendable {
     let state: UserState
     let previous: Past?
     let count: Int
-    /// The memory that only these states take, and not the later ones: the order of their elements,
-    /// and elements that were removed since.
+    /// The memory that the later states do not share, in bytes: the order of the elements, and
+    /// elements that were removed since.
     let cost: Int
 
     init(_ state: UserState, cost: Int, previous: Past?) {

@@ -1,17 +1,17 @@
 import LockstepCollections
 import LockstepHTTP
 
-/// A resource as clients get it. Equal cursors mean equal bytes.
+/// A resource as clients get it. Representations with equal cursors have equal bytes.
 package struct Representation: Sendable {
   /// The cursor in the ETag, and in the body if the body has one.
   package let cursor: Cursor
   package let tag: String
   package let body: [UInt8]
-  /// The fields that a 304 has too: the ETag, and the rules for caching.
+  /// The fields that a 304 response also has: the ETag and the rules for caching.
   package let validatorFields: HeaderFields
   package let fields: HeaderFields
 
-  /// Creates a representation in JSON. `link` is the address of the next page, if there is one.
+  /// Creates a representation in JSON. `link` is the value of the `Link` field, if there is one.
   package init(cursor: Cursor, body: [UInt8], link: String? = nil) {
     self.cursor = cursor
     self.body = body

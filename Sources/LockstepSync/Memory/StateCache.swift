@@ -63,8 +63,8 @@ package final class StateCache: Sendable {
   /// Makes a state that is on disk the latest one. Only one thread at a time may call this.
   func publish(_ state: UserState, of user: UserID, mutationBytes: Int) {
     let previous = contents.withLock { $0.states.peek(user) }
-    // Made outside the lock, which every request needs. Meanwhile only a load can insert a state,
-    // and never a newer one.
+    // Made outside the lock, because every request takes the lock. Meanwhile only a load can insert
+    // a state, and that state is not newer.
     let cached = CachedState(state, after: previous, mutationBytes: mutationBytes)
     flights.invalidate(user)
     let dropped = contents.withLock { contents in
@@ -74,7 +74,7 @@ package final class StateCache: Sendable {
     _ = consume dropped
   }
 
-  /// Removes a user whose account is gone.
+  /// Removes a user who was erased.
   package func forget(_ user: UserID) {
     flights.invalidate(user)
     contents.withLock { $0.states.remove(user) }

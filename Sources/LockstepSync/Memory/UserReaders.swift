@@ -2,8 +2,8 @@ import LockstepCollections
 import LockstepSQLite
 import LockstepThreading
 
-/// The store's readers, shared fairly between users. No user keeps more than half of the threads
-/// busy, so that other users can be served.
+/// The store's readers, shared fairly between users. One user gets at most half of the threads, so
+/// that the others stay free for other users.
 package struct UserReaders: Sendable {
   static let waiting = 256
 

@@ -4,7 +4,7 @@ import LockstepThreading
 
 /// The waiters of each state, by the state's key: a user or a screen.
 ///
-/// A woken waiter compares the state itself, so waking it without a change does no harm.
+/// A notified waiter compares the state itself. So a notification without a change does no harm.
 package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
   private struct Contents: Sendable {
     var seats: [Key: [UInt64: (any Waker)?]] = [:]
@@ -24,7 +24,7 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
     shards = (0..<Self.shardCount).map { _ in LockedState(Contents()) }
   }
 
-  /// A seat for a waiter; nil if too many waiters have one.
+  /// Takes a seat for a waiter; nil if too many seats are taken.
   package func seat(for key: Key) -> Seat? {
     guard taken.add(1, ordering: .relaxed).newValue <= limits.inAll else {
       taken.subtract(1, ordering: .relaxed)
@@ -43,7 +43,7 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
     return Seat(key: key, number: number, registry: self)
   }
 
-  /// The place of a waiter, given back when it is released.
+  /// The place of a waiter among the limited number. Releasing this object frees the place.
   package final class Seat: Sendable {
     let key: Key
     private let number: UInt64
@@ -57,7 +57,7 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
 
     deinit { registry.leave(key, number) }
 
-    /// Changes wake `waker` from now on.
+    /// From now on, changes of the state wake `waker`.
     package func wait(_ waker: any Waker) {
       registry.shard(of: key).withLock { _ = $0.seats[key]?.updateValue(waker, forKey: number) }
     }
@@ -69,7 +69,7 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
     wake(wakers)
   }
 
-  /// Wakes all waiters, after a change that concerns them all.
+  /// Notifies all waiters, after a change that concerns all of them.
   package func wakeAll() {
     for shard in shards {
       wake(shard.withLock { contents in contents.seats.values.flatMap { $0.values.compactMap { $0 } } })

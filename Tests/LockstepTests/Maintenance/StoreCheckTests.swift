@@ -31,13 +31,13 @@ struct StoreCheckTests {
   private static let damages: [(sql: String, area: CheckReport.Area, words: String)] = [
     (
       "UPDATE favorites SET title = 'B' WHERE id = 'b'", .users,
-      "favorites: the tables have 1 elements of revision 4, the journal gives 1 of revision 4; the first difference is at “b”"
+      "favorites: the tables have 1 elements at revision 4, the journal gives 1 at revision 4; the first difference is at “b”"
     ),
     (
       "UPDATE defaults SET value = '4' WHERE key = 'size'", .users,
-      "defaults/standard: the tables have 2 elements of revision 3, the journal gives 2 of revision 3; the first difference is at “size”"
+      "defaults/standard: the tables have 2 elements at revision 3, the journal gives 2 at revision 3; the first difference is at “size”"
     ),
-    ("DELETE FROM favorites", .users, "the tables have 0 elements of revision 4, the journal gives 1"),
+    ("DELETE FROM favorites", .users, "the tables have 0 elements at revision 4, the journal gives 1"),
     ("DELETE FROM profiles", .users, "profile: the journal has entries, the tables are empty"),
     (
       "INSERT INTO defaults SELECT id, 'other', 'k', '1', 2 << 20 FROM users", .users,

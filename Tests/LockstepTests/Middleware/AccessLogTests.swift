@@ -11,7 +11,7 @@ import LockstepHTTPServer
 struct AccessLogTests {
   @Test("By default there is no access log")
   func off() async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       _ = try await gateway.get("/healthz")
       #expect(gateway.log.requests.isEmpty)
     }
@@ -19,7 +19,7 @@ struct AccessLogTests {
 
   @Test("It has the level info, so a higher level silences it")
   func level() async throws {
-    try await Gateway.run({
+    try await StubbedServer.run({
       $0.accessLog = true
       $0.logLevel = .warning
     }) { gateway in
@@ -30,11 +30,11 @@ struct AccessLogTests {
 
   @Test("A line of text has the client, the request and the result")
   func text() async throws {
-    try await Gateway.run({ $0.accessLog = true }) { gateway in
+    try await StubbedServer.run({ $0.accessLog = true }) { gateway in
       let client = try gateway.connect()
-      try await client.send(Gateway.request("GET", "/healthz?a=b"))
+      try await client.send(StubbedServer.request("GET", "/healthz?a=b"))
       _ = try await client.response()
-      try await client.send(Gateway.request("HEAD", "/healthz") + Gateway.request("BREW", "/healthz"))
+      try await client.send(StubbedServer.request("HEAD", "/healthz") + StubbedServer.request("BREW", "/healthz"))
       _ = try await client.response(toHead: true)
       let refusal = try await client.response()
       let start = "1994-11-06T08:49:37.000Z INFO request client=127.0.0.1"
@@ -65,7 +65,7 @@ struct AccessLogTests {
 
   @Test("A line of JSON has the same content")
   func json() async throws {
-    try await Gateway.run({
+    try await StubbedServer.run({
       $0.accessLog = true
       $0.logFormat = .json
     }) { gateway in
@@ -99,7 +99,7 @@ struct AccessLogTests {
 
   @Test("A request that the parser refuses is logged and counted, without its content", arguments: refused)
   func engineRefusals(sent: String, status: Int, reason: String) async throws {
-    try await Gateway.run({ $0.accessLog = true }) { gateway in
+    try await StubbedServer.run({ $0.accessLog = true }) { gateway in
       #expect(try await gateway.exchange(sent).status == status)
       let start = "1994-11-06T08:49:37.000Z INFO refused client=127.0.0.1"
       let lines = gateway.log.lines.filter { $0.contains(" refused ") }
@@ -113,7 +113,7 @@ struct AccessLogTests {
 
   @Test("A timed-out head and a connection above the limit are logged and counted too")
   func refusedForTimeAndRoom() async throws {
-    try await Gateway.run {
+    try await StubbedServer.run {
       $0.accessLog = true
       $0.limits.connections = 1
     } _: { gateway in
@@ -146,7 +146,7 @@ struct AccessLogTests {
 
   @Test("A token in a field, a query or a body is not in any line, in any format", arguments: LogFormat.allCases)
   func noSecrets(format: LogFormat) async throws {
-    try await Gateway.run({
+    try await StubbedServer.run({
       $0.accessLog = true
       $0.logLevel = .debug
       $0.logFormat = format
@@ -171,7 +171,7 @@ struct AccessLogTests {
   @Test("No path can add a line or a field to the log", arguments: hostile)
   func injection(path: String) async throws {
     for format in LogFormat.allCases {
-      try await Gateway.run({
+      try await StubbedServer.run({
         $0.accessLog = true
         $0.logFormat = format
       }) { gateway in

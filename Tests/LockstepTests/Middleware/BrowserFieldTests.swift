@@ -54,7 +54,7 @@ struct BrowserFieldTests {
 
   @Test("The response to a malformed request has the fields")
   func refused() async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       let response = try await gateway.exchange("GET / HTTP/1.1\r\nHost: h\r\nHost: <script>\r\n\r\n")
       #expect(response.status == 400)
       for (name, value) in Self.fields { #expect(response.values(of: name) == [value]) }

@@ -15,7 +15,7 @@ struct CORSTests {
 
   @Test("By default no response has CORS fields")
   func off() async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       gateway.store.setBroken(true)
       for (method, target, status) in Self.requests {
         let response = try await gateway.ask(
@@ -32,7 +32,7 @@ struct CORSTests {
 
   @Test("An allowed origin can read every response, also errors; another origin can read none")
   func listed() async throws {
-    try await Gateway.run({ $0.corsOrigins = ["https://other.example", Self.app] }) { gateway in
+    try await StubbedServer.run({ $0.corsOrigins = ["https://other.example", Self.app] }) { gateway in
       gateway.store.setBroken(true)
       for (method, target, status) in Self.requests {
         let response = try await gateway.ask(method, target, ["Origin: \(Self.app)"])
@@ -52,7 +52,7 @@ struct CORSTests {
 
   @Test("An allowed origin can read why a malformed request was refused")
   func refused() async throws {
-    try await Gateway.run({ $0.corsOrigins = [Self.app] }) { gateway in
+    try await StubbedServer.run({ $0.corsOrigins = [Self.app] }) { gateway in
       let long = String(repeating: "a", count: 9000)
       for (line, fields, status) in [
         ("GET / HTTP/1.1", "Host: h\r\nHost: h\r\n", 400), ("GET / HTTP/2.0", "Host: h\r\n", 505),
@@ -70,16 +70,16 @@ struct CORSTests {
 
   @Test("An allowed origin can read the refusal of a connection above the limit", arguments: ["GET", "HEAD"])
   func noRoom(method: String) async throws {
-    try await Gateway.run {
+    try await StubbedServer.run {
       $0.corsOrigins = [Self.app]
       $0.limits.connections = 1
     } _: { gateway in
       let first = try gateway.connect()
-      try await first.send(Gateway.request("GET", "/healthz"))
+      try await first.send(StubbedServer.request("GET", "/healthz"))
       #expect(try await first.response().status == 200)
       for (origin, allowed) in [(Self.app, [Self.app]), ("https://evil.example", [])] {
         let client = try gateway.connect()
-        try await client.send(Gateway.request(method, "/healthz", ["Origin: \(origin)"]))
+        try await client.send(StubbedServer.request(method, "/healthz", ["Origin: \(origin)"]))
         let response = try await client.response(toHead: method == "HEAD")
         #expect(response.status == 503)
         #expect(response.field("Retry-After") == "1")
@@ -92,7 +92,7 @@ struct CORSTests {
 
   @Test("A star allows every origin, and the response does not depend on the origin")
   func any() async throws {
-    try await Gateway.run({ $0.corsOrigins = ["*"] }) { gateway in
+    try await StubbedServer.run({ $0.corsOrigins = ["*"] }) { gateway in
       gateway.store.setBroken(true)
       for (method, target, status) in Self.requests {
         for origin in [["Origin: null"], ["Origin: \(Self.app)"], []] {
@@ -109,7 +109,7 @@ struct CORSTests {
 
   @Test("A preflight response has the methods, each field, and the time it is valid")
   func preflight() async throws {
-    try await Gateway.run({ $0.corsOrigins = [Self.app] }) { gateway in
+    try await StubbedServer.run({ $0.corsOrigins = [Self.app] }) { gateway in
       let fields = ["Access-Control-Request-Method: GET", "Access-Control-Request-Headers: authorization"]
       let allowed = try await gateway.ask("OPTIONS", "/healthz", ["Origin: \(Self.app)"] + fields)
       #expect(allowed.status == 204)

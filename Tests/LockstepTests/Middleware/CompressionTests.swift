@@ -22,7 +22,7 @@ struct CompressionTests {
 
   @Test("Accept-Encoding decides, and the decompressed bytes equal the uncompressed response", arguments: wishes)
   func negotiation(accept: [String], isGzipped: Bool) async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       let plain = try await gateway.get("/problems")
       #expect(plain.body.count > 1024)
       #expect(plain.field("Content-Encoding") == nil)
@@ -44,7 +44,7 @@ struct CompressionTests {
 
   @Test("HEAD has the fields of a compressed GET")
   func head() async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       let get = try await gateway.get("/problems", ["Accept-Encoding: gzip"])
       let head = try await gateway.ask("HEAD", "/problems", ["Accept-Encoding: gzip"])
       #expect(head.fields == get.fields)
@@ -53,7 +53,7 @@ struct CompressionTests {
 
   @Test("A short response is not compressed, and does not depend on Accept-Encoding")
   func short() async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       for target in ["/healthz", "/nowhere", "/"] {
         let response = try await gateway.get(target, ["Accept-Encoding: gzip"])
         #expect(response.field("Content-Encoding") == nil)
@@ -64,7 +64,7 @@ struct CompressionTests {
 
   @Test("CORS and compression both add their fields to Vary")
   func varyTwice() async throws {
-    try await Gateway.run({ $0.corsOrigins = ["https://app.example"] }) { gateway in
+    try await StubbedServer.run({ $0.corsOrigins = ["https://app.example"] }) { gateway in
       let response = try await gateway.get("/problems", ["Accept-Encoding: gzip"])
       #expect(Set(response.values(of: "Vary")) == ["Origin", "Accept-Encoding"])
     }

@@ -8,13 +8,13 @@ import Testing
 
 @Suite("The metrics describe the server in Prometheus' text format", .timeLimit(.minutes(10)))
 struct MetricsTests {
-  private func page(_ gateway: Gateway) async throws -> PrometheusText {
+  private func page(_ gateway: StubbedServer) async throws -> PrometheusText {
     try PrometheusText(try await gateway.get("/metrics").text)
   }
 
   @Test("The page has the type of the format and is not stored")
   func type() async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       let response = try await gateway.get("/metrics")
       #expect(response.status == 200)
       #expect(response.field("Content-Type") == "text/plain; version=0.0.4; charset=utf-8")
@@ -24,7 +24,7 @@ struct MetricsTests {
 
   @Test("There are at least a dozen families, each once, with help and type, and no series is repeated")
   func format() async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       for (method, target) in [("GET", "/"), ("HEAD", "/"), ("GET", "/x"), ("POST", "/"), ("GET", "/problems/%22%0A")] {
         _ = try await gateway.ask(method, target)
       }
@@ -50,7 +50,7 @@ struct MetricsTests {
 
   @Test("Requests are counted by route and status, and requests without a route share one series")
   func requests() async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       gateway.store.setBroken(true)
       let asked: [(method: String, target: String, count: Int)] = [
         ("GET", "/healthz", 3), ("HEAD", "/healthz", 2), ("GET", "/readyz", 1), ("GET", "/problems/conflict", 1),
@@ -75,7 +75,7 @@ struct MetricsTests {
 
   @Test("Each histogram is cumulative, its last bucket has all requests, and its count equals the request counter")
   func histogram() async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       for target in ["/", "/", "/healthz", "/nowhere"] { _ = try await gateway.get(target) }
       let page = try await page(gateway)
       let requests = try #require(page.family("lockstep_http_requests_total"))
@@ -126,7 +126,7 @@ struct MetricsTests {
 
   @Test("The server, the process and the log have metrics")
   func figures() async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       let first = try await page(gateway)
       #expect(first.value("lockstep_http_connections") == 1)
       #expect(first.value("lockstep_http_connections_accepted_total") == 1)

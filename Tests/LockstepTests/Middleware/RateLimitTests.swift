@@ -16,7 +16,7 @@ struct RateLimitTests {
     defer { client.close() }
     var responses: [RawResponse] = []
     for _ in 0..<times {
-      try await client.send(Gateway.request("GET", "/v1/favorites", ["Authorization: Bearer \(device.token)"]))
+      try await client.send(StubbedServer.request("GET", "/v1/favorites", ["Authorization: Bearer \(device.token)"]))
       responses.append(try await client.response())
     }
     return responses
@@ -97,7 +97,7 @@ struct RateLimitTests {
 
   @Test("The limit by address counts all requests except those for health checks and metrics")
   func address() async throws {
-    try await Gateway.run {
+    try await StubbedServer.run {
       $0.addressRate = Self.limit
     } _: { gateway in
       let statuses = [("/", 200), ("/nowhere", 404), ("/problems", 200), ("/", 429), ("/nowhere", 429)]
@@ -120,7 +120,7 @@ struct RateLimitTests {
 
   @Test("Behind a trusted proxy each client has its own limit, and clients in one /64 share a limit")
   func clients() async throws {
-    try await Gateway.run {
+    try await StubbedServer.run {
       $0.addressRate = Self.limit
       $0.trustedProxies = ["127.0.0.1"].compactMap { IPNetwork($0) }
     } _: { gateway in

@@ -12,7 +12,7 @@ struct RequestNameTests {
     arguments: ["a", "0190b5e2-5f6c-7a3e-8f00-2a4f5c6d7e8f", "!~\"=<>;,", String(repeating: "x", count: 128)]
   )
   func given(name: String) async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       for (method, path) in [
         ("GET", "/"), ("HEAD", "/healthz"), ("GET", "/nowhere"), ("OPTIONS", "/"), ("GET", "/readyz"),
       ] {
@@ -27,7 +27,7 @@ struct RequestNameTests {
     arguments: ["", "two words", "tab\there", "ümlaut", String(repeating: "x", count: 129)]
   )
   func notGiven(name: String) async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       let response = try await gateway.get("/", ["X-Request-Id: \(name)"])
       #expect(response.status == 200)
       #expect(response.field("X-Request-Id") == nil)
@@ -37,7 +37,7 @@ struct RequestNameTests {
 
   @Test("With the access log, each request has an id, the client's or a new one, in its line and its response")
   func logged() async throws {
-    try await Gateway.run {
+    try await StubbedServer.run {
       $0.accessLog = true
     } _: { gateway in
       let first = try await gateway.get("/", ["X-Request-Id: mine"])
@@ -65,7 +65,7 @@ struct RequestNameTests {
       var names: [String] = []
       for _ in 1...5 {
         let fields = ["Authorization: Bearer \(ada.token)"] + (isGiven ? ["X-Request-Id: mine"] : [])
-        try await client.send(Gateway.request("GET", "/v1/favorites", fields))
+        try await client.send(StubbedServer.request("GET", "/v1/favorites", fields))
         let told = try await client.response().values(of: "X-Request-Id")
         #expect(told.count == 1)
         names += told

@@ -12,7 +12,7 @@ struct ServiceRouteTests {
 
   @Test("The index links every page without parameters, and each link works")
   func index() async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       let index = try await gateway.get("/")
       #expect(index.status == 200)
       #expect(index.field("Content-Type") == "application/json")
@@ -32,7 +32,7 @@ struct ServiceRouteTests {
 
   @Test("A running server is healthy, whatever the state of its store")
   func healthz() async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       gateway.store.setBroken(true)
       let health = try await gateway.get("/healthz")
       #expect(health.status == 200)
@@ -44,7 +44,7 @@ struct ServiceRouteTests {
 
   @Test("It is ready while the store can be written, and checks that for each request")
   func readyz() async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       let ready = try await gateway.get("/readyz")
       #expect(ready.status == 200)
       #expect(ready.text == #"{"status":"ready"}"#)
@@ -65,10 +65,10 @@ struct ServiceRouteTests {
 
   @Test("A check of a store that hangs times out, and no other check begins until it has ended")
   func hangingStore() async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       gateway.store.setHanging(true)
       let (first, second) = (try gateway.connect(), try gateway.connect())
-      for client in [first, second] { try await client.send(Gateway.request("GET", "/readyz")) }
+      for client in [first, second] { try await client.send(StubbedServer.request("GET", "/readyz")) }
       // The event loop has read both requests when it responds to this one.
       _ = try await gateway.get("/healthz")
       await eventually { gateway.store.checks == 1 && gateway.clock.sleeperCount == 1 }
@@ -97,7 +97,7 @@ struct ServiceRouteTests {
 
   @Test("While it drains, it is healthy but not ready, and does not check the store")
   func draining() async throws {
-    let gateway = try Gateway.start()
+    let gateway = try StubbedServer.start()
     let half = try gateway.connect()
     let other = try gateway.connect()
     try await half.send("GET /readyz HTTP/1.1\r\nHo")
@@ -121,7 +121,7 @@ struct ServiceRouteTests {
 
   @Test("Every kind of problem has a page, and the list contains every page")
   func problemPages() async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       var pages: [JSON] = []
       for kind in ProblemKind.allCases {
         let page = try await gateway.get("/problems/\(kind.slug)")
@@ -142,7 +142,7 @@ struct ServiceRouteTests {
     arguments: ["/problems/unknown", "/problems/%22%0D%0A", "/problems/Internal", "/problems/conflict%2F"]
   )
   func unknownProblem(path: String) async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       let response = try await gateway.get(path)
       #expect(response.status == 404)
       #expect(response.field("Content-Type") == "application/problem+json")
@@ -152,11 +152,11 @@ struct ServiceRouteTests {
 
   @Test("HEAD returns the fields of GET without a body, and OPTIONS returns the methods", arguments: paths)
   func headAndOptions(path: String) async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       let client = try gateway.connect()
-      try await client.send(Gateway.request("GET", path))
+      try await client.send(StubbedServer.request("GET", path))
       let get = try await client.response()
-      try await client.send(Gateway.request("HEAD", path) + Gateway.request("OPTIONS", path))
+      try await client.send(StubbedServer.request("HEAD", path) + StubbedServer.request("OPTIONS", path))
       let head = try await client.response(toHead: true)
       let options = try await client.response()
       #expect(get.status == 200)
@@ -172,7 +172,7 @@ struct ServiceRouteTests {
 
   @Test("Any other method is refused with the allowed ones", arguments: ["POST", "PUT", "PATCH", "DELETE"])
   func methodNotAllowed(method: String) async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       for path in Self.paths {
         let response = try await gateway.ask(method, path)
         #expect(response.status == 405, "\(path)")
@@ -187,7 +187,7 @@ struct ServiceRouteTests {
     arguments: ["BREW", "get", "TRACE"]
   )
   func notImplemented(method: String) async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       for path in ["/healthz", "/nowhere", "/"] {
         let response = try await gateway.ask(method, path)
         #expect(response.status == 501, "\(path)")
@@ -202,12 +202,12 @@ struct ServiceRouteTests {
     arguments: ["gzip", "identity, br", "x"]
   )
   func codedBody(coding: String) async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       let client = try gateway.connect()
       try await client.send(
-        Gateway.request("GET", "/healthz", ["Content-Encoding: \(coding)", "Content-Length: 2"]) + "ab"
-          + Gateway.request("GET", "/healthz", ["Content-Encoding: Identity", "Content-Length: 2"]) + "ab"
-          + Gateway.request("GET", "/healthz", ["Content-Encoding: \(coding)"])
+        StubbedServer.request("GET", "/healthz", ["Content-Encoding: \(coding)", "Content-Length: 2"]) + "ab"
+          + StubbedServer.request("GET", "/healthz", ["Content-Encoding: Identity", "Content-Length: 2"]) + "ab"
+          + StubbedServer.request("GET", "/healthz", ["Content-Encoding: \(coding)"])
       )
       let refused = try await client.response()
       #expect(refused.status == 415)
@@ -220,7 +220,7 @@ struct ServiceRouteTests {
 
   @Test("OPTIONS * describes the server as a whole")
   func optionsOfTheServer() async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       let response = try await gateway.ask("OPTIONS", "*")
       #expect(response.status == 204)
       #expect(response.field("Allow") == Self.allow)
@@ -232,7 +232,7 @@ struct ServiceRouteTests {
     arguments: ["/nowhere", "/healthz/", "/Healthz", "//", "/problems/", "/problems/a/b", "/health%7A/", "/metrics%00"]
   )
   func notFound(path: String) async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       for method in ["GET", "POST", "OPTIONS"] {
         let response = try await gateway.ask(method, path)
         #expect(response.status == 404, "\(method) \(path)")
@@ -244,7 +244,7 @@ struct ServiceRouteTests {
 
   @Test("A path is compared after it is decoded once")
   func decoding() async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       #expect(try await gateway.get("/health%7A").status == 200)
       #expect(try await gateway.get("/health%257A").status == 404)
       #expect(try await gateway.get("/healthz?x=%zz").status == 200)
@@ -256,27 +256,27 @@ struct ServiceRouteTests {
 
   @Test("A body with a Content-Length above the limit is refused before any of it is read", arguments: [false, true])
   func payloadTooLarge(expects: Bool) async throws {
-    try await Gateway.run({ $0.limits.body = 10 }) { gateway in
+    try await StubbedServer.run({ $0.limits.body = 10 }) { gateway in
       let client = try gateway.connect()
       let expectation = expects ? ["Expect: 100-continue"] : []
       // The body is never sent, so a response that waited for it would not come.
-      try await client.send(Gateway.request("GET", "/healthz", ["Content-Length: 11"] + expectation))
+      try await client.send(StubbedServer.request("GET", "/healthz", ["Content-Length: 11"] + expectation))
       let response = try await client.response()
       #expect(response.status == 413)
       #expect(response.object["type"] == "/problems/payload-too-large")
       client.finishSending()
       #expect(try await client.isClosed())
       let fits = try gateway.connect()
-      try await fits.send(Gateway.request("GET", "/healthz", ["Content-Length: 10"]) + "0123456789")
+      try await fits.send(StubbedServer.request("GET", "/healthz", ["Content-Length: 10"]) + "0123456789")
       #expect(try await fits.response().status == 200)
     }
   }
 
   @Test("A server that cannot listen throws the reason, and its services stay with the caller")
   func addressTaken() async throws {
-    try await Gateway.run { gateway in
+    try await StubbedServer.run { gateway in
       let error = #expect(throws: (any Error).self) {
-        try Gateway.start { $0.port = gateway.server.address.port }
+        try StubbedServer.start { $0.port = gateway.server.address.port }
       }
       let text = error.map { "\($0)" } ?? ""
       #expect(text.contains("cannot listen on 127.0.0.1:\(gateway.server.address.port): Address already in use"))

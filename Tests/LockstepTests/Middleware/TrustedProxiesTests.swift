@@ -48,7 +48,11 @@ struct TrustedProxiesTests {
   @Test("The client is the rightmost address that is not a proxy", arguments: cases)
   func client(peer: String, fields: [String], client: String) throws {
     let proxies = try #require(TrustedProxies(Self.proxies))
-    let text = Gateway.request("GET", "/", fields.map { "X-Forwarded-For: \($0)" } + ["Forwarded: for=203.0.113.1"])
+    let text = StubbedServer.request(
+      "GET",
+      "/",
+      fields.map { "X-Forwarded-For: \($0)" } + ["Forwarded: for=203.0.113.1"]
+    )
     var parser = RequestParser(limits: Limits())
     guard case .head(let head, _) = try Array(text.utf8).withUnsafeBytes({ try parser.parse($0) }) else {
       Issue.record("no request: \(text)")
@@ -66,7 +70,7 @@ struct TrustedProxiesTests {
 
   @Test("The access log names the client, and an untrusted field does not change it", arguments: [true, false])
   func accessLog(isTrusted: Bool) async throws {
-    try await Gateway.run {
+    try await StubbedServer.run {
       $0.accessLog = true
       if isTrusted { $0.trustedProxies = Self.proxies }
     } _: { gateway in

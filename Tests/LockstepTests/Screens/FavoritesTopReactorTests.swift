@@ -41,7 +41,7 @@ struct FavoritesTopReactorTests {
     for row in [2, .max] {
       test.send(.tapFavoritePhoto(row: row))
       test.receiveFailure("no such row") { error in
-        error as? Refusal == .invalid("/row", "There is no row \(row): the list has 2.")
+        error as? Refusal == .invalid("/row", "There is no row \(row). Number of rows: 2.")
       }
     }
     test.send(.viewWillAppear) { $0.route = nil }

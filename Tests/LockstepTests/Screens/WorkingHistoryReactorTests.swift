@@ -139,7 +139,7 @@ struct WorkingHistoryReactorTests {
     world.test.send(.save) { $0.isLoading = true }
     let messages = [
       "The service that keeps profiles cannot be reached.", "The service that keeps profiles has a problem.",
-      "The service that keeps profiles does not accept this.",
+      "The service that keeps profiles does not accept this profile.",
     ]
     for (index, message) in messages.enumerated() {
       world.test.send(.answer(prompt: "1.\(index)", choice: "retry"))

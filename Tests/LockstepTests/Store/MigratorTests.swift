@@ -98,7 +98,7 @@ struct MigratorTests {
       try refusal(withFirst(other))
         == "The migration 2 (0002_notes) of this lockstep has another text than the one that was applied to the store "
         + "\(fixture.path). Run the lockstep that applied it. Or restore the migration's text, and make the change in a "
-        + "new one."
+        + "new migration."
     )
   }
 
@@ -135,7 +135,7 @@ struct MigratorTests {
     #expect(
       try refusal()
         == "\(fixture.path) is a SQLite database, but not a Lockstep store. Nothing was changed. Name another file, "
-        + "or move it away."
+        + "or move this one away."
     )
     #expect(try fixture.sqlite().first("PRAGMA journal_mode") { row in try row[0] as String } == "delete")
   }

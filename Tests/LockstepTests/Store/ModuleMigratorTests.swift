@@ -60,7 +60,8 @@ struct ModuleMigratorTests {
     #expect(
       try refusal()
         == "The store \(fixture.path) was served with the module notes, which this server does not have. "
-        + "Responses would not contain the module's state, and its history would be lost. Run a server that has it."
+        + "Responses would not contain the module's state, and its history would be lost. Run a server that has the "
+        + "module."
     )
   }
 
@@ -70,7 +71,7 @@ struct ModuleMigratorTests {
     #expect(
       try refusal(Self.notes(kind: .map))
         == "The module notes is a list in the store \(fixture.path), but not in this server. Run the server that created "
-        + "it, or give the module another name."
+        + "the store, or give the module another name."
     )
   }
 

@@ -53,7 +53,7 @@ final class OpenAPIValidator: Sendable {
 
   private func route(_ method: String, _ target: String) -> Route? {
     var parser = RequestParser(limits: Limits())
-    let outcome = Array(Gateway.request(method, target).utf8).withUnsafeBytes { try? parser.parse($0) }
+    let outcome = Array(StubbedServer.request(method, target).utf8).withUnsafeBytes { try? parser.parse($0) }
     guard case .head(let head, _)? = outcome, case .route(let index, _)? = try? router.match(head) else { return nil }
     return router.routes[index]
   }

@@ -21,7 +21,7 @@ extension Device {
   /// Sends a `GET` and returns the connection without waiting for the response.
   func waiting(_ target: String, _ fields: [String] = []) async throws -> RawClient {
     let client = try users.connect()
-    try await client.send(Gateway.request("GET", target, fields + ["Authorization: Bearer \(token)"]))
+    try await client.send(StubbedServer.request("GET", target, fields + ["Authorization: Bearer \(token)"]))
     return client
   }
 }

@@ -123,7 +123,7 @@ final class ServerFixture: Sendable {
     var fields = fields
     if let token { fields.append("Authorization: Bearer \(token)") }
     if let body { fields.append("Content-Length: \(body.count)") }
-    try await client.send(Array(Gateway.request(method, target, fields).utf8) + (body ?? []))
+    try await client.send(Array(StubbedServer.request(method, target, fields).utf8) + (body ?? []))
     let response = try await client.response(toHead: method == "HEAD")
     for fault in try description().faults(response, toMethod: method, target) { Issue.record("\(fault)") }
     return response

@@ -40,8 +40,8 @@ struct WatchedProfileUpstreamTests {
     let start = "1970-01-01T00:00:00.000Z WARNING the profile upstream failed"
     #expect(
       log.lines == [
-        "\(start) reason=\"people.example refuses connections\" failuresNotTold=0\n",
-        "\(start) reason=\"people.example refuses connections\" failuresNotTold=2\n",
+        "\(start) reason=\"people.example refuses connections\" failuresNotLogged=0\n",
+        "\(start) reason=\"people.example refuses connections\" failuresNotLogged=2\n",
       ]
     )
   }

@@ -180,7 +180,7 @@ struct ChangesTests {
       let stream = ["Accept: text/event-stream"]
       let client = try users.connect()
       let fields = stream + ["Authorization: Bearer \(phone.token)", "Connection: close"]
-      try await client.send(Gateway.request("GET", "/v1/changes?since=\(since)", fields))
+      try await client.send(StubbedServer.request("GET", "/v1/changes?since=\(since)", fields))
       await eventually { users.waiting == 1 }
       try await phone.addFavorites("a")
       try await phone.addFavorites("b")

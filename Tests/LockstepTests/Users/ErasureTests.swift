@@ -186,7 +186,7 @@ struct ErasureTests {
         port: try #require(users.running.withLock { $0 }).address.port,
         receiveBuffer: 16 * 1024
       )
-      let request = Gateway.request("GET", "/v1/me/export", ["Authorization: Bearer \(ada.token)"])
+      let request = StubbedServer.request("GET", "/v1/me/export", ["Authorization: Bearer \(ada.token)"])
       try await client.send(request)
       try await client.receive(until: #""journal":["#)
       #expect(try await ada.ask("DELETE", "/v1/me", #"{"password":"\#(ServerFixture.password)"}"#).status == 204)

@@ -217,7 +217,7 @@ struct HostileInputTests {
       let client = try users.connect()
       defer { client.close() }
       let fields = ["Authorization: Bearer \(ada.token)", "Transfer-Encoding: chunked"]
-      try await client.send(Gateway.request("PUT", "/v1/defaults/standard/b", fields))
+      try await client.send(StubbedServer.request("PUT", "/v1/defaults/standard/b", fields))
       try await client.send("7D1\r\n\(value) \r\n0\r\n\r\n")
       #expect(try await client.response().status == 413)
       #expect(try await ada.get("/v1/defaults").json["suites"]?[0]?["count"] == 1)
@@ -237,13 +237,13 @@ struct HostileInputTests {
       #expect(try await ada.ask(method, path, String(long.dropLast(2)) + "{}").status == 422)
       let client = try users.connect()
       defer { client.close() }
-      try await client.send(Gateway.request(method, path, fields + ["Content-Length: 16385"]))
+      try await client.send(StubbedServer.request(method, path, fields + ["Content-Length: 16385"]))
       let refusal = try await client.response()
       #expect(refusal.status == 413)
       #expect(refusal.text.contains("16384 bytes"))
       let chunking = try users.connect()
       defer { chunking.close() }
-      try await chunking.send(Gateway.request(method, path, fields + ["Transfer-Encoding: chunked"]))
+      try await chunking.send(StubbedServer.request(method, path, fields + ["Transfer-Encoding: chunked"]))
       for _ in 0..<2 { try await chunking.send("2000\r\n\(long.prefix(8192))\r\n") }
       try await chunking.send("1\r\n")
       #expect(try await chunking.response().status == 413)

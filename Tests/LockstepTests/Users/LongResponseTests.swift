@@ -141,7 +141,7 @@ struct LongResponseTests {
       let client = try users.connect()
       let body = #"{"n":1}"#
       let fields = ["Authorization: Bearer \(ada.token)", "Content-Length: \(body.utf8.count)"]
-      try await client.send(Gateway.request("PATCH", "/v1/defaults/standard", fields) + body)
+      try await client.send(StubbedServer.request("PATCH", "/v1/defaults/standard", fields) + body)
       // The write is applied before its response is encoded.
       while try await ada.get("/v1/defaults/standard/n").status != 200 {}
       try await held.letGo()

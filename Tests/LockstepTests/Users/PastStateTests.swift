@@ -119,7 +119,7 @@ extension Device {
     defer { client.close() }
     for number in numbers {
       let fields = ["Authorization: Bearer \(token)", "Content-Length: \("\(number)".utf8.count)"]
-      try await client.send(Gateway.request("PUT", "/v1/defaults/standard/\(key)", fields) + "\(number)")
+      try await client.send(StubbedServer.request("PUT", "/v1/defaults/standard/\(key)", fields) + "\(number)")
       #expect(try await client.response().status == 200)
     }
   }

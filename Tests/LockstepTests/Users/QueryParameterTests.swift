@@ -37,6 +37,24 @@ struct QueryParameterTests {
     }
   }
 
+  @Test("A query that cannot be decoded is refused, and nothing is done")
+  func malformed() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      let requests = [
+        ("DELETE", "/v1/me?a=%zz", #"{"password":"correct horse"}"#), ("PUT", "/v1/favorites/x?if-match=%zz", "{}"),
+        ("PATCH", "/v1/profile?%=", "{}"), ("DELETE", "/v1/sessions/current?a=%zz", ""),
+        ("POST", "/v1/actions?dryRun=%zz", #"{"actions":[]}"#), ("GET", "/v1/me?%zz", ""),
+        ("GET", "/v1/favorites?limit=%zz", ""),
+      ]
+      for (method, target, body) in requests {
+        let response = try await ada.ask(method, target, body)
+        #expect(response.problem == ProblemSummary("invalid-parameter"), "\(method) \(target)")
+      }
+      #expect(try await ada.get("/v1/favorites").json["count"] == 0)
+    }
+  }
+
   @Test("The problem names all unknown parameters, decoded, and the parameters that the route accepts")
   func named() async throws {
     try await ServerFixture.run { users in

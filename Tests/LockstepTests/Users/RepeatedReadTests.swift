@@ -14,7 +14,7 @@ struct RepeatedReadTests {
 
     init(_ device: Device, _ path: String, _ fields: [String] = []) throws {
       client = try device.users.connect()
-      request = Gateway.request("GET", path, ["Authorization: Bearer \(device.token)"] + fields)
+      request = StubbedServer.request("GET", path, ["Authorization: Bearer \(device.token)"] + fields)
     }
 
     func ask() async throws -> RawResponse {

@@ -37,9 +37,9 @@ enum ShoppingAction: Sendable {
   case clearBought
 }
 
-/// A shopping list: what is on it once can't come on it twice.
+/// Decides on the actions of a shopping list. Two items of a list never have the same name.
 struct ShoppingReactor: ModuleReactor {
-  /// When the action takes place.
+  /// The time of the transaction.
   let now: Timestamp
 
   func mutate(_ action: ShoppingAction, in list: ListState) throws(Refusal) -> [ListMutation] {
@@ -71,8 +71,8 @@ struct ShoppingReactor: ModuleReactor {
     }
   }
 
-  /// Adds a new item at the end, or changes an item in its place. If nothing differs, it returns no
-  /// mutation.
+  /// Returns the mutation that adds an item at the end, or changes an item at its place. If nothing
+  /// differs, returns no mutation.
   private func change(
     _ old: ShoppingItem?,
     to new: ShoppingItem,
@@ -80,14 +80,14 @@ struct ShoppingReactor: ModuleReactor {
   ) throws(Refusal) -> [ListMutation] {
     let others = list.elements(as: ShoppingItem.self).filter { $0.id != new.id }
     if let other = others.first(where: { $0.name.lowercased() == new.name.lowercased() }) {
-      throw .conflict("\(other.name) is on the list already, as “\(other.id)”.")
+      throw .conflict("“\(other.name)” is already on the list, with the id “\(other.id)”.")
     }
     guard old != new else { return [] }
     return [old == nil ? .inserting(new, at: list.count) : .replacing(new)]
   }
 
   private func existing(_ id: String, in list: ListState) throws(Refusal) -> ShoppingItem {
-    guard let item: ShoppingItem = list.element(id) else { throw .notFound("There is no “\(id)” on the list.") }
+    guard let item: ShoppingItem = list.element(id) else { throw .notFound("No item has the id “\(id)”.") }
     return item
   }
 }

@@ -12,7 +12,7 @@ struct ShoppingReactorTests {
     ShoppingItem(id: id, name: name, amount: amount, isBought: isBought, addedAt: now)
   }
 
-  /// A list of items with these ids and names, one each.
+  /// A list with one item for each id. The id is also the item's name.
   private func list(_ ids: String...) throws -> ListState {
     var list = ListState()
     for id in ids { _ = try reactor.perform(.add(id: id, name: id, amount: nil, isBought: nil), on: &list) }
@@ -38,7 +38,7 @@ struct ShoppingReactorTests {
   func twice() throws {
     var list = ListState()
     _ = try reactor.perform(.add(id: "a", name: "Milk", amount: nil, isBought: nil), on: &list)
-    #expect(throws: Refusal.conflict("Milk is on the list already, as “a”.")) {
+    #expect(throws: Refusal.conflict("“Milk” is already on the list, with the id “a”.")) {
       try reactor.mutate(.add(id: "b", name: "MILK", amount: nil, isBought: nil), in: list)
     }
   }
@@ -61,7 +61,7 @@ struct ShoppingReactorTests {
     ]
   )
   func missing(action: ShoppingAction) {
-    #expect(throws: Refusal.notFound("There is no “a” on the list.")) {
+    #expect(throws: Refusal.notFound("No item has the id “a”.")) {
       try reactor.mutate(action, in: ListState())
     }
   }

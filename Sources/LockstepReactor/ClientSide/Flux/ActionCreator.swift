@@ -1,7 +1,7 @@
 /// Runs work and dispatches its progress: loading true → the model or the error → loading false.
 ///
-/// If runs overlap, loading begins with the first and ends with the last. Copies of a creator share
-/// their count. Creators that were made separately do not, so give each its own loading subject.
+/// If runs overlap, loading is true from the first start to the last end. Copies of a creator share
+/// one count of runs. Separate creators do not, so give each its own loading subject.
 public struct ActionCreator<Model: Sendable>: Sendable {
   private let loading: DispatchSubject<Bool>
   private let models: DispatchSubject<Model>
@@ -19,7 +19,7 @@ public struct ActionCreator<Model: Sendable>: Sendable {
     self.errors = errors
   }
 
-  /// Runs `work` in the calling task. Loading ends in every case. Cancellation is not an error.
+  /// Runs `work` in the calling task. Cancellation is not dispatched as an error.
   public func create(_ work: @Sendable () async throws -> Model) async {
     count(1)
     defer { count(-1) }

@@ -6,8 +6,8 @@
 ///       let players = DispatchSubject<Player>()
 ///     }
 ///
-/// Action creators dispatch and stores bind, so data flows one way. Make a dispatcher where the
-/// program is composed, and pass it to both.
+/// Action creators dispatch and stores bind, so data flows one way. Make one dispatcher and pass it
+/// to the action creators and the stores.
 public protocol Dispatcher: Sendable {}
 
 /// The reading side of Flux: values and events bound to the subjects of a dispatcher.
@@ -24,6 +24,6 @@ public protocol FluxStore: AnyObject, Sendable {
   /// The dispatcher whose subjects the store binds.
   associatedtype Source: Dispatcher
 
-  /// Binds the store. It misses no later element.
+  /// Binds the store to the dispatcher's subjects. The store misses no later element.
   init(dispatcher: Source)
 }

@@ -1,13 +1,13 @@
 extension LatestValues {
-  /// These values while `isActive` is true. After an activation, begins with the latest value, if
-  /// it differs from the last one delivered.
+  /// These values while `isActive` is true. Each activation delivers the latest value if it differs
+  /// from the one delivered before.
   ///
-  /// Values from an inactive period are skipped. The sequence ends when either source ends. If it
-  /// is active then, it delivers the newest value first.
+  /// Values from an inactive period are skipped. The sequence ends when either source ends. Before
+  /// the end, it delivers the newest value if `isActive` is true.
   public func active(while isActive: LatestValues<Bool>) -> some AsyncSequence<Value, Never> & Sendable {
     SteppedSequence(start: { nil as Value? }) { [values = source, isActive = isActive.source] delivered, actor in
       while !Task.isCancelled {
-        // In this order, so that a value published after the deactivation is not delivered.
+        // Reads in this order, so that a value published after the deactivation is not delivered.
         let newest = values.look()
         let activity = isActive.look()
         if activity.value, newest.value != delivered {

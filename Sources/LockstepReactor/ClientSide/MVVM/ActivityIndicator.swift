@@ -1,6 +1,6 @@
 /// Whether any tracked work is running.
 ///
-/// Work counts from its start to its end, by value, error or cancellation.
+/// Work counts until it returns or throws, even if it is cancelled.
 public final class ActivityIndicator: Sendable {
   private let count = AwaitableState(0)
   private let busy = Latest(false)
@@ -11,7 +11,7 @@ public final class ActivityIndicator: Sendable {
   /// Whether work is running.
   public var isBusy: Bool { busy.value }
 
-  /// Whether work is running: at once, then every change. Slow watchers skip short changes.
+  /// Whether work is running, now and after every change. Slow watchers skip short changes.
   public var values: LatestValues<Bool> { busy.values }
 
   /// Runs `work` and is busy until it ends.
@@ -31,8 +31,7 @@ public final class ActivityIndicator: Sendable {
 
 extension AwaitableState<Int> {
   /// Changes a count of runs. If the first run began or the last one ended, calls `publish` with
-  /// whether any run is left. This happens under the lock, so that the last change is also
-  /// published last.
+  /// whether any run is left. The lock is held, so that the last change is also published last.
   func add<Published: Sendable>(_ change: Int, publish: (Bool) -> Published) -> Published? {
     withState { count in
       let wasBusy = count > 0

@@ -1,7 +1,7 @@
 /// Work that a user starts: one run at a time, and only while the input allows it.
 ///
-/// `execute` checks the input, disables the command and passes that same input to the work in one
-/// atomic step. The newest input counts.
+/// In one atomic step, `execute` checks the newest input and disables the command. It passes that
+/// same input to the work.
 public final class Command<Input: Sendable, Output: Sendable>: Sendable {
   private struct Gate: Sendable {
     var input: Input
@@ -39,11 +39,11 @@ public final class Command<Input: Sendable, Output: Sendable>: Sendable {
 
   /// Whether `execute` would run now: the input is allowed, and no run is executing.
   public var isEnabled: Bool { enabledFlag.value }
-  /// Whether it is enabled: at once, then every change.
+  /// Whether the command is enabled, now and after every change.
   public var enabled: LatestValues<Bool> { enabledFlag.values }
   /// Whether the work is running.
   public var isExecuting: Bool { executingFlag.value }
-  /// Whether the work is running: at once, then every change.
+  /// Whether the work is running, now and after every change.
   public var executing: LatestValues<Bool> { executingFlag.values }
   /// The results of the work, from now on.
   public func values() -> EventStream<Output> { outputSubject.events() }
@@ -62,7 +62,7 @@ public final class Command<Input: Sendable, Output: Sendable>: Sendable {
     }
   }
 
-  /// Runs the work in the calling task with the newest input, unless the command is not enabled.
+  /// If the command is enabled, runs the work in the calling task with the newest input.
   @discardableResult
   public func execute() async -> CommandOutcome<Output> {
     let admitted = change { gate -> Result<Input, CommandOutcome<Output>.Refusal> in
@@ -91,7 +91,7 @@ public final class Command<Input: Sendable, Output: Sendable>: Sendable {
     }
   }
 
-  /// Publishes the flags under the lock of the gate, so that the last published ones are current.
+  /// Publishes the flags under the lock of the gate, so that the last change is published last.
   private func change<Result: Sendable>(_ body: (inout Gate) -> Result) -> Result {
     let (result, wakes) = gate.withState { gate in
       let before = gate
@@ -112,9 +112,9 @@ public final class Command<Input: Sendable, Output: Sendable>: Sendable {
 public enum CommandOutcome<Output: Sendable>: Sendable {
   /// Why a command did not run.
   public enum Refusal: Error, Hashable {
-    /// The input does not allow it.
+    /// The newest input is not allowed.
     case disabled
-    /// It is already running.
+    /// The command is already running.
     case executing
   }
 

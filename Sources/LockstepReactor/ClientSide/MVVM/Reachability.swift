@@ -1,4 +1,4 @@
-/// Whether a server can be reached. The platform, or a test, updates it.
+/// Whether a server can be reached. Code that watches the network, or a test, updates it.
 public final class Reachability: Sendable {
   /// Whether a server can be reached.
   public enum Status: Sendable, Hashable {

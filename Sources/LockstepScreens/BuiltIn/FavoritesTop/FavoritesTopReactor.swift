@@ -36,7 +36,7 @@ struct FavoritesTopReactor: Reactor {
     case .viewWillAppear: return state.route == nil ? .none : .just(.route(nil))
     case .tapFavoritePhoto(let row):
       guard state.favoriteIds.indices.contains(row) else {
-        return .failure(Refusal.invalid("/row", "There is no row \(row): the list has \(state.favoriteIds.count)."))
+        return .failure(Refusal.invalid("/row", "There is no row \(row). Number of rows: \(state.favoriteIds.count)."))
       }
       return .just(.route(.photoDetail(photoId: state.favoriteIds[row])))
     case .setActive(let isActive): return .just(.active(isActive))
@@ -62,7 +62,7 @@ struct FavoritesTopReactor: Reactor {
 }
 
 extension FavoritesTopReactor {
-  /// `link` returns the address that a route leads to.
+  /// `link` returns the `href` of the screen that a route opens.
   static func declaration(link: @escaping @Sendable (Route) -> String?) -> ScreenDeclaration<FavoritesTopReactor> {
     let route = ValueFormat<Route>(
       .member("name", .text) { _ in "photoDetail" },

@@ -38,8 +38,8 @@ struct LoginReactor: Reactor {
   }
 
   let accounts: any LogInService
-  /// The only limit here. The rules for new passwords do not apply, because they may have changed
-  /// since the user chose this password.
+  /// The only rule for passwords here. The rules for new passwords may have changed since the user
+  /// chose this password.
   let maximumPasswordBytes: Int
 
   private static let usernameValidator = Validator<String>(normalise: { $0.trimmingWhitespace() }) { text in
@@ -60,11 +60,11 @@ struct LoginReactor: Reactor {
     case .setPassword(let password): return .just(.password(password, validation(of: password)))
     case .setActive(let isActive): return .just(.active(isActive))
     case .submit(let network):
-      // A second tap changes nothing.
+      // While a login runs, another `submit` changes nothing.
       if state.isExecuting { return .none }
       guard state.isLoginEnabled else {
         return .failure(
-          Refusal.conflict("The login cannot be submitted: isLoginEnabled is false. The validations say why.")
+          Refusal.conflict("isLoginEnabled is false. usernameValidation and passwordValidation show why.")
         )
       }
       let credentials = Credentials(
@@ -106,7 +106,7 @@ struct LoginReactor: Reactor {
     do throws(AccountsError) {
       return .loggedIn(try await accounts.logIn(credentials))
     } catch {
-      // The description of a store's error is for the operator.
+      // The description of a store's error is for the operator, not for the user.
       if case .store = error { return .failed("Logging in is not possible at the moment. Try again.") }
       return .failed(error.description)
     }

@@ -5,7 +5,7 @@ import LockstepModules
 import LockstepReactor
 import LockstepTime
 
-/// One photo as a screen: whether it is a favorite, and since when.
+/// One photo as a screen. It shows whether the photo is a favorite, and since when.
 struct PhotoDetailReactor: Reactor {
   struct State: Sendable, Equatable {
     let photoId: String
@@ -55,7 +55,7 @@ struct PhotoDetailReactor: Reactor {
     case .toggleFavorite:
       .concat(
         state.error == nil ? .none : .just(.failed(nil)),
-        // The screen follows the user's state, so the change arrives as for all other screens.
+        // Emits nothing on success, because the screen follows the user's state.
         .run { [states, session] emit in
           do throws(StateChangeError) {
             try await states.toggleFavorite(state.photoId, state.content, by: session)

@@ -5,9 +5,9 @@ import LockstepReactor
 
 /// The form for a user's company and position.
 ///
-/// A field shows the profile's value until the user types in it, and again after it is saved. A
-/// save asks the upstream first, then changes the profile. The newest save wins. If a save fails,
-/// the screen asks whether to retry.
+/// A field shows the profile's value until the user types in the field, and again after a save. A
+/// save sends the profile to the upstream first, and then changes it in the user's state. A new
+/// save cancels an older one. If a save fails, the screen asks whether to retry.
 struct WorkingHistoryReactor: Reactor {
   struct State: Sendable, Equatable {
     var companyName = Input()
@@ -67,7 +67,7 @@ struct WorkingHistoryReactor: Reactor {
   let states: any UserStates
   let user: FollowedState
   let upstream: any ProfileUpstream
-  /// The last answer to a prompt. A save waits for the answer to its own.
+  /// The last answer to a prompt. A save waits for the answer to its own prompt.
   private let answers = Latest<PromptAnswer?>(nil)
 
   var initialState: State {
@@ -82,13 +82,13 @@ struct WorkingHistoryReactor: Reactor {
     case .setPosition(let text): return .just(.position(text))
     case .save:
       guard state.saveEnabled else {
-        return .failure(Refusal.conflict("The profile cannot be saved: saveEnabled is false. The validations say why."))
+        return .failure(Refusal.conflict("saveEnabled is false. validatedCompanyName and validatedPosition show why."))
       }
       return .concat(.just(.saving), .run { try await save(state, $0) })
     case .answer(let prompt, let text):
       guard prompt == state.prompt?.id else {
         return .failure(
-          Refusal.conflict("This is not the current prompt: it was answered, or a newer one replaced it.")
+          Refusal.conflict("This is not the current prompt. It was answered, or a newer prompt replaced it.")
         )
       }
       guard let choice = Choice(rawValue: text) else {
@@ -124,7 +124,7 @@ struct WorkingHistoryReactor: Reactor {
     case .saved(let companyName, let position, let user):
       state.isLoading = false
       state.saved += 1
-      // Text that was typed during the save is not saved.
+      // A field whose text was changed during the save keeps that text.
       if state.companyName.text == companyName { state.companyName.isTyped = false }
       if state.position.text == position { state.position.isTyped = false }
       state.follow(user)

@@ -72,7 +72,7 @@ package struct RegisteredRoutes: Sendable {
     )
   }
 
-  /// Changes the registered defaults as the reactor of a user's suite would change the suite.
+  /// Changes the registered defaults with the reactor that also changes users' suites.
   private func write(
     _ request: Request,
     _ read: @escaping @Sendable (Request, [UInt8]) throws -> DefaultsAction
@@ -145,8 +145,8 @@ package struct RegisteredRoutes: Sendable {
 }
 
 extension AdministratorToken {
-  /// Throws if a request does not carry the token. Throws `not-found` if the server has no
-  /// administrator token.
+  /// Throws `unauthorized` if a request does not have the administrator token, or `not-found` if
+  /// the server has no such token.
   func check(_ request: Request) throws(Problem) {
     guard isSet else { throw Problem(.notFound) }
     let isRight = request.head.withBytes(of: .authorization) { field in
@@ -154,7 +154,7 @@ extension AdministratorToken {
     }
     guard isRight != true else { return }
     var problem = Problem.unauthorized(request.head.has(.authorization))
-    problem.detail = "Send the administrator token that the operator has set: Authorization: Bearer <token>."
+    problem.detail = "Send the administrator token that the operator has set, as Authorization: Bearer <token>."
     throw problem
   }
 }

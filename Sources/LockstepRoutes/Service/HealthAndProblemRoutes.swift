@@ -14,9 +14,9 @@ package struct HealthRoutes: Sendable {
   package var routes: [Route] {
     let healthy = Response.json(["status": "ok"], cacheControl: "no-store")
     return [
-      Route(.get, "/healthz", summary: "200 as long as the process serves.") { _ in .response(healthy) }
+      Route(.get, "/healthz", summary: "200 as long as the process serves requests.") { _ in .response(healthy) }
         .described(.service("getHealth", shows: .schema(["status": ["const": "ok"]]))),
-      Route(.get, "/readyz", summary: "200 if the store can be written; 503 if not, or while draining.") { _ in
+      Route(.get, "/readyz", summary: "200 if the store can be written; 503 if it cannot, or during a shutdown.") { _ in
         try await readiness.check()
         return .json(["status": "ready"], cacheControl: "no-store")
       }
@@ -25,7 +25,7 @@ package struct HealthRoutes: Sendable {
   }
 }
 
-/// `GET /problems/<slug>`: the pages that the `type` of problems refers to.
+/// `GET /problems` and `GET /problems/<slug>`: the pages that the `type` of a problem refers to.
 package enum ProblemRoutes {
   private static let page = ValueFormat<ProblemKind>(
     .member("type", ValueFormat(schema: .addressSchema) { .string($0) }) { "/problems/\($0.slug)" },
@@ -43,16 +43,16 @@ package enum ProblemRoutes {
     let slug = RouteParameter(
       "slug",
       in: .path,
-      "The last part of a problem's type.",
+      "The last part of a problem's `type`.",
       schema: ["type": "string", "enum": .array(all.map { .string($0.0) })]
     )
     return [
-      Route(.get, "/problems", summary: "Lists every kind of error.") { _ in .response(list) }
+      Route(.get, "/problems", summary: "Lists all kinds of problem.") { _ in .response(list) }
         .described(.service("listProblems", shows: .schema(["items": items]), schemas: schemas)),
-      Route(.get, "/problems/{slug}", summary: "Explains an error.") { request in
+      Route(.get, "/problems/{slug}", summary: "Explains a kind of problem.") { request in
         let slug = request.parameters["slug"] ?? ""
         guard let page = pages[slug] else {
-          throw Problem(.notFound, detail: "There is no problem named “\(slug)”. GET /problems lists them.")
+          throw Problem(.notFound, detail: "There is no kind of problem “\(slug)”. GET /problems lists all kinds.")
         }
         return .response(page)
       }

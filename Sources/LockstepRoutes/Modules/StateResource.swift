@@ -5,8 +5,8 @@ import LockstepModules
 import LockstepStore
 import LockstepSync
 
-/// A part of a user's state that has an address. Its representation depends on the state alone. So
-/// all resources are read, compared, waited for and looked up in the past in the same way.
+/// A part of a user's state that has a path. Its representation depends only on a `StateView`. So
+/// the same code reads every resource, compares it, waits for it and finds it in the past.
 enum StateResource: Sendable, Equatable {
   case list(ListQuery)
   case element(CollectionName, id: String)
@@ -40,14 +40,14 @@ enum StateResource: Sendable, Equatable {
     }
   }
 
-  /// Whether the user has set what the resource shows. A default that the user has not set shows
-  /// the registered value.
+  /// False for a value of a suite that the user has not set: it may show a registered default. True
+  /// for every other resource.
   func isOwn(in view: StateView) -> Bool {
     guard case .value(let suite, let key) = self else { return true }
     return view.state.map(DefaultsAction.collection(suite))[key] != nil
   }
 
-  /// The cost of encoding the resource: see `BackgroundEncoder`.
+  /// The cost of encoding the resource, in the unit of `BackgroundEncoder.Weight`.
   func weight(in view: StateView) -> Int {
     switch self {
     case .list(let query):
@@ -61,8 +61,8 @@ enum StateResource: Sendable, Equatable {
     }
   }
 
-  /// Encodes the resource. Returns `nil` if it does not exist. Throws if a parameter matches
-  /// nothing.
+  /// Encodes the resource. Returns `nil` if it does not exist. Throws if a list does not have the
+  /// element that the parameter `after` names.
   func representation(of view: StateView) throws(Problem) -> Representation? {
     switch self {
     case .list(let query): try query.representation(of: view)
@@ -189,15 +189,15 @@ struct SuiteContent {
   }
 }
 
-/// The elements of a module's list that a request asks for: all, those whose ids have a prefix, or
-/// a page of either.
+/// The elements of a module's list that a request asks for. `prefix` selects elements by their ids.
+/// `after` and `limit` select a page of them.
 struct ListQuery: Sendable, Equatable {
   let collection: CollectionName
   var prefix: String?
   var after: String?
   var limit: Int?
-  /// The cursor of the past state that the client asked for, as sent. The link to the next page
-  /// repeats it.
+  /// The parameter `at` as the client sent it: the cursor of a past state. The link to the next
+  /// page repeats it.
   var at: String?
 
   var isWhole: Bool { prefix == nil && after == nil && limit == nil }
@@ -243,8 +243,8 @@ struct ListQuery: Sendable, Equatable {
     return (rest.prefix(limit), matching.count, true)
   }
 
-  /// Links to the next page of the list as it is now. So a change between two pages neither repeats
-  /// an element nor leaves one out.
+  /// The link contains the cursor of this page's state. So if the list changes between two
+  /// requests, the next page repeats no element and leaves none out.
   private func link(after id: String, at cursor: Cursor) -> String {
     var parameters = ["limit=\(limit ?? 0)", "after=\(PercentEncoding.text(id))"]
     if let prefix { parameters.append("prefix=\(PercentEncoding.text(prefix))") }

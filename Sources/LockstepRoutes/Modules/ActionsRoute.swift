@@ -74,13 +74,13 @@ struct ActionBatch: StateWrite {
   let writing: StateWriter
   let resource: StateResource?
   var actions: [UserAction] = []
-  /// Returns the place in the body of the action with this index, as a JSON Pointer.
+  /// Returns the JSON Pointer to the action with this index in the body.
   let place: @Sendable (Int) -> String
 
   // MARK: Reading
 
-  /// Reads each of the actions. Throws the faults of all of them, with the index of the first
-  /// action that has one.
+  /// Reads all actions. If there are faults, throws a problem with all of them and with the index
+  /// of the first action that has one.
   func read(_ list: [JSON], _ read: (JSON) throws(Refusal) -> UserAction) throws(Problem) -> [UserAction] {
     var actions: [UserAction] = []
     var faults: [Problem.Fault] = []

@@ -55,12 +55,12 @@ package final class StateReader: Sendable {
       let query = try request.query
       let resource = try resource(request, query)
       let preconditions = try Preconditions(of: request.head)
-      // A malformed wait is an error even if the request would not wait.
+      // A malformed `wait` is an error even if the request would not wait.
       let preference = try waiting.preference(of: request, query)
       let wait = preconditions.ifNoneMatch == nil ? nil : preference
       if let at = try query.text("at") {
         guard let point = Cursor(at) else {
-          throw Problem(.invalidParameter, detail: "The parameter at must be a cursor from a response.")
+          throw Problem(.invalidParameter, detail: "The parameter “at” must be a cursor from a response.")
         }
         return .async { [self] in try await past(resource, at: point, of: session, preconditions, wait, request) }
       }
@@ -117,8 +117,8 @@ package final class StateReader: Sendable {
     case later(@Sendable () async throws -> Representation?)
   }
 
-  /// Encodes a resource in its current state. The representation of a whole collection is cached
-  /// until the collection changes.
+  /// Encodes a resource in its current state. Caches the representation of a whole collection until
+  /// the collection or the registered defaults change.
   private func present(
     _ resource: StateResource,
     _ cached: CachedState,
@@ -152,7 +152,7 @@ package final class StateReader: Sendable {
     _ view: StateView
   ) throws(Problem) -> Response {
     guard let representation else {
-      let detail = "There is nothing at this address at present."
+      let detail = "This resource does not exist."
       throw Problem(.notFound, detail: detail, fields: HeaderFields([.cursor: view.cursorText]))
     }
     guard preconditions.isFresh(representation) else {
@@ -184,15 +184,15 @@ package final class StateReader: Sendable {
     else {
       throw Problem(
         .notFound,
-        detail: "This store does not have the state of that cursor. The cursor is from another store, or older than "
-          + "the history that is kept. Leave out at to get the present state."
+        detail: "The cursor is from another store, from history that a restore discarded, or older than the history "
+          + "that is kept. To get the present state, leave out the parameter “at”."
       )
     }
     let view = StateView(store: store, state: state, registered: registered, at: point.registered)
     let response = try response(resource.representation(of: view), preconditions, view)
     guard let wait else { return .response(response) }
     guard response.status == .notModified else { return .response(response.waited(wait)) }
-    // A past state cannot change, so only the end of the session wakes the request.
+    // A past state cannot change, so only the end of the session resumes the request.
     let watcher = SessionWatcher(session: session, seat: try waiting.seat(for: session))
     return .parked(
       LongPoll(deadline: wait.deadline(for: request), watcher) { poll, isLast in
@@ -202,7 +202,7 @@ package final class StateReader: Sendable {
     )
   }
 
-  /// Some collections of a past state, or `nil` if the history does not have it.
+  /// The collections in `extent` of a past state, or `nil` if the history lacks that state.
   func state(of user: UserID, at revision: Revision, _ extent: StateHistory.Extent) async throws -> UserState? {
     try await readers.read(for: user) { [history] in
       try history.state(of: user, at: revision, extent, from: $0)
@@ -225,14 +225,14 @@ private final class UnchangedStateValidity: ResponseValidity {
     self.reader = reader
   }
 
-  /// Fails once a minute, so that the session's use is recorded: see `LiveSession.isFresh`.
+  /// Returns false once a minute, so that the session's use is recorded: see `LiveSession.isFresh`.
   func holds(at arrival: Int64) -> Bool {
     session.isFresh(at: reader.gate.sessions.millisecondsSince1970())
       && reader.cache.revision(of: session.user) == revision && reader.registry.revision == registered
   }
 }
 
-/// Watches a session, which may end.
+/// Reports the end of a session as a change.
 private struct SessionWatcher: Watcher {
   let session: LiveSession
   let seat: WaiterRegistry<UserID>.Seat

@@ -5,9 +5,8 @@ import LockstepMiddleware
 import LockstepStore
 import LockstepSync
 
-/// `/v1/<module>`: the routes of a module that the server was built with. They follow from the
-/// module's declaration.
-// A class, because each route and each response to come holds it.
+/// `/v1/<module>`: the routes that follow from the declaration of a module.
+// A class, because each route and each pending response holds it.
 package final class ModuleRoutes: Sendable {
   let module: UserModule
   let reading: StateReader
@@ -84,7 +83,7 @@ package final class ModuleRoutes: Sendable {
         let isArray = json.arrayValue != nil
         let list = json.arrayValue ?? [json]
         guard (1...Transaction.maximumActions).contains(list.count) else {
-          let detail = "It must be an action, or an array of 1 to \(Transaction.maximumActions) of them."
+          let detail = "It must be an action, or an array of 1 to \(Transaction.maximumActions) actions."
           throw Problem(.validationFailed, errors: [.init(pointer: "", detail: detail)])
         }
         let batch = ActionBatch(writing: writing, resource: whole) { isArray ? "/\($0)" : "" }
@@ -140,7 +139,7 @@ package final class ModuleRoutes: Sendable {
   ) throws -> UserAction {
     guard verb != .delete else { return try read(verb, action, keyed([:], name)) }
     let type = try BodyType(of: request.head)
-    // An element of a list may need nothing but its id.
+    // If an element needs only its id, the body of a `PUT` to a list may be empty.
     let json = verb == .put && module.kind == .list && body.isEmpty ? [:] : try JSON(body: body)
     if verb == .patch || verb == .jsonPatch, type == .jsonPatch, name != nil {
       guard let patch = module.verbs[.jsonPatch] else {
@@ -149,7 +148,7 @@ package final class ModuleRoutes: Sendable {
       return try read(.jsonPatch, patch, keyed(["operations": json], name))
     }
     guard verb != .jsonPatch else {
-      throw Problem(.unsupportedMediaType, detail: "Send a JSON patch, as application/json-patch+json.")
+      throw Problem(.unsupportedMediaType, detail: "Send a JSON patch with Content-Type: application/json-patch+json.")
     }
     if module.shape == .map { return try read(verb, action, keyed(["value": json], name)) }
     guard var members = json.objectValue else { throw Problem.notAnObject(json) }
@@ -163,7 +162,7 @@ package final class ModuleRoutes: Sendable {
     return .object(members)
   }
 
-  /// The fault of an id in a body: it may only repeat the id in the path, byte for byte.
+  /// The fault of an id in a body. `.move` allows none. Other verbs allow only the id in the path.
   private func fault(of said: JSON?, in verb: ElementVerb, for name: String) -> FieldFault? {
     guard let said else { return nil }
     let pointer = "/\(module.keyName)"
@@ -180,8 +179,8 @@ package final class ModuleRoutes: Sendable {
   ) throws -> UserAction {
     do throws(Refusal) {
       guard let mismatch else { return try action.read(payload) }
-      // The catalogue's action of this type may check more, so its faults are collected too. The
-      // request is refused in any case.
+      // The request is refused for the mismatch in any case. The module's action is also read, but
+      // only to collect the other faults of the payload.
       _ = try module.read(action.type, payload)
       throw .invalid([mismatch])
     } catch {
@@ -194,8 +193,8 @@ package final class ModuleRoutes: Sendable {
     }
   }
 
-  /// Where in the body a fault is. For the value of a map and the operations of a patch, the body
-  /// is that member alone, so the pointer begins inside the member.
+  /// The pointer to a fault, relative to the body. If the body is only one member of the payload
+  /// (`value` of a map, `operations` of a patch), the pointer is without that member's name.
   private func pointer(_ pointer: String, _ verb: ElementVerb, ofPayload: Bool = false) -> String {
     let whole = module.shape == .map ? "/value" : verb == .jsonPatch && ofPayload ? "/operations" : ""
     guard !whole.isEmpty, pointer.hasPrefix(whole) else { return pointer }
@@ -213,7 +212,7 @@ package final class ModuleRoutes: Sendable {
 }
 
 extension UserModule {
-  /// The name of an element's id or key in paths and payloads.
+  /// `id` or `key`: the parameter in the path and the member of payloads that name an element.
   var keyName: String { kind == .list ? "id" : "key" }
 }
 
@@ -246,7 +245,7 @@ extension PayloadReader {
 }
 
 extension Problem {
-  /// A body that must be an object.
+  /// The problem of a body that is not an object but must be one.
   static func notAnObject(_ json: JSON) -> Problem {
     Problem(
       .validationFailed,

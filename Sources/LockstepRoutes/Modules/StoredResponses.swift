@@ -7,22 +7,22 @@ import LockstepSync
 /// Stores responses to writes with an idempotency key, and rebuilds those that were stored without
 /// their body.
 ///
-/// A tiny change of a large resource has a response with the whole resource. Storing it would take
-/// more room than the change itself. So a long body is not stored:
+/// The response to a small change may show a large resource. Storing that response would take more
+/// space than the change. So a long body is not stored, but rebuilt if a request is repeated:
 ///
 /// - A response that shows a resource is rebuilt from the history at its cursor, byte for byte.
-/// - The results of a batch of actions are in the journal.
+/// - The results of a batch of actions are rebuilt from the journal.
 ///
-/// The history normally goes back further than idempotency keys do. It does not if the operator
-/// keeps less than a day of it, or if so much was written that the oldest part was pruned.
+/// The server keeps idempotency keys for a day, and history usually longer. It keeps less history
+/// if the operator sets a lower limit, or if so much was written that the oldest part was pruned.
 struct StoredResponses: Sendable {
-  /// The longest body that is stored although it can be rebuilt. The journal keeps about as much
-  /// for a change of a favorite.
+  /// The longest body, in bytes, that is stored although it can be rebuilt. The journal entry of a
+  /// changed favorite has about as many bytes.
   static let longestBody = 16 * 1024
 
   let reading: StateReader
 
-  /// The part of a response that is stored. A refusal can only be rebuilt if it shows the resource.
+  /// The part of a response that is stored. Only a 2xx response and a 412 can be rebuilt.
   static func kept(_ response: StoredResponse) -> StoredResponse {
     let showsResource = (200..<300).contains(response.status) || response.status == Status.preconditionFailed.code
     guard showsResource, let body = response.body, body.count > longestBody else { return response }
@@ -45,7 +45,7 @@ struct StoredResponses: Sendable {
       .conflict,
       detail:
         "This request already got a response, and was not applied again. That response was too long to store, and the "
-        + "history to rebuild it was pruned. Read the resource as it is now.",
+        + "history that is needed to rebuild it was pruned. Read the resource as it is now.",
       fields: fields[.cursor].map { HeaderFields([.cursor: $0]) } ?? HeaderFields()
     )
     guard let cursor = fields[.cursor].flatMap({ Cursor($0) }), let tag = fields[.etag] else { throw gone }
@@ -74,7 +74,7 @@ struct StoredResponses: Sendable {
     return StateView(store: reading.store, state: state, registered: registered, at: cursor.registered)
   }
 
-  /// The body of the response to a batch of actions, from the journal. `nil`: the history is gone.
+  /// The body of the response to a batch of actions, from the journal. `nil` if that was pruned.
   private func results(of count: Int, of user: UserID, at cursor: Cursor, _ tag: String) async throws -> [UInt8]? {
     let entries = try await reading.readers.read(for: user) {
       try Journal(connection: $0).entries(of: user, at: cursor.revision)

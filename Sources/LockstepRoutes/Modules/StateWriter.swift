@@ -9,17 +9,17 @@ import LockstepSync
 /// A write to a user's state, and how its response is made.
 protocol StateWrite: Sendable {
   var actions: [UserAction] { get }
-  /// The resource of the preconditions and the ETag. `nil`: the user's whole state.
+  /// The resource that the preconditions and the ETag refer to. `nil`: the user's whole state.
   var resource: StateResource? { get }
 
   /// The response. `view` is the state after the write.
   func response(to committed: Committed, in view: StateView) -> Response
 
-  /// The cost of making the response: see `BackgroundEncoder`.
+  /// The cost of making the response, in the unit of `BackgroundEncoder.Weight`.
   func weight(of committed: Committed, in view: StateView) -> Int
 
-  /// Rebuilds the response from the state after the write. `nil` if the response shows mutations:
-  /// then it is rebuilt from the journal.
+  /// Rebuilds the response from the state after the write. `nil` if the response shows mutations,
+  /// because the journal has those.
   var again: (@Sendable (Status, StateView) -> Response?)? { get }
 
   func problem(for refused: ActionRefusal, store: String) -> Problem
@@ -35,7 +35,7 @@ package final class StateWriter: Sendable {
   final class Change: StateWrite {
     let resource: StateResource?
     let action: UserAction
-    /// Translates a pointer into the payload to a pointer into the client's body.
+    /// Returns the JSON Pointer into the client's body for a pointer into the action's payload.
     let pointer: @Sendable (String) -> String
     let showsResource: Bool
     let status: @Sendable (Committed) -> Status
@@ -79,9 +79,9 @@ package final class StateWriter: Sendable {
     }
   }
 
-  /// Commits a write, and responds when it is on disk. Without an idempotency key, the write is in
-  /// the writer's queue when this function returns. Throws if the write cannot be queued, for
-  /// example because the queue is full.
+  /// Queues a write, and responds when the write is on disk. When this function returns, the write
+  /// is in the writer's queue. Throws if the write cannot be queued, for example because the queue
+  /// is full.
   func commit(
     _ write: some StateWrite,
     _ preconditions: Preconditions,
@@ -113,7 +113,7 @@ package final class StateWriter: Sendable {
       case .success(.done(let committed)):
         let weight = write.weight(of: committed, in: StateView(store: store, committed.after))
         guard weight > BackgroundEncoder.bound else { return .response(response(committed)) }
-        // The transaction is on disk. If the encoder fails, the response is made here.
+        // The write is on disk, so it gets its response even if the background encoder fails.
         return .async {
           .response(
             (try? await reading.backgroundEncoder.run(for: user) { response(committed) }) ?? response(committed)
@@ -157,7 +157,7 @@ extension StateWriter.Change {
   var again: (@Sendable (Status, StateView) -> Response?)? { response(_:after:) }
 
   private func response(_ status: Status, after view: StateView) -> Response {
-    // A resource that was just written can be encoded. An action that removed it shows nothing.
+    // Encoding a resource that was just written cannot fail. If it was removed, there is no body.
     let shown = showsResource ? (try? resource?.representation(of: view)) : nil
     var fields = shown?.fields ?? HeaderFields([.cacheControl: "no-store"])
     fields.append(.cursor, view.cursorText)
@@ -170,22 +170,22 @@ extension StateWriter.Change {
 }
 
 extension Preconditions {
-  /// The problem if a resource does not meet the preconditions. It shows the resource as it is now.
-  /// Without a resource, the user's whole state counts.
+  /// The problem, with the resource as it is now, if the resource does not meet the preconditions.
+  /// If `resource` is `nil`, the user's whole state must meet them.
   func refusal(of resource: StateResource?, in view: StateView) -> Problem? {
     let present = try? resource?.representation(of: view)
     let cursor = resource == nil ? view.cursor : present?.cursor
     guard !allowsWrite(to: cursor, isOwn: resource?.isOwn(in: view) ?? true) else { return nil }
     var problem = Problem(.preconditionFailed)
     if resource == nil {
-      problem.detail = "The user's state has changed since that cursor."
+      problem.detail = "The user's state does not meet the precondition."
       let cursor = JSON.string(view.cursorText)
       problem.members = [("current", ["cursor": cursor]), ("cursor", cursor)]
     } else if let present {
       problem.members = [("current", JSON(trusting: present.body)), ("cursor", .string(present.tag))]
       problem.fields.append(.etag, "\"\(present.tag)\"")
     } else {
-      problem.detail = "There is no such resource at present."
+      problem.detail = "This resource does not exist."
       problem.members = [("current", .null), ("cursor", .string(view.cursorText))]
     }
     problem.fields.append(.cursor, view.cursorText)
@@ -194,7 +194,7 @@ extension Preconditions {
 }
 
 extension Problem {
-  /// The problem for a refused action, with the cursor of the state that refused it.
+  /// The problem for a refused action, with the cursor of the state before the transaction.
   init(_ refused: ActionRefusal, store: String, pointer: (String) -> String) {
     self.init(refused.refusal, pointer: pointer)
     fields.append(.cursor, StateView(store: store, refused.view).cursor.text)
@@ -240,7 +240,7 @@ extension IdempotencyKey {
 }
 
 extension StoredResponse {
-  /// A response to be stored. The body of a stream is not stored.
+  /// The form of a response that is stored. It has no body if the response is a stream.
   init(_ response: Response) {
     let body: [UInt8]? = if case .bytes(let bytes) = response.body { bytes } else { nil }
     self.init(status: response.status.code, fields: response.fields.bytes, body: body)

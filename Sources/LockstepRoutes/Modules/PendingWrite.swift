@@ -5,8 +5,8 @@ import LockstepThreading
 /// A write whose transaction is not on disk yet. Its connection waits without a task, and is
 /// notified when the transaction has its outcome.
 ///
-/// The transaction runs whether or not a client waits for it. Neither a shutdown nor a half-closed
-/// connection ends the wait, because the response is not known before the outcome.
+/// The transaction runs even if the client disconnects. A shutdown or a half-closed connection does
+/// not end the wait, because there is no response before the outcome.
 final class PendingWrite: ParkedRequest {
   typealias Result = Swift.Result<Transaction.Outcome, any Error>
 

@@ -4,7 +4,7 @@ import LockstepJSON
 import LockstepMiddleware
 import LockstepModules
 
-/// `/v1/defaults`: suites of values by their keys.
+/// `/v1/defaults`: user defaults. A suite has a value for each key.
 package final class DefaultsRoutes: Sendable {
   private let module: DefaultsModule
   private let reading: StateReader
@@ -28,7 +28,7 @@ package final class DefaultsRoutes: Sendable {
         try reading.respond(to: request) { _, _ throws(Problem) in .suites }
       }
       .described(.reading("listSuites", part: part, shows: .schema(["cursor": .cursorSchema, "suites": suites]))),
-      Route(.get, "/v1/defaults/{suite}", summary: "The user's values of a suite, and its registered defaults.") {
+      Route(.get, "/v1/defaults/{suite}", summary: "The user's values in a suite, and its registered defaults.") {
         [self] request in
         try reading.respond(to: request) { request, query throws(Problem) in
           .suite(try request.suiteName(), prefix: try query.text("prefix"))
@@ -56,13 +56,13 @@ package final class DefaultsRoutes: Sendable {
           schemas: .shared(SharedSchema.jsonPatch)
         )
       ),
-      Route(.get, "/v1/defaults/{suite}/{key}", summary: "One value, as the whole body.") { [self] request in
+      Route(.get, "/v1/defaults/{suite}/{key}", summary: "One value. The body is the value.") { [self] request in
         try reading.respond(to: request) { request, _ throws(Problem) in
           .value(suite: try request.suiteName(), key: try request.elementName("key"))
         }
       }
       .described(.reading("getDefault", part: part, parameters: key, shows: .valueSchema)),
-      Route(.put, "/v1/defaults/{suite}/{key}", summary: "Sets one value to the body.") { [self] request in
+      Route(.put, "/v1/defaults/{suite}/{key}", summary: "Sets one value. The body is the value.") { [self] request in
         try writing.respond(to: request, change: put)
       }
       .described(
@@ -72,8 +72,8 @@ package final class DefaultsRoutes: Sendable {
           parameters: key,
           body: RouteBody(.valueSchema),
           responses: [
-            .written(.created, "The user had set no value.", shows: .valueSchema),
-            .written(.ok, "The user had set a value.", shows: .valueSchema),
+            .written(.created, "Created. The user had no value for the key.", shows: .valueSchema),
+            .written(.ok, "Replaced the user's value for the key.", shows: .valueSchema),
           ]
         )
       ),
@@ -96,8 +96,8 @@ package final class DefaultsRoutes: Sendable {
     let (suite, key) = (try request.suiteName(), try request.elementName("key"))
     _ = try BodyType(of: request.head)
     let value = try JSON(body: body)
-    // A value that is encoded again is at most eight times as long. So most values need not be
-    // measured here.
+    // The encoded value is at most eight times as long as the body. So most values cannot exceed
+    // the limit, and are not measured here.
     let mayBeWrong = value.isNull || body.count > DefaultValue.maximumBytes / 8
     if mayBeWrong, let wrong = DefaultValue.fault(of: value) {
       throw Problem(.validationFailed, errors: [.init(pointer: "", detail: wrong)])
@@ -129,7 +129,7 @@ package final class DefaultsRoutes: Sendable {
     )
   }
 
-  /// Reads the action from a patch of values. The type of the body says how to read it.
+  /// Reads a patch of values as an action. The `Content-Type` selects the kind of patch.
   static func patchAction(_ request: Request, _ body: [UInt8]) throws -> DefaultsAction {
     let type = try BodyType(of: request.head)
     let json = try JSON(body: body)

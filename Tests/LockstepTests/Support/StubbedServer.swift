@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// The product's server on a free port, with a stub of its store and a clock that stands still.
-struct Gateway {
+struct StubbedServer {
   let server: LockstepServer
   let time: ManualTime
   /// The clock for the server's pauses.
@@ -44,7 +44,7 @@ struct Gateway {
   /// Runs `body` with a server. The server has stopped when this returns.
   static func run(
     _ change: (inout Configuration) -> Void = { _ in },
-    _ body: (Gateway) async throws -> Void
+    _ body: (StubbedServer) async throws -> Void
   ) async throws {
     let gateway = try start(change)
     do {
@@ -56,7 +56,7 @@ struct Gateway {
   }
 
   /// Starts a server, which the caller must stop.
-  static func start(_ change: (inout Configuration) -> Void = { _ in }) throws -> Gateway {
+  static func start(_ change: (inout Configuration) -> Void = { _ in }) throws -> StubbedServer {
     var configuration = Configuration()
     configuration.port = 0
     configuration.threads = 1
@@ -72,7 +72,7 @@ struct Gateway {
       ),
       services: Services(store: store) { store.shutDown() }
     )
-    return Gateway(server: server, time: time, clock: clock, log: log, store: store)
+    return StubbedServer(server: server, time: time, clock: clock, log: log, store: store)
   }
 
   func stop() async {
