@@ -1,14 +1,14 @@
-/// The name of a header field that this server reads or writes. It is a literal, so it costs no
-/// allocation and no client can choose it. A comparison ignores the case.
+/// The name of a header field that this server reads or writes. Every name is a literal, so it
+/// needs no allocation and never comes from a client. Comparisons ignore case.
 public struct FieldName: Sendable, ExpressibleByStringLiteral {
   let literal: StaticString
 
-  /// A name as it is written, for example `"Retry-After"`.
+  /// A name in the case in which it is sent, for example `"Retry-After"`.
   public init(stringLiteral literal: StaticString) { self.literal = literal }
 
   package var text: String { literal.description }
 
-  /// Whether only the server writes this field, because it frames the message.
+  /// Whether the server itself writes this field, so that handlers cannot add it.
   var isFraming: Bool {
     let name = UnsafeRawBufferPointer(literal.bytes)
     return switch name.count {
@@ -69,8 +69,8 @@ public struct FieldName: Sendable, ExpressibleByStringLiteral {
   package static let xForwardedFor: FieldName = "X-Forwarded-For"
   package static let xRequestID: FieldName = "X-Request-Id"
 
-  // Lockstep's own: the cursor of the whole state, and the mark of a response that repeats a stored
-  // one.
+  // Lockstep's own fields: the cursor of the whole state, and the mark of a stored response that is
+  // sent again.
   package static let cursor: FieldName = "Cursor"
   package static let idempotencyReplayed: FieldName = "Idempotency-Replayed"
 }

@@ -17,7 +17,7 @@ public struct Problem: Error, Sendable {
 
   /// Decides `type`, `title` and `status`.
   package var kind: ProblemKind
-  /// The error and its remedy in this case. Default: the explanation of the kind.
+  /// The error of this request and its remedy. Default: the explanation of the kind.
   package var detail: String
   /// All faults of a body.
   package var errors: [Fault]

@@ -3,7 +3,7 @@ public enum ProblemKind: String, Sendable, CaseIterable {
   case malformedRequest = "malformed-request"
   case malformedJSON = "malformed-json"
   case invalidParameter = "invalid-parameter"
-  /// The token is missing or invalid. Both have this kind, so that no client learns which it is.
+  /// The token is missing or invalid, or the e-mail address or password of a login is wrong.
   case unauthorized
   case forbidden
   /// There is no such resource, or this user may not know of it.
