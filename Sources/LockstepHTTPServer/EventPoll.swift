@@ -1,8 +1,8 @@
 import CLockstepLinux
 import Glibc
 
-/// The descriptors that a loop waits for (epoll), and the event with which other threads wake it.
-/// Sockets are watched edge-triggered and for all events, so a request costs no system call here.
+/// The descriptors that a loop waits for (epoll), and the event with which other threads wake the
+/// loop. Sockets are watched edge-triggered and for all events, so a request needs no `epoll_ctl`.
 final class EventPoll {
   struct Event {
     let token: UInt64

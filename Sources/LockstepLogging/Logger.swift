@@ -54,8 +54,8 @@ public struct Logger: Sendable {
     }
   }
 
-  /// Simple strings have no quotation marks. All other values are JSON, which contains no line
-  /// feeds.
+  /// Simple strings are written without quotation marks, all other values as JSON. Neither contains
+  /// line feeds.
   private static func text(_ value: JSON) -> String {
     if case .string(let text) = value, !text.isEmpty, text.utf8.allSatisfy(isPlain) { return text }
     return String(decoding: value.encoded(), as: UTF8.self)

@@ -1,9 +1,9 @@
 import Glibc
 
-/// State behind a lock, with a condition that threads can wait for.
+/// State behind a lock, with a condition variable for which threads can wait.
 ///
-/// `Synchronization.Mutex` has no condition. Under contention the kernel passes its lock on
-/// (`FUTEX_LOCK_PI`), which is slow and which the thread sanitizer reports as races.
+/// `Synchronization.Mutex` has no condition variable. Under contention, it passes its lock on in
+/// the kernel (`FUTEX_LOCK_PI`). That is slow, and the thread sanitizer reports it as races.
 ///
 /// `@unchecked Sendable`: the state is accessed only while the lock is held.
 public final class LockedState<State: Sendable>: @unchecked Sendable {
@@ -12,7 +12,7 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
     var condition = pthread_cond_t()
   }
 
-  /// Allocated and initialised as long as this object lives, at a fixed address, as POSIX requires.
+  /// Allocated and initialised while this object lives. POSIX requires that the address is fixed.
   private let primitives: UnsafeMutablePointer<Primitives>
   private var state: State
 
@@ -36,7 +36,7 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
     primitives.deallocate()
   }
 
-  /// Runs `body` with exclusive access. It must be short and must not use this object.
+  /// Runs `body` with exclusive access. `body` must be short and must not use this object.
   public func withLock<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -2,7 +2,7 @@
 public final class WorkQueue<Work: Sendable>: Sendable {
   private struct Contents: Sendable {
     var waiting: [Work] = []
-    /// The index of the oldest work. Everything before it has been taken.
+    /// The index of the oldest work. The work before it has been taken.
     var first = 0
     var isClosed = false
 
@@ -12,7 +12,7 @@ public final class WorkQueue<Work: Sendable>: Sendable {
       guard first < waiting.count else { return nil }
       let work = waiting[first]
       first += 1
-      // Taken work is released in bulk, so that each element moves at most once.
+      // Released in bulk, so that on average at most one element moves for each taken one.
       if first * 2 >= waiting.count {
         waiting.removeFirst(first)
         first = 0

@@ -1,5 +1,5 @@
-/// A name in the form of IANA's time zones, such as `Europe/Berlin` or `Etc/GMT+1`. There may be no
-/// such zone.
+/// A name in the form of IANA's time zones, such as `Europe/Berlin` or `Etc/GMT+1`. The zone need
+/// not exist.
 ///
 /// It is safe as a relative path: each part begins with a letter, so none is empty, `.` or `..`.
 struct TimeZoneName: Hashable, Sendable {

@@ -12,7 +12,7 @@ struct TimeZoneRules: Sendable, Equatable {
   let first: Int
   /// In order of time.
   let transitions: [Transition]
-  /// The rule after the last transition. Without one, its offset stays.
+  /// The rule after the last transition. If there is no rule, the last offset stays.
   let rule: RecurringRule?
 
   /// Seconds ahead of UTC at a time in seconds since 1970.
