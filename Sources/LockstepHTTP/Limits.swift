@@ -19,7 +19,7 @@ public struct Limits: Sendable, Equatable {
   /// The most memory of the server for output that clients have not read yet.
   ///
   /// When it is used up, a `GET` with a long response gets 503 with `Retry-After`. If other output
-  /// does not fit into the kernel's socket buffer, the server closes its connection. One connection
+  /// does not fit into the kernel's socket buffer, the server closes the connection. One connection
   /// may exceed the limit if no other connection has unread output.
   public var outputMemory = 256 * 1024 * 1024
   /// The longest line of the chunked coding: a chunk size with its extensions, or a trailer field.

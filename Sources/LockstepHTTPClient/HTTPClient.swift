@@ -4,7 +4,7 @@ import LockstepThreading
 ///
 /// - One thread runs all transfers concurrently, so a slow transfer delays no other.
 /// - At most `Bounds.transfers` run at a time. If that many run already, `post` throws at once.
-/// - Cancelling a task in `post` aborts its transfer. The server may have the request by then.
+/// - Cancelling a task in `post` aborts its transfer. The recipient may have the request by then.
 /// - TLS 1.2 or newer is required, and certificates are verified. Redirects are not followed.
 /// - The first client loads libcurl, which stays loaded.
 /// - A client that is released without `shutDown()` cancels its transfers.
@@ -66,7 +66,7 @@ package final class HTTPClient: Sendable {
   /// thread has ended. A second call returns at once.
   package func shutDown() { stop()?.join() }
 
-  /// The caller must join or detach the thread.
+  /// The caller must join or detach the returned thread.
   private func stop() -> NamedThread? {
     transfers.close()
     return thread.withLock { $0.take() }

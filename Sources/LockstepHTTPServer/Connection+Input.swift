@@ -88,8 +88,7 @@ extension Connection {
     }
   }
 
-  /// Whether a head has begun. Empty lines before it do not count, even half of one (RFC 9112,
-  /// 2.2).
+  /// Whether a head has begun. Empty lines, and half of one, do not count (RFC 9112, 2.2).
   var hasBegunHead: Bool {
     switch input.count {
     case 0: false

@@ -202,7 +202,7 @@ extension Connection {
     return refuse(problem, to: nil, mayBeSending: true)
   }
 
-  /// Refuses a surplus connection. If a request without a body has arrived, it need not linger.
+  /// Refuses a surplus connection, which need not linger if a request without a body has arrived.
   func turnAway(_ head: RequestHead?) -> Action {
     let problem = Problem.noRoom("The server has as many connections as it allows.")
     return refuse(problem, to: head, mayBeSending: head.map { $0.body != .none } ?? hasBegunHead)

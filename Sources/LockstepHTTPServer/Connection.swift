@@ -31,7 +31,7 @@ final class Connection: @unchecked Sendable {
   var parked: (any ParkedRequest)?
   var source: (any EventSource)?
   var task: Task<Void, Never>?
-  /// True until a read empties the socket, because epoll reports new input only once.
+  /// Stays true until a read empties the socket, because epoll reports new input only once.
   var canRead = false
   var heldBody = 0
   var heldOutput = 0

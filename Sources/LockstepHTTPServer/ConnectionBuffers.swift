@@ -1,6 +1,6 @@
 import LockstepHTTP
 
-/// Bytes from the client that are not used yet. An empty buffer holds no memory.
+/// Bytes from the client that no parser has consumed yet. An empty buffer holds no memory.
 struct InputBuffer {
   private var bytes: [UInt8] = []
   private var used = 0
@@ -47,7 +47,7 @@ struct OutputBuffer {
   var hasBuffer: Bool { gathered.capacity > 0 }
   var hasLongBody: Bool { !body.isEmpty }
 
-  /// Gets an empty buffer for `gather`, which `takeBuffer` returns.
+  /// Gets an empty buffer for `gather`. `takeBuffer` returns it later.
   mutating func borrow(_ buffer: consuming [UInt8]) { gathered = buffer }
 
   /// Not allowed while there is a long body, because the body is sent after all gathered output.

@@ -364,8 +364,8 @@ final class SharedState: Sendable {
   let hasHeldMuch = Atomic(false)
   private let pauseReport = Atomic(-Int64.max / 2)
 
-  /// Whether to report that the server does not accept. All loops together report at most once in
-  /// each `pause`.
+  /// Whether to report that the server cannot accept connections. All loops together report at most
+  /// once in each `pause`.
   func mayReportPause(at now: Int64, every pause: Int64) -> Bool {
     let last = pauseReport.load(ordering: .relaxed)
     guard now - pause >= last else { return false }

@@ -3,7 +3,7 @@
 public struct FieldName: Sendable, ExpressibleByStringLiteral {
   let literal: StaticString
 
-  /// A name in the case in which it is sent, for example `"Retry-After"`.
+  /// A name as the server sends it, for example `"Retry-After"`.
   public init(stringLiteral literal: StaticString) { self.literal = literal }
 
   package var text: String { literal.description }

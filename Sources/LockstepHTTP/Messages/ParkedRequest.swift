@@ -84,7 +84,7 @@ public protocol WakeTarget: AnyObject, Sendable {
   func wake(_ tokens: [UInt64])
 }
 
-/// Decides whether a response may be sent again when a client repeats its request on one
+/// Decides whether a response may be sent again when a client repeats its request on the same
 /// connection. If so, no handler runs.
 public protocol ResponseValidity: AnyObject, Sendable {
   /// Whether the response is valid for the repeated request, which arrived at `arrival`, in

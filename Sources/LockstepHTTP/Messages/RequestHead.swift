@@ -106,7 +106,7 @@ public final class RequestHead: Sendable {
     return elements
   }
 
-  /// The values of all fields with this name, in order. Use it if elements may contain commas.
+  /// The values of all fields with this name. Use this, not `list`, if elements may have commas.
   public func values(_ name: FieldName) -> [[UInt8]] {
     bytes.withUnsafeBytes { all in
       fieldPlaces.filter { name.matches(all.slice($0.name)) }.map { Array(all.slice($0.value)) }

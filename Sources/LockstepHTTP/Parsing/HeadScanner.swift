@@ -12,8 +12,7 @@ struct HeadScanner {
 
   var isAtStart: Bool { position == 0 && taken == 0 }
 
-  /// The length of the head from `start`, with its empty line; nil until the empty line has
-  /// arrived.
+  /// The length of the head from `start`; nil until the empty line at its end has arrived.
   mutating func scan(_ bytes: UnsafeRawBufferPointer, bounds: ParserLimits) throws(Problem) -> Int? {
     if requestLineEnd == nil, position == start {
       try skipEmptyLines(bytes, bounds: bounds)
@@ -92,7 +91,7 @@ struct HeadScanner {
       // `+ 2`, because the empty line at the end does not count.
       guard end - requestLineEnd < bounds.headerSection + 2 else { throw .headersTooLarge(bounds) }
     } else {
-      // The carriage return does not count.
+      // `+ 1`, because the carriage return does not count.
       guard end - start <= bounds.requestLine + 1 else { throw .uriTooLong(bounds) }
     }
   }

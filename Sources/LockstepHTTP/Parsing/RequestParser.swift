@@ -19,7 +19,7 @@ public struct RequestParser: Sendable {
   /// Whether no byte of a head has been parsed yet.
   public var isAtStart: Bool { scanner.isAtStart }
 
-  /// Returns the size of the empty lines before an incomplete head, which the caller must remove.
+  /// Returns how many bytes of empty lines precede an incomplete head. The caller must remove them.
   public mutating func takeEmptyLines() -> Int { scanner.takeEmptyLines() }
 
   /// Parses all bytes since the end of the last request: those of earlier calls and the new ones.

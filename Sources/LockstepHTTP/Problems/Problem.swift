@@ -4,7 +4,7 @@ import LockstepJSON
 public struct Problem: Error, Sendable {
   /// One fault of a body.
   public struct Fault: Sendable, Equatable {
-    /// A JSON Pointer to the place, for example `/title`.
+    /// A JSON Pointer to the faulty field, for example `/title`.
     package let pointer: String
     /// The fault, and how to correct it.
     package let detail: String

@@ -19,7 +19,7 @@ public enum ProblemKind: String, Sendable, CaseIterable {
   case validationFailed = "validation-failed"
   case tooManyRequests = "too-many-requests"
   case headersTooLarge = "headers-too-large"
-  /// A handler threw an error that is not a `Problem`. The client learns nothing else about it.
+  /// A handler threw an error that is not a `Problem`. The client learns no more about the error.
   case `internal`
   case notImplemented = "not-implemented"
   case overloaded
@@ -84,7 +84,7 @@ public enum ProblemKind: String, Sendable, CaseIterable {
       "The resource exists, but does not support this method. The `Allow` field lists the methods that it supports."
     case .requestTimeout:
       "The head did not arrive within the time limit, or the body arrived too slowly. The server closes the "
-        + "connection. Send the request again on a new one."
+        + "connection. Send the request again on a new connection."
     case .conflict:
       "The request conflicts with the current state. `detail` says why. Read the state, then decide again."
     case .preconditionFailed:

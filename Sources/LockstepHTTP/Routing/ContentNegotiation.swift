@@ -28,7 +28,7 @@ public enum ContentCoding: Sendable {
 }
 
 extension RequestHead {
-  /// Whether the client accepts server-sent events, with at least the quality value of JSON (RFC
+  /// Whether the client accepts server-sent events with at least the quality value of JSON (RFC
   /// 9110, 12.5.1). `Accept` must contain `text/event-stream`: `*/*` does not ask for a stream.
   public var wantsEventStream: Bool {
     guard has(.accept) else { return false }

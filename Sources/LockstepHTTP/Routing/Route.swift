@@ -26,7 +26,7 @@ public struct Route: Sendable {
     self.handler = handler
   }
 
-  /// With an asynchronous handler: see `HandlerResult.async`.
+  /// A route with an asynchronous handler: see `HandlerResult.async`.
   package init(
     _ method: Method,
     _ pattern: String,

@@ -7,7 +7,7 @@ package struct Router: Sendable {
   package enum Match: Sendable {
     /// The route's index in `routes`, and its parameters. `HEAD` finds the `GET` route.
     case route(Int, PathParameters)
-    /// `OPTIONS` of a known path, or of the server as a whole; `allow` lists the methods.
+    /// `OPTIONS` for a known path, or for the server as a whole; `allow` lists the methods.
     case options(allow: String)
     /// No route has this method; `allow` lists the methods that routes have.
     case notImplemented(allow: String)

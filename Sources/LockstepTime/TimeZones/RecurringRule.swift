@@ -46,7 +46,7 @@ struct RecurringRule: Sendable, Equatable {
   /// Seconds ahead of UTC at a time in seconds since 1970.
   func offset(at time: Int64) -> Int {
     guard let daylight else { return standard }
-    // At most four million years from 1970, so that nothing below overflows.
+    // Limited to four million years around 1970, so that nothing below overflows.
     let time = Int(min(max(time, -(1 << 47)), 1 << 47))
     let year = CivilDate(daysSince1970: (time + standard) / 86_400).year
     // A change may be up to a week outside its year. If an end and a start coincide, the start
