@@ -35,9 +35,9 @@ package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
     self.waiting = waiting
   }
 
-  /// Runs `work` when the limit of its owner permits it. `work` must not call `run` for the same
-  /// owner, because it could wait for itself. Throws `PoolOverloadedError` if the queue is full,
-  /// and `CancellationError` if the task is cancelled in the queue.
+  /// Runs `work` when the owner's limit permits it. `work` must not call `run` for the same owner,
+  /// because it could wait for itself. Throws `PoolOverloadedError` if the queue is full, and
+  /// `CancellationError` if the task is cancelled in the queue.
   nonisolated(nonsending) package func run<Result>(
     for owner: Owner,
     _ work: () async throws -> Result

@@ -31,7 +31,7 @@ public struct NamedThread: Sendable {
       nil,
       { argument in
         guard let argument else { return nil }
-        // The reference that `passRetained` made, taken exactly once.
+        // Takes the reference that `passRetained` made, exactly once.
         Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
         return nil
       },

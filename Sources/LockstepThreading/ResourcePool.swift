@@ -30,7 +30,7 @@ public final class ResourcePool<Resource>: Sendable {
     var started: [NamedThread] = []
     do throws(NamedThread.NotStarted) {
       for number in 1...max(1, threads) {
-        // The thread holds the queue and not the pool, so that an unused pool is released.
+        // The thread retains the queue but not the pool, so that an unused pool is released.
         let thread = try NamedThread(name: "\(name)-\(number)") {
           guard let first = queue.next() else { return }
           var resource = resource()

@@ -20,7 +20,7 @@ package final class TaskScope: Sendable {
   private let limit: Int
   private let groups = LockedState(Groups())
 
-  /// `branches` is the number of task groups. A group works well with some hundred tasks.
+  /// `branches` is the number of task groups. A group works well with a few hundred tasks.
   package init(branches: Int = 1) {
     limit = branches
   }
@@ -40,7 +40,7 @@ package final class TaskScope: Sendable {
     groups.wait { $0.running == 0 ? () : nil }
   }
 
-  /// Starts a group until there are `limit`, then uses them in turn. Nil after the shutdown.
+  /// A new group until there are `limit` groups, then each in turn. Nil after the shutdown.
   private func nextGroup() -> AsyncStream<Work>.Continuation? {
     groups.withLock { groups in
       guard !groups.areShutDown else { return nil }

@@ -64,7 +64,7 @@ public final class WorkQueue<Work: Sendable>: Sendable {
   /// Waits for work and takes the oldest. Returns nil if the queue is closed and empty.
   package func next() -> Work? { contents.wait { $0.next() } }
 
-  /// The same with a time limit, measured by the monotonic clock. Also returns nil when the time is
+  /// Like `next()`, with a time limit by the monotonic clock. Also returns nil when the time is
   /// over.
   package func next(withinNanoseconds time: Int64) -> Work? { contents.wait(atMost: time) { $0.next() } ?? nil }
 

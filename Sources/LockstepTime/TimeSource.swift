@@ -33,7 +33,7 @@ public struct TimeSource: Sendable {
   /// The present moment.
   public func now() -> Timestamp { Timestamp(millisecondsSince1970: millisecondsSince1970()) }
 
-  /// The monotonic clock as a duration.
+  /// The time of the monotonic clock as a duration.
   public func elapsed() -> Duration { .nanoseconds(monotonic()) }
 }
 

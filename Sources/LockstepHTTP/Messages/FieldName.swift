@@ -22,7 +22,7 @@ public struct FieldName: Sendable, ExpressibleByStringLiteral {
 
   func matches(_ name: UnsafeRawBufferPointer) -> Bool { name.equalsIgnoringCase(literal) }
 
-  // Written by the server alone (RFC 9110 and 9112).
+  // Fields that only the server writes (RFC 9110 and 9112).
   package static let connection: FieldName = "Connection"
   package static let contentLength: FieldName = "Content-Length"
   package static let date: FieldName = "Date"

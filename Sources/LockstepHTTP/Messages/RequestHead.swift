@@ -28,7 +28,7 @@ public final class RequestHead: Sendable {
 
   /// The method.
   public let method: Method
-  /// Whether the client speaks HTTP/1.1 or a later 1.x; otherwise it speaks 1.0.
+  /// Whether the client speaks HTTP/1.1 or a later 1.x. Otherwise it speaks HTTP/1.0.
   public let isVersion11: Bool
   /// How the server finds the end of the body.
   public let body: Body

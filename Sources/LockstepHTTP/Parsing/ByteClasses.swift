@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-// Byte classes of RFC 3986, 9110 and 9112. The test of an irregular class is a shift of a bit set.
+// Byte classes of RFC 3986, 9110 and 9112. Irregular classes are bit sets, tested by one shift.
 
 extension UInt8 {
   /// `tchar`: a byte of a method or of a field's name.
@@ -83,14 +83,14 @@ extension UnsafeRawBufferPointer {
     return true
   }
 
-  /// The bytes after `prefix`, compared without case; nil if the bytes do not begin with it.
+  /// The bytes after `prefix`, compared ignoring case; nil if the bytes do not begin with it.
   public func behind(prefix: StaticString) -> UnsafeRawBufferPointer? {
     let length = prefix.utf8CodeUnitCount
     guard count >= length, slice(0..<length).equalsIgnoringCase(prefix) else { return nil }
     return slice(length..<count)
   }
 
-  /// A part of the buffer without the spaces and tabs around it.
+  /// `range` without the spaces and tabs at its beginning and end.
   func trimmed(_ range: Range<Int>) -> Range<Int> {
     var (start, end) = (range.lowerBound, range.upperBound)
     while start < end, self[start].isSpaceOrTab { start += 1 }

@@ -59,7 +59,7 @@ public enum ProblemKind: String, Sendable, CaseIterable {
   }
 
   /// The meaning of the problem and its remedy. It is the text of the problem's page, and the
-  /// `detail` of a problem that has none of its own.
+  /// default for a problem's `detail`.
   package var explanation: String {
     switch self {
     case .malformedRequest:

@@ -1,6 +1,6 @@
 extension Timestamp {
   /// The date and time as people write them. `language` is a tag such as `de-AT`: see
-  /// `DateLanguage`. Without a time zone the text is in UTC and says so.
+  /// `DateLanguage`. Without a time zone, the text is in UTC and says so.
   func text(language: String, timeZone: TimeZoneRules?) -> String {
     let seconds = millisecondsSince1970 / 1000
     let offset = timeZone?.offset(at: seconds) ?? 0

@@ -5,7 +5,7 @@
 struct TimeZoneName: Hashable, Sendable {
   let text: String
 
-  /// Nil for other forms. Names begin with a capital, unlike other files (`posix`, `tzdata.zi`).
+  /// Nil for other forms. Zones begin with a capital, other files do not (`posix`, `tzdata.zi`).
   init?(_ text: String) {
     let bytes = text.utf8
     guard bytes.count <= 64, let first = bytes.first, (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first) else {

@@ -10,7 +10,7 @@ struct TimeZoneRules: Sendable, Equatable {
 
   /// The offset before the first transition.
   let first: Int
-  /// In order of time.
+  /// The changes of the offset, in order of time.
   let transitions: [Transition]
   /// The rule after the last transition. If there is no rule, the last offset stays.
   let rule: RecurringRule?
