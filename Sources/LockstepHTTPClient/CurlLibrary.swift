@@ -17,10 +17,10 @@ final class CurlLibrary: @unchecked Sendable {
   let functions: UnsafeMutablePointer<lockstep_curl>
   let file: String
 
-  /// Debian's builds with OpenSSL and with GnuTLS. The second makes a smaller image.
+  /// Debian's builds with OpenSSL and with GnuTLS. With GnuTLS, a container image is smaller.
   static let files = ["libcurl.so.4", "libcurl-gnutls.so.4"]
 
-  /// Loads the first available file. If there is none, throws the error of the first one.
+  /// Loads the first available file. If none is available, throws the error of the first file.
   init(files: [String] = CurlLibrary.files) throws(LibraryUnavailableError) {
     var unavailable: LibraryUnavailableError?
     for file in files {

@@ -3,19 +3,19 @@ import LockstepThreading
 /// Sends HTTP requests to other servers, with libcurl.
 ///
 /// - One thread runs all transfers concurrently, so a slow transfer delays no other.
-/// - At most `Bounds.transfers` run at a time. If there are more, `post` throws at once.
-/// - Cancelling the task aborts its transfer. The server may have received the request by then.
+/// - At most `Bounds.transfers` run at a time. If that many run already, `post` throws at once.
+/// - Cancelling a task in `post` aborts its transfer. The recipient may have the request by then.
 /// - TLS 1.2 or newer is required, and certificates are verified. Redirects are not followed.
-/// - libcurl is loaded for the first client and stays loaded.
+/// - The first client loads libcurl, which stays loaded.
 /// - A client that is released without `shutDown()` cancels its transfers.
 package final class HTTPClient: Sendable {
   package struct Bounds: Sendable, Equatable {
-    /// How long connecting may take, with name resolution and TLS.
+    /// How long connecting may take, including name resolution and TLS.
     package var connectTime = Duration.seconds(5)
     package var totalTime = Duration.seconds(15)
-    /// How long a response may be, with its header.
+    /// The largest response in bytes, including its head.
     package var responseBytes = 64 * 1024
-    /// How many transfers run at a time, each with a connection.
+    /// How many transfers may run at a time, each with its own connection.
     package var transfers = 32
   }
 
@@ -38,7 +38,7 @@ package final class HTTPClient: Sendable {
   package init(_ configuration: Configuration) throws {
     let transfers = try Transfers(configuration)
     self.transfers = transfers
-    // The thread holds the transfers and not the client, so that an unused client is released.
+    // The thread retains the transfers but not the client, so that an unused client is released.
     thread = LockedState(try NamedThread(name: "http-client") { transfers.run() })
   }
 
@@ -47,7 +47,7 @@ package final class HTTPClient: Sendable {
   package var running: Int { transfers.count }
 
   /// Sends a `POST` request and returns the status of the response. Throws only if there is no
-  /// complete response. A user and a password in the URL are sent as basic credentials.
+  /// complete response. A user name and a password in the URL are sent as Basic authentication.
   nonisolated(nonsending) package func post(
     _ body: [UInt8],
     type: String,
@@ -62,11 +62,11 @@ package final class HTTPClient: Sendable {
     return try result.get()
   }
 
-  /// Cancels all transfers, running and later ones, and returns when the thread has ended. Blocks
-  /// its caller for a moment. A second call returns at once.
+  /// Cancels running transfers and refuses later ones. Blocks its caller for a moment, until the
+  /// thread has ended. A second call returns at once.
   package func shutDown() { stop()?.join() }
 
-  /// The caller must join or detach the thread.
+  /// The caller must join or detach the returned thread.
   private func stop() -> NamedThread? {
     transfers.close()
     return thread.withLock { $0.take() }

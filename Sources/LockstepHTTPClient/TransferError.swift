@@ -12,7 +12,7 @@ package struct TransferError: Error, Equatable, Sendable, CustomStringConvertibl
     case overloaded
     /// The waiting task was cancelled, or the client was shut down.
     case cancelled
-    /// The transfer could not start: out of memory, or the URL is invalid.
+    /// The transfer could not start, because memory ran out or the URL is invalid.
     case notBegun
   }
 

@@ -5,8 +5,8 @@ import Synchronization
 
 /// The transfers of a client, and the loop that runs them.
 ///
-/// `@unchecked Sendable`: only the thread in `run()` uses the multi handle, except to wake it,
-/// which libcurl permits from any thread. The handle lives as long as this object.
+/// `@unchecked Sendable`: only the thread in `run()` uses the multi handle. Other threads only wake
+/// it, which libcurl permits. The handle lives as long as this object.
 final class Transfers: @unchecked Sendable {
   typealias Continuation = CheckedContinuation<Result<Int, TransferError>, Never>
 
@@ -18,9 +18,9 @@ final class Transfers: @unchecked Sendable {
   }
 
   private struct Shared: Sendable {
-    /// Not started yet.
+    /// Transfers that have not started.
     var new: [Transfer] = []
-    /// New or running.
+    /// How many transfers are new or running.
     var count = 0
     var isClosed = false
   }
@@ -40,7 +40,7 @@ final class Transfers: @unchecked Sendable {
   }
 
   deinit {
-    // The thread has ended, because it held this object, and it ended all transfers.
+    // The thread retained this object until it had ended all transfers.
     lockstep_multi_free(curl.functions, multi)
   }
 
@@ -70,7 +70,7 @@ final class Transfers: @unchecked Sendable {
     wake()
   }
 
-  /// The thread waits either for the lock or in libcurl.
+  /// The thread waits either for `shared` or in libcurl.
   private func wake() {
     shared.wakeAll()
     lockstep_multi_wake(curl.functions, multi)
@@ -95,8 +95,8 @@ final class Transfers: @unchecked Sendable {
       finish(&running)
       guard !running.isEmpty else { continue }
       if !isWell || lockstep_multi_wait(curl.functions, multi) == 0 {
-        // Out of memory or descriptors. If the transfers went on, their callers would wait and this
-        // loop would spin.
+        // libcurl has no memory or descriptors left. If the transfers went on, their callers would
+        // wait and this loop would spin.
         for handle in running.keys {
           end(handle, &running, .failure(TransferError(.broken, "libcurl cannot continue")))
         }
@@ -105,7 +105,7 @@ final class Transfers: @unchecked Sendable {
     for handle in running.keys { end(handle, &running, .failure(.shutDown)) }
   }
 
-  /// The new transfers. Waits if there is nothing else to do. Nil once the client is closed.
+  /// The new transfers; nil once the client is closed. If no transfer runs, waits for a new one.
   private func next(isIdle: Bool) -> [Transfer]? {
     let (new, isClosed) = shared.wait { shared -> ([Transfer], Bool)? in
       guard !isIdle || !shared.new.isEmpty || shared.isClosed else { return nil }
@@ -168,7 +168,7 @@ final class Transfers: @unchecked Sendable {
     transfer.continuation.resume(returning: result)
   }
 
-  /// At least one, because 0 means no limit for libcurl, and at most a day.
+  /// At least 1, because libcurl takes 0 as no limit, and at most a day.
   private static func milliseconds(_ time: Duration) -> Int { Int(min(max(time / .milliseconds(1), 1), 86_400_000)) }
 }
 
@@ -184,7 +184,7 @@ final class TransferRequest: Sendable {
     self.url = url
   }
 
-  /// Whether its task was cancelled, perhaps before the transfer started.
+  /// Whether the waiting task was cancelled, perhaps before the transfer started.
   var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
   func cancel() { cancelled.store(true, ordering: .releasing) }

@@ -15,7 +15,7 @@ package struct BlockingHTTPClient {
   private let deadline: Int64
   private let monotonic: () -> Int64
 
-  /// Sends a `GET` and returns the response. `time` limits everything except the lookup of a name.
+  /// Sends a `GET` and returns the response. `time` limits everything except name resolution.
   package static func get(
     _ target: String,
     host: String,
@@ -32,8 +32,8 @@ package struct BlockingHTTPClient {
     return try client.response(from: socket)
   }
 
-  /// Tries all addresses of a name in turn, because `localhost` may have one that no server listens
-  /// on.
+  /// Tries all addresses of a name in turn, because the server may listen on only one address of
+  /// `localhost`.
   private func connect(_ first: UnsafeMutablePointer<addrinfo>) throws(SystemError) -> Socket {
     var next: UnsafeMutablePointer<addrinfo>? = first
     var failure = SystemError("connect", purpose: purpose, code: ECONNREFUSED)
@@ -58,7 +58,7 @@ package struct BlockingHTTPClient {
     }
   }
 
-  /// Limits the next call to the time that is left.
+  /// Limits the next system call to the time that is left.
   private func limitTime(of socket: Socket) throws(SystemError) {
     let left = deadline - monotonic()
     guard left > 0 else { throw timedOut }

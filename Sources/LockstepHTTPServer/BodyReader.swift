@@ -1,6 +1,6 @@
 import LockstepHTTP
 
-/// Takes the body of the present request out of the input.
+/// Takes the body of the current request out of the input.
 struct BodyReader {
   private enum Coding {
     case length(remaining: Int)
@@ -8,10 +8,10 @@ struct BodyReader {
   }
 
   private var coding: Coding
-  /// How many bytes of the body have arrived, without those of the chunked coding.
+  /// How many bytes of the body have arrived, after chunked decoding.
   private(set) var received = 0
   var awaitsContinue: Bool
-  /// The body could not be read to its end, so the start of the next request is unknown.
+  /// Whether the end of the body, and with it the start of the next request, cannot be found.
   var isBroken = false
 
   init(_ head: RequestHead, limits: Limits) {
@@ -30,7 +30,7 @@ struct BodyReader {
     }
   }
 
-  /// `received` plus the rest of the present chunk.
+  /// `received` plus the bytes of the current chunk that have not arrived.
   var announced: Int {
     switch coding {
     case .length: received
@@ -43,9 +43,9 @@ struct BodyReader {
     if case .length(let remaining) = coding { remaining } else { 0 }
   }
 
-  /// Whether the server can read on to the next request.
+  /// Whether the server can discard the rest of the body, up to `bound`, and read the next request.
   func canBeSkipped(within bound: Int) -> Bool {
-    // A client that waits for 100 may never send the body, so the next bytes may be a request.
+    // A client that waits for `100 Continue` may send its next request instead of the body.
     !isBroken && (isDone || (!awaitsContinue && knownRemainder <= bound))
   }
 
@@ -66,9 +66,8 @@ struct BodyReader {
   }
 }
 
-/// Decides at each deadline whether a body makes progress. It does if it was never silent for the
-/// grace period, and enough bytes have arrived since the last check. A fast start earns no extra
-/// time.
+/// Decides at each deadline whether a body makes progress: it was never silent for `bodyGrace`, and
+/// enough bytes have arrived since the last check. Earlier bytes do not count.
 struct BodyRateCheck {
   private let bounds: ConnectionBounds
   /// The time and the count of bytes at the last check.

@@ -15,8 +15,8 @@ extension Connection {
     guard canRead else { return .dry }
     switch loop.read(socket, body) {
     case .bytes(let count):
-      // A read below the buffer's size has emptied the socket. An end of the input after it must
-      // still be read.
+      // A read that does not fill the buffer has emptied the socket. If the client has finished,
+      // the end of its input must still be read.
       if count < loop.scratchSize && machine.client == .open { canRead = false }
       return .bytes
     case .wouldBlock:
@@ -60,7 +60,7 @@ extension Connection {
     }
   }
 
-  /// Most often the new bytes are one whole request, which is never copied to the input.
+  /// Usually the new bytes are one whole request, which is parsed without a copy to `input`.
   private func parse(arrived bytes: UnsafeRawBufferPointer) -> Parsed {
     guard input.isEmpty else {
       input.append(bytes)
@@ -80,7 +80,7 @@ extension Connection {
     do throws(Problem) {
       switch try parser.parse(bytes) {
       case .head(let head, let size): return (.head(head, isRepetition: false), size)
-      // Empty lines before a head are used up as they arrive, since they do not begin it.
+      // Empty lines before a head are removed as they arrive, because they are not part of it.
       case .incomplete: return (.incomplete, parser.takeEmptyLines())
       }
     } catch {
@@ -88,7 +88,7 @@ extension Connection {
     }
   }
 
-  /// Empty lines before a head do not count, not even half of one (RFC 9112, 2.2).
+  /// Whether a head has begun. Empty lines, and half of one, do not count (RFC 9112, 2.2).
   var hasBegunHead: Bool {
     switch input.count {
     case 0: false
@@ -125,8 +125,8 @@ extension Connection {
     }
   }
 
-  /// Called before the response, so that the response can announce the end of the connection if the
-  /// coding is broken.
+  /// Called before the response is written, so that it has `Connection: close` if the coding is
+  /// broken.
   func discardArrivedBody() {
     guard let body, !body.isDone, !body.isBroken, body.knownRemainder <= loop.limits.discardedBody else { return }
     _ = try? takeArrivedBody(upTo: body.received + loop.limits.discardedBody) { _ in }
@@ -147,7 +147,7 @@ extension Connection {
     }
   }
 
-  /// For a closing connection.
+  /// Discards the input of a closing connection.
   func discardInput() -> Action {
     var count = 0
     switch receive({ count = $0.count }) {
@@ -157,15 +157,15 @@ extension Connection {
     }
   }
 
-  /// Reads the whole body for a handler. Throws if it arrives too slowly.
+  /// Reads the whole body for a handler: see `RequestBody.collect()`.
   func collectBody(upTo limit: Int) async throws(Problem) -> [UInt8] {
     guard let progress = body, !progress.isDone else { return [] }
     let limit = min(limit, loop.limits.body)
     guard progress.knownRemainder <= limit else { throw .bodyTooLarge(limit) }
-    // A client that already sends the body does not wait for 100.
+    // A client that already sends the body does not wait for `100 Continue`.
     if progress.awaitsContinue, input.isEmpty, receiveBody() == .dry, !machine.isTimedOut { sendContinue() }
     var bytes: [UInt8] = []
-    // Not the whole announced size, because a client could announce much and send nothing.
+    // At most 16 KiB, because a client could announce a large body and send nothing.
     bytes.reserveCapacity(min(progress.knownRemainder, 16 * 1024))
     machine.awaitBody(received: progress.received, now: loop.now)
     defer { machine.clearDeadline() }
@@ -186,8 +186,8 @@ extension Connection {
     }
   }
 
-  /// Returns `dry` when the deadline has passed. Sends all output first, because the client may
-  /// wait for it.
+  /// Waits for more of the body; returns `dry` when the deadline has passed. Sends all output
+  /// first, because the client may wait for it.
   private func awaitInput() async -> Arrival {
     guard await flushAll() else { return .end }
     while true {
@@ -197,7 +197,7 @@ extension Connection {
     }
   }
 
-  /// Counts more of the body as in memory. Returns whether there is room.
+  /// Counts `count` more bytes of the body as in memory. Returns false if there is no room.
   func holdBody(_ count: Int) -> Bool {
     guard loop.holdBody(count) else { return false }
     heldBody += count

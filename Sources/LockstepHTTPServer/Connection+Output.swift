@@ -1,7 +1,7 @@
 import LockstepHTTP
 
 extension Connection {
-  /// Adds to the output, which is sent before the connection waits, or when there is much of it.
+  /// Adds to the output. It is sent before the connection waits, or earlier if there is much of it.
   func gather(_ write: (inout [UInt8]) -> Void) {
     if !output.hasBuffer { output.borrow(loop.takeBuffer()) }
     output.gather(write)
@@ -31,8 +31,8 @@ extension Connection {
     settleOutput(0)
   }
 
-  /// Counts this much output as in memory, and what a stream holds. Returns false if there is no
-  /// room.
+  /// Counts `output` bytes and `heldByStream` as the connection's output in memory. Returns false,
+  /// and changes nothing, if there is no room.
   @discardableResult
   func settleOutput(_ output: Int) -> Bool {
     let count = output + heldByStream
@@ -46,7 +46,7 @@ extension Connection {
     return true
   }
 
-  /// Sends as much as the client takes, and reports whether that was all.
+  /// Sends as much as the client takes, and reports to `machine` whether that was all.
   func flushed() -> Action {
     flush()
     guard output.isEmpty else { return blocked() }
@@ -57,8 +57,8 @@ extension Connection {
     machine.blocked(pending: output.count + socket.unacknowledged, now: loop.now)
   }
 
-  /// Sends all output of a handler's task, as long as the client reads. Returns whether the client
-  /// is still there.
+  /// For a handler's task: waits until all output is sent or the client is gone. Returns false if
+  /// the client is gone.
   func flushAll() async -> Bool {
     flush()
     guard !output.isEmpty else { return machine.client != .gone }

@@ -46,10 +46,10 @@ extension Connection {
     return endResponse()
   }
 
-  /// Whether there is memory for a response until the client has read it. A short one usually fits
-  /// the kernel's buffer. A response to a method other than `GET` may confirm a change, and a 503
-  /// would deny the change. So the server always sends it and counts it afterwards, like the pieces
-  /// of a stream.
+  /// Whether there is memory for a response until the client has read it. A short response is
+  /// always sent, because it usually fits into the kernel's buffer. So is a response to a method
+  /// other than `GET`: it may confirm a change, which a 503 would deny. Both are counted
+  /// afterwards.
   private func hasRoom(for response: Response) -> Bool {
     guard head?.method == .get else { return true }
     switch response.body {
@@ -102,7 +102,7 @@ extension Connection {
 
   // MARK: Handlers that wait
 
-  /// The task is not a child task, because it is cancelled alone when its client is gone.
+  /// The task is not a child task, because it is cancelled alone when its client leaves.
   private func startTask(_ work: @escaping @Sendable () async -> Action) -> Action {
     // Earlier responses must not wait for this handler.
     flush()
@@ -166,7 +166,7 @@ extension Connection {
 
   private func beginStream(_ response: Response, _ source: any EventSource) -> Action {
     var response = response
-    // Only for the framing, because the source makes the body.
+    // This sets only the framing: the source makes the body.
     response.body = .stream { _ in }
     addDeciding(response)
     guard !machine.exchange.isHead else { return endResponse() }
@@ -196,13 +196,13 @@ extension Connection {
 
   // MARK: Refusing
 
-  /// Responds to invalid input. The connection ends after it.
+  /// Responds to invalid input with a problem, then closes the connection.
   func refuse(_ problem: Problem) -> Action {
     loop.counters.add(1, to: .malformed)
     return refuse(problem, to: nil, mayBeSending: true)
   }
 
-  /// Responds on a surplus connection. If its request has arrived, the connection need not linger.
+  /// Refuses a surplus connection, which need not linger if a request without a body has arrived.
   func turnAway(_ head: RequestHead?) -> Action {
     let problem = Problem.noRoom("The server has as many connections as it allows.")
     return refuse(problem, to: head, mayBeSending: head.map { $0.body != .none } ?? hasBegunHead)
@@ -218,8 +218,8 @@ extension Connection {
   }
 }
 
-/// A response that may be sent again: see `ResponseValidity`. A class, because copying a response
-/// for each request costs more.
+/// A response that may be sent again: see `ResponseValidity`. It is a class, because copying a
+/// response for each request would cost more.
 final class ReusableResponse {
   private let response: Response
   let validity: any ResponseValidity

@@ -4,12 +4,12 @@ import LockstepHTTP
 
 /// A client's connection: its socket, its buffers and its handler's task.
 ///
-/// `ConnectionStateMachine` decides what happens. The connection reports events to it and performs
-/// the actions that it returns, as far as they need no waiting. Only a handler that waits gets a
-/// task, so an idle connection is this object and nothing else.
+/// `ConnectionStateMachine` decides what happens. The connection reports events to the machine and
+/// performs the actions that the machine returns. Only a handler that waits gets a task, so an idle
+/// connection needs only this object.
 ///
-/// `@unchecked Sendable`: only the loop's thread touches it. Handler tasks and `ConnectionHandle`
-/// are isolated to the loop.
+/// `@unchecked Sendable`: only the loop's thread uses a connection. Handler tasks and
+/// `ConnectionHandle` are isolated to the loop.
 final class Connection: @unchecked Sendable {
   typealias Action = ConnectionStateMachine.Action
 
@@ -31,7 +31,7 @@ final class Connection: @unchecked Sendable {
   var parked: (any ParkedRequest)?
   var source: (any EventSource)?
   var task: Task<Void, Never>?
-  /// epoll reports each change once, so this stays true until a read finds nothing.
+  /// Stays true until a read empties the socket, because epoll reports new input only once.
   var canRead = false
   var heldBody = 0
   var heldOutput = 0
@@ -62,7 +62,7 @@ final class Connection: @unchecked Sendable {
   }
 
   func checkDeadline() {
-    // A deadline that moved to an earlier time leaves its old entry in the wheel.
+    // When a deadline moves to an earlier time, its old entry stays in the wheel. Ignore it.
     guard deadlineCheck <= loop.now else { return }
     deadlineCheck = .max
     if machine.deadline <= loop.now { perform(machine.deadlinePassed()) } else { scheduleDeadline() }
@@ -71,7 +71,7 @@ final class Connection: @unchecked Sendable {
   func wake() { perform(machine.woken()) }
 
   func drain() {
-    // A request may have arrived without an event so far, so the socket is read once more.
+    // A request may have arrived before its event, so the socket is read once more.
     canRead = true
     perform(machine.drain())
   }
@@ -125,7 +125,7 @@ final class Connection: @unchecked Sendable {
     }
   }
 
-  /// Nearly always the deadline is later than the scheduled check, and this costs one comparison.
+  /// Usually an earlier check is scheduled already, and this costs one comparison.
   private func scheduleDeadline() {
     guard machine.deadline < deadlineCheck else { return }
     deadlineCheck = loop.schedule(token, at: machine.deadline)
@@ -133,13 +133,13 @@ final class Connection: @unchecked Sendable {
 
   // MARK: Handlers that wait
 
-  /// Suspends the handler's task until it can go on, its deadline has passed or the client is gone.
+  /// Suspends the handler's task until `wait` is over, the deadline passes or the client is gone.
   func wait(for wait: ConnectionStateMachine.HandlerWait) async {
     scheduleDeadline()
     await withUnsafeContinuation { continuation in
       machine.handlerWaits(for: wait)
       waiter = continuation
-      // The event may have come while the task was queued for the loop.
+      // The event may have occurred while the task was queued for the loop.
       resumeIfPossible()
     }
   }

@@ -7,16 +7,16 @@ final class ConnectionBounds: Sendable {
   let head: Int64
   let idle: Int64
   let bodyGrace: Int64
-  /// How many bytes of a body must arrive in that time.
+  /// How many bytes of a body must arrive within `bodyGrace`.
   let leastBody: Int
   let outputStall: Int64
-  /// How many bytes a client must take in that time; at least 1.
+  /// How many bytes a client must take within `outputStall`; at least 1.
   let leastOutput: Int
   let linger: Int64
   let drain: Int64
   let drainSilence: Int64
   let discardedBody: Int
-  /// How much a closing client may still send.
+  /// How many bytes a client may still send while its connection closes.
   let body: Int
 
   init(_ limits: Limits) {

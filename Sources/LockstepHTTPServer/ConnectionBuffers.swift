@@ -1,6 +1,6 @@
 import LockstepHTTP
 
-/// Bytes from the client that are not used yet. An empty buffer holds no memory.
+/// Bytes from the client that no parser has consumed yet. An empty buffer holds no memory.
 struct InputBuffer {
   private var bytes: [UInt8] = []
   private var used = 0
@@ -9,7 +9,7 @@ struct InputBuffer {
   var count: Int { bytes.count - used }
 
   mutating func append(_ more: UnsafeRawBufferPointer) {
-    // Less than a request is left. Moving it keeps the buffer from growing with every request.
+    // Usually only part of a request is left. Moving it to the front keeps the buffer small.
     bytes.removeFirst(used)
     used = 0
     bytes.append(contentsOf: more)
@@ -42,16 +42,15 @@ struct OutputBuffer {
 
   var isEmpty: Bool { gathered.isEmpty && body.isEmpty }
   var count: Int { memory - sent }
-  /// The memory in use until the client has taken the last byte, because a body is freed as a
-  /// whole.
+  /// The size of the output, including sent bytes, because memory is freed only when all is sent.
   var memory: Int { gathered.count + body.count }
   var hasBuffer: Bool { gathered.capacity > 0 }
   var hasLongBody: Bool { !body.isEmpty }
 
-  /// Lends a buffer to gather in.
+  /// Gets an empty buffer for `gather`. `takeBuffer` returns it later.
   mutating func borrow(_ buffer: consuming [UInt8]) { gathered = buffer }
 
-  /// Not allowed while there is a long body: the body would follow what `write` appends.
+  /// Not allowed while there is a long body, because the body is sent after all gathered output.
   mutating func gather(_ write: (inout [UInt8]) -> Void) { write(&gathered) }
 
   mutating func add(body bytes: [UInt8]) {
@@ -72,7 +71,7 @@ struct OutputBuffer {
     return outcome
   }
 
-  /// Takes the buffer out, so that it can be lent again. Call this only when all output is sent.
+  /// Returns the buffer for reuse and keeps none. Call this only when all output is sent.
   mutating func takeBuffer() -> [UInt8] {
     let buffer = gathered
     gathered = []

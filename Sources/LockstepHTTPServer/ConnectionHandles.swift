@@ -47,7 +47,7 @@ final class ConnectionWaker: Waker {
 ///
 /// This costs less than a preferred executor alone, which Swift looks up after every call.
 actor LoopIsolation {
-  // Code that holds an isolation also holds a connection, and a connection holds its loop.
+  // Code that retains an isolation also retains a connection, which retains its loop.
   private unowned let loop: EventLoop
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }

@@ -2,8 +2,8 @@ import LockstepHTTP
 
 extension ConnectionStateMachine {
   enum State: Equatable, Sendable {
-    /// Between two requests, or in the middle of a head. `hasBegun` says which of the two the
-    /// deadline was set for; nil if it was not set.
+    /// Between two requests, or in the middle of a head. `hasBegun` says for which of the two the
+    /// deadline is set; nil if none is set.
     case readingHead(hasBegun: Bool?)
     /// The responder or a parked request makes the response.
     case responding
@@ -12,10 +12,10 @@ extension ConnectionStateMachine {
     case streaming(isWoken: Bool)
     /// The client must take the output before anything else happens.
     case writing
-    /// The server discards the rest of a body that no handler read, up to this size of the whole
-    /// body.
+    /// The server discards the rest of a body that no handler has read. `bound` limits the size of
+    /// the whole body.
     case discardingBody(bound: Int)
-    /// The response is sent, and further input is discarded.
+    /// The last response is sent. The server discards further input, then closes the connection.
     case lingering(discarded: Int)
     case closed
   }
@@ -37,10 +37,9 @@ extension ConnectionStateMachine {
     case flush
     case readHead
     case respond(isRepetition: Bool)
-    /// Respond with 503 on a surplus connection. If there is no head, the client sent it too
-    /// slowly.
+    /// Respond with 503 on a surplus connection. `hasHead` is false if the head came too slowly.
     case turnAway(hasHead: Bool)
-    /// The head timed out: respond with 408 if it has begun.
+    /// The time for a head is over: respond with 408 if the head has begun.
     case timeOutHead(hasBegun: Bool)
     case discardBody(bound: Int)
     case discardInput
@@ -52,7 +51,7 @@ extension ConnectionStateMachine {
     /// Resume the handler's task if it can go on. If `cancels`, cancel it first, because the client
     /// is leaving or the server drains.
     case serveHandler(cancels: Bool)
-    /// The client reads too slowly: drop the output and close.
+    /// The client reads too slowly: drop the output, cancel the handler's task, and close.
     case giveUp
     case close
   }

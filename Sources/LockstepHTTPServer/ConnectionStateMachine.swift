@@ -1,26 +1,26 @@
 import LockstepHTTP
 
-/// Decides what a connection does next: takes events, and returns the action that follows each.
+/// Decides what a connection does next: each event returns the action that follows it.
 ///
-/// `Connection` owns the socket, the buffers and the tasks: it reports an event, performs the
-/// action and reports the outcome as the next event. Times are nanoseconds of the server's
-/// monotonic clock. An event that does not belong to the state changes nothing and returns `wait`.
+/// `Connection` owns the socket, the buffers and the task. It reports an event, performs the action
+/// and reports the outcome as the next event. Times are nanoseconds of the server's monotonic
+/// clock. An event that does not belong to the state changes nothing and returns `wait`.
 struct ConnectionStateMachine: Sendable {
   private(set) var state = State.readingHead(hasBegun: nil)
   private(set) var client = Client.open
   /// The parts of the exchange that the response depends on. `keepsAlive` is decided just before
   /// the response is written.
   private(set) var exchange = ResponseSerializer.Exchange(isHead: false, isVersion11: true, keepsAlive: true)
-  /// When to report `deadlinePassed`.
+  /// When `Connection` must call `deadlinePassed()`.
   private(set) var deadline = Int64.max
-  /// The deadline has passed, and this has had no effect yet.
+  /// Whether the deadline has passed and the machine has not acted on that yet.
   private(set) var isTimedOut = false
   private var isDraining = false
-  /// Whether the connection is beyond the limit and gets a refusal.
+  /// Whether the connection is beyond the limit, so that the server refuses it.
   let isSurplus: Bool
-  /// When the head or the idle connection times out, even if `deadline` is earlier.
+  /// When the head or the idle connection times out. While draining, `deadline` may be earlier.
   private var headDeadline = Int64.max
-  /// How much of the request's body has arrived, if it is incomplete.
+  /// How many bytes of an incomplete body the server has read; nil if the body is complete.
   private var unreadBody: Int?
   private var bodyRate: BodyRateCheck?
   /// Whether the client may still send when the connection ends.
@@ -65,7 +65,7 @@ struct ConnectionStateMachine: Sendable {
     return next
   }
 
-  /// The waker was called. A wake-up for an earlier request does no harm.
+  /// The waker was called. A late wake-up for an earlier request is harmless.
   mutating func woken() -> Action {
     switch state {
     case .parked: state = .parked(isWoken: true)
@@ -95,7 +95,7 @@ struct ConnectionStateMachine: Sendable {
     return isSurplus ? .turnAway(hasHead: true) : .respond(isRepetition: isRepetition)
   }
 
-  /// All input is read. `received` bytes of the request's body have arrived so far.
+  /// All input that has arrived is read, with `received` bytes of the request's body.
   mutating func inputDry(hasBegunHead: Bool, received: Int, now: Int64) -> Action {
     switch state {
     case .readingHead(let hadBegun):
@@ -154,11 +154,11 @@ struct ConnectionStateMachine: Sendable {
   }
 
   /// Sets the deadline for the next head: the idle time before its first byte, then the time for a
-  /// head. While the server drains, a silent client times out soon.
+  /// head. While the server drains, a client that is silent for `drainSilence` times out.
   private mutating func timeHead(_ hadBegun: Bool?, _ hasBegun: Bool, _ now: Int64) {
     if hadBegun != hasBegun {
       state = .readingHead(hasBegun: hasBegun)
-      // A surplus connection gets its refusal when its request arrives, or after this short time.
+      // A surplus connection gets its refusal when its request arrives, or after `linger`.
       headDeadline =
         isSurplus ? min(headDeadline, now + bounds.linger) : now + (hasBegun ? bounds.head : bounds.idle)
       deadline = headDeadline
@@ -199,7 +199,7 @@ struct ConnectionStateMachine: Sendable {
     if case .handling = state { state = .responding }
   }
 
-  /// The connection closes without the body's end, so the client sees that it is incomplete.
+  /// Closes the connection before the body's end, so the client sees that the body is incomplete.
   mutating func streamFailed() -> Action { close() }
 
   /// The handler's task is suspended, or resumed (`nothing`).
@@ -234,7 +234,7 @@ struct ConnectionStateMachine: Sendable {
   mutating func sourceGave(_ piece: EventPiece) -> Action {
     guard case .streaming = state else { return .wait }
     switch piece {
-    // There may be more, because wake-ups are merged while the client does not read.
+    // There may be more pieces, because wake-ups are merged while the client does not read.
     case .bytes: state = .streaming(isWoken: true)
     case .nothing where !isLeaving: break
     case .nothing, .end:
@@ -285,8 +285,8 @@ struct ConnectionStateMachine: Sendable {
     }
   }
 
-  /// The client has not taken all output; `pending` includes what the kernel holds. No output is
-  /// added until the deadline, so the difference is what the client has taken by then.
+  /// The client has not taken all output. `pending` is the rest, including the kernel's buffer. No
+  /// output is added before the deadline, so `pending` decreases by what the client takes.
   mutating func blocked(pending: Int, now: Int64) -> Action {
     switch state {
     case .readingHead: _ = write()

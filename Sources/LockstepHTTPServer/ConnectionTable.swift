@@ -9,7 +9,7 @@ struct ConnectionTable {
 
   mutating func nextToken(for descriptor: Int32) -> UInt64 {
     generation &+= 1
-    // The highest generations are those of the loop's own tokens.
+    // The loop's own tokens, such as `EventPoll.wakeToken`, use the highest generations.
     if generation >= .max - 1 { generation = 1 }
     return UInt64(generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
   }

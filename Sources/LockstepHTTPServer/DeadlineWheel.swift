@@ -1,8 +1,8 @@
 /// A timer wheel for deadlines that nearly always move before they are due. All operations cost
-/// O(1). Moving a deadline to a later time needs no operation, because the owner schedules the key
-/// again when it is due.
+/// O(1). Moving a deadline to a later time needs no operation, because the caller schedules the key
+/// again when the key is due.
 struct DeadlineWheel<Key: Sendable> {
-  // A tick is 2^26 ns = 67 ms: fine enough for every time-out here, and a shift finds the tick.
+  // A tick is 2^26 ns (67 ms). That is exact enough for every time-out, and is computed by a shift.
   private static var tickShift: Int64 { 26 }
   private static var slotCount: Int64 { 2048 }
 
@@ -16,8 +16,8 @@ struct DeadlineWheel<Key: Sendable> {
     current = now >> Self.tickShift
   }
 
-  /// Schedules `key` for `deadline` or a tick later; earlier if that is beyond the wheel's horizon
-  /// of two minutes. Returns when the key is due.
+  /// Schedules `key` at most a tick after `deadline`, or earlier if `deadline` is more than the
+  /// wheel's two minutes away. Returns when the key is due.
   @discardableResult
   mutating func schedule(_ key: Key, at deadline: Int64) -> Int64 {
     let tick = min(max((deadline >> Self.tickShift) + 1, current), current + Self.slotCount - 1)
@@ -27,7 +27,7 @@ struct DeadlineWheel<Key: Sendable> {
     return tick << Self.tickShift
   }
 
-  /// Removes and returns the keys that are due, by tick and then in the order of scheduling.
+  /// Removes and returns the keys that are due, ordered by tick, then by the time of scheduling.
   mutating func advance(to now: Int64) -> [Key] {
     let last = now >> Self.tickShift
     guard nextOccupied <= last else {
@@ -47,7 +47,7 @@ struct DeadlineWheel<Key: Sendable> {
     return due
   }
 
-  /// Nanoseconds; nil if the wheel is empty.
+  /// Nanoseconds until a key is due; nil if the wheel is empty.
   func timeUntilNext(from now: Int64) -> Int64? {
     nextOccupied == .max ? nil : max(0, (nextOccupied << Self.tickShift) - now)
   }

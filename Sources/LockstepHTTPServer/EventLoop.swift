@@ -4,8 +4,8 @@ import LockstepHTTP
 import Synchronization
 import LockstepTime
 
-/// One thread that serves a share of the connections: it waits for events and is the executor of
-/// the connections' tasks. A handler that awaits something elsewhere comes back here.
+/// A thread that serves a share of the connections. It waits for their events and executes their
+/// tasks. After every `await`, a handler continues on this thread.
 ///
 /// `@unchecked Sendable`: only the loop's own thread touches the variables below, in `run()` and in
 /// the jobs that it runs. Other threads use `mailbox`, which has a lock.
@@ -28,7 +28,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   private var thread: pthread_t?
   private var arrivedJobs: [UnownedJob] = []
   private var runningJobs: [UnownedJob] = []
-  /// Connections whose turn is over, but which have more to do.
+  /// Connections that have more to do in the next turn of the loop.
   private var unfinished: [Connection] = []
   private var woken: [UInt64] = []
   private var spareBuffers: [[UInt8]] = []
@@ -186,8 +186,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
     return true
   }
 
-  /// Stops accepting for a moment, because the system lacks descriptors or memory. The connection
-  /// stays in the backlog, and another attempt at once would be a busy loop.
+  /// Stops accepting for a moment, because there are no descriptors or no memory. The connection
+  /// stays in the backlog, so otherwise the loop would try again without end.
   private func pauseAccepting(_ error: SystemError) {
     guard let listener else { return }
     counters.add(1, to: .acceptPauses)
@@ -202,7 +202,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
     if isSurplus {
       counters.add(1, to: .refused)
       shared.served.subtract(1, ordering: .relaxed)
-      // Refusals take descriptors too, so their number is bounded.
+      // Refused connections use descriptors too, so their number is bounded.
       guard shared.refused.add(1, ordering: .relaxed).newValue <= configuration.refusals else {
         shared.refused.subtract(1, ordering: .relaxed)
         return socket.close()
@@ -232,7 +232,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
     }
   }
 
-  /// Reports a response without a handler, and returns its additional fields.
+  /// Reports a refusal and returns the additional header fields of its response.
   func noteRefusal(_ kind: ProblemKind, of peer: PeerAddress, origin: String?) -> HeaderFields {
     reportRefusal(ServerRefusal(peer: peer, kind: kind, loop: index))
     return configuration.refusalFields(origin)
@@ -249,7 +249,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
 
   func releaseBody(_ count: Int) { shared.bodyBytes.subtract(count, ordering: .relaxed) }
 
-  /// Counts more bytes of output as in memory, if there is room. There always is if no other
+  /// Counts more bytes of output as in memory, if there is room. There is always room if no other
   /// connection has output in memory.
   func holdOutput(_ count: Int, beside own: Int) -> Bool {
     let total = shared.outputBytes.add(count, ordering: .relaxed).newValue
@@ -280,8 +280,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
 
   private func beginDraining() {
     guard !isDraining else { return }
-    // Clients in the backlog are connected already, so they are served. At most as many as the
-    // backlog holds, because new clients may connect as fast as the loop accepts.
+    // Clients in the backlog are connected already, so they are served. Their number is limited to
+    // that of a full backlog, because new clients may connect meanwhile.
     for _ in 0..<64 {
       guard acceptConnections() else { break }
     }
@@ -313,7 +313,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   /// Lets a connection go on in the next turn, after the others have had theirs.
   func advanceLater(_ connection: Connection) { unfinished.append(connection) }
 
-  /// Schedules the check of a connection's deadline, at that time or earlier. Returns when.
+  /// Schedules a check of a connection's deadline. Returns when the check is due.
   func schedule(_ token: UInt64, at deadline: Int64) -> Int64 { wheel.schedule(token, at: deadline) }
 
   /// Reads from a socket and passes the bytes to `body`. They are valid only during the call.
@@ -336,7 +336,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   }
 
   func recycle(_ buffer: consuming [UInt8]) {
-    // Few buffers are in use at once. A large one is freed, because it would keep its memory.
+    // Few buffers are in use at once. A large buffer is freed, because it would keep its memory.
     guard spareBuffers.count < 16, buffer.capacity <= 128 * 1024 else { return }
     buffer.removeAll(keepingCapacity: true)
     spareBuffers.append(buffer)
@@ -363,8 +363,8 @@ final class SharedState: Sendable {
   let hasHeldMuch = Atomic(false)
   private let pauseReport = Atomic(-Int64.max / 2)
 
-  /// Whether to report that the server does not accept. All loops together report at most once in
-  /// each `pause`.
+  /// Whether to report that the server cannot accept connections. All loops together report at most
+  /// once in each `pause`.
   func mayReportPause(at now: Int64, every pause: Int64) -> Bool {
     let last = pauseReport.load(ordering: .relaxed)
     guard now - pause >= last else { return false }

@@ -1,8 +1,8 @@
 import CLockstepLinux
 import Glibc
 
-/// The descriptors that a loop waits for (epoll), and the event with which other threads wake it.
-/// Sockets are watched edge-triggered and for all events, so a request costs no system call here.
+/// The descriptors that a loop waits for (epoll), and the event with which other threads wake the
+/// loop. Sockets are watched edge-triggered and for all events, so a request needs no `epoll_ctl`.
 final class EventPoll {
   struct Event {
     let token: UInt64
@@ -51,7 +51,7 @@ final class EventPoll {
   /// Waits for events for at most `nanoseconds`, or without a limit for nil. Returns the number of
   /// events.
   func wait(nanoseconds: Int64?) -> Int {
-    // Rounded up, so that the deadline has passed afterwards.
+    // Rounded up, so that the deadline has passed when the wait ends.
     let milliseconds = nanoseconds.map { Int32(clamping: ($0 + 999_999) / 1_000_000) } ?? -1
     return max(0, Int(epoll_wait(descriptor, &events, Int32(events.count), milliseconds)))
   }

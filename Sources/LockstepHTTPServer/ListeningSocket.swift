@@ -7,7 +7,7 @@ struct ListeningSocket {
   let descriptor: Int32
   let address: PeerAddress
 
-  /// With `isShared`, other sockets of the same user may listen on this port too.
+  /// With `isShared`, other sockets of the same system user may listen on this port too.
   init(host: String, port: Int, isShared: Bool) throws(SystemError) {
     let address = PeerAddress(host: host, port: port)
     let purpose = "listen on \(address)"
@@ -48,7 +48,7 @@ struct ListeningSocket {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     _ = withUnsafeMutablePointer(to: &storage) {
-      // `sockaddr_storage` is as large as any socket address, and all begin like `sockaddr`.
+      // `sockaddr_storage` fits any socket address, and every one begins like `sockaddr`.
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
     }
     return PeerAddress(storage, length: length)

@@ -6,8 +6,8 @@ import LockstepTime
 /// Makes the response to a request. It never throws, because an error is a response too.
 package typealias Responder = @Sendable (Request) -> HandlerResult
 
-/// A response that the server made without a handler, because it got no valid request or had no
-/// room. It contains nothing that the client has sent, so it may be logged.
+/// A response that the server made without a handler, because the request was not valid or the
+/// server had no room. It contains nothing that the client has sent, so it may be logged.
 package struct ServerRefusal: Sendable {
   package let peer: PeerAddress
   package let kind: ProblemKind
@@ -25,20 +25,20 @@ package final class Server: Sendable {
     /// The number of event loops, each with a thread.
     package var loops = 1
     package var limits = Limits()
-    /// Additional fields of a `ServerRefusal`, by the `Origin` of the request if it had one. They
+    /// Additional header fields of a refusal, for the `Origin` of the request if it had one. They
     /// let pages of other origins read the response.
     package var refusalFields: @Sendable (_ origin: String?) -> HeaderFields = { _ in HeaderFields() }
     /// How many connections beyond `Limits.connections` get a 503 at the same time. Each takes a
     /// descriptor, for four seconds at most. If more connect, the server closes their connections
     /// at once.
     package var refusals = 256
-    /// How many connections may be open, refused ones included. If there are as many, new clients
+    /// How many connections may be open, refused ones included. If that many are open, new clients
     /// wait in the backlog.
     package var descriptors = Int.max
     /// Called with the reason when the server cannot accept connections, at most once a minute.
     package var cannotAccept: @Sendable (SystemError) -> Void = { _ in }
-    /// Returns free memory of the process to the system. Called on a loop some time after much
-    /// output was in memory, so it must not block.
+    /// Returns free memory of the process to the system. Called some time after much output was in
+    /// memory. It runs on an event loop, so it must not block.
     package var returnMemory: @Sendable () -> Void = {
       guard let thread = try? NamedThread(name: "trim", { malloc_trim(0) }) else { return }
       thread.detach()
@@ -53,7 +53,8 @@ package final class Server: Sendable {
   private let shared: SharedState
   private let threads = LockedState<[NamedThread]>([])
 
-  /// Listens. Clients wait in the backlog until `start`. Throws if the address is not available.
+  /// Listens. New clients wait in the backlog until `start`. Throws if the address is not
+  /// available.
   package init(_ configuration: Configuration, time: TimeSource = .system) throws(SystemError) {
     let shared = SharedState()
     let listeners = try Self.listen(configuration)
@@ -64,12 +65,12 @@ package final class Server: Sendable {
     self.shared = shared
   }
 
-  /// Starts to serve requests, with a responder for each loop by its index. The loop of the
-  /// connection calls its responder, and calls `noteRefusal` for each response without a handler.
-  /// Call `start` once.
+  /// Starts to serve requests. `responderOfLoop` makes a responder for each loop by its index. A
+  /// loop calls its responder for each request, and `noteRefusal` for each refusal. Call `start`
+  /// once.
   ///
-  /// Objects that loops share have shared reference counts, and each change of a count moves a
-  /// cache line between cores. So each responder has its own objects on the request's path.
+  /// If loops share an object, each change of its reference count moves a cache line between cores.
+  /// So each responder should use its own objects for a request.
   ///
   /// Throws if the system has no thread for a loop. The server then serves no request.
   package func start(
@@ -90,7 +91,7 @@ package final class Server: Sendable {
   }
 
   /// Begins to shut down. The server accepts no more connections and closes idle ones. It cancels
-  /// the tasks of running requests, so that waiting ones respond now. It ends when all have
+  /// the tasks of running requests, so that waiting ones respond now. The server ends when all have
   /// responded or `Limits.drainTime` is over.
   package func drain() {
     for loop in loops { loop.drain() }
@@ -115,9 +116,9 @@ package final class Server: Sendable {
     for loop in loops { loop.wake([]) }
   }
 
-  /// Opens one socket for each loop. Several on one port need `SO_REUSEPORT`, which would also let
-  /// a second server take half of the clients, so a socket without it first checks that the port is
-  /// free.
+  /// Opens one socket for each loop. Several sockets on one port need `SO_REUSEPORT`, which would
+  /// also let a second server take half of the clients. So a socket without that option first
+  /// checks that the port is free.
   private static func listen(_ configuration: Configuration) throws(SystemError) -> [ListeningSocket] {
     let first = try ListeningSocket(host: configuration.host, port: configuration.port, isShared: false)
     guard configuration.loops > 1 else { return [first] }

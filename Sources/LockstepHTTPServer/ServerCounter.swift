@@ -5,18 +5,18 @@ package enum ServerCounter: Int, CaseIterable, Sendable {
   /// Accepted connections, refused ones included.
   case accepted
   case open
-  /// Connections that got a 503 because there were too many.
+  /// Connections beyond the limit, which got a 503 or were closed at once.
   case refused
   /// Requests that reached a handler, or got a reusable response.
   case requests
-  /// Requests that the server itself refused: malformed, too large, too slow.
+  /// Requests whose head or chunked coding was refused, or whose head came too slowly.
   case malformed
   case timedOut
   case received
   case sent
   /// Bytes of request bodies that are in memory now.
   case bodyBytes
-  /// Bytes of output that wait in memory now.
+  /// Bytes of output that are in memory now.
   case outputBytes
   /// Responses replaced by a 503 because there was no memory for them.
   case refusedResponses

@@ -32,7 +32,7 @@ struct Socket {
   }
 
   func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Outcome {
-    // The kernel only reads from the buffers of a vector, although its type says otherwise.
+    // The kernel only reads from these buffers, although `iovec` has mutable pointers.
     var parts = [
       iovec(iov_base: UnsafeMutableRawPointer(mutating: first.baseAddress), iov_len: first.count),
       iovec(iov_base: UnsafeMutableRawPointer(mutating: second.baseAddress), iov_len: second.count),

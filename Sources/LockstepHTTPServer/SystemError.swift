@@ -8,7 +8,7 @@ package struct SystemError: Error, CustomStringConvertible, Equatable {
   package let purpose: String
   package let reason: String
 
-  /// Make it right after the call, because the code defaults to `errno`.
+  /// Create it right after the call, because `code` defaults to `errno`.
   package init(_ call: String, purpose: String, code: Int32 = errno, reason: String? = nil) {
     self.call = call
     self.purpose = purpose

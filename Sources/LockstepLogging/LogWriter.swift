@@ -26,11 +26,11 @@ public final class LogWriter: Sendable {
 
   /// A write of this size does not block on a pipe that has room (Linux's `PIPE_BUF`).
   private static let piece = 4096
-  /// How often a blocked writer checks whether it has been closed, in milliseconds.
+  /// The interval in milliseconds at which a blocked writer checks whether it has been closed.
   private static let pause: Int32 = 100
 
   /// A writer that buffers up to `bound` bytes. After `close()`, it gives up when the reader takes
-  /// nothing for `timeout` milliseconds. `now` dates the line about dropped lines.
+  /// nothing for `timeout` milliseconds. `now` is the time for the line that reports dropped lines.
   public init(
     descriptor: Int32,
     format: LogFormat = .text,
@@ -47,7 +47,7 @@ public final class LogWriter: Sendable {
     self.thread.withLock { $0 = thread }
   }
 
-  /// Queues a line with its line feed. Returns at once.
+  /// Queues `line`, which must end with a line feed. Returns at once.
   public func write(_ line: [UInt8]) {
     pending.withLock { pending in
       if pending.bytes.count + line.count > bound {
@@ -63,7 +63,7 @@ public final class LogWriter: Sendable {
   /// The number of dropped lines.
   public var dropped: Int { pending.withLock { $0.droppedTotal } }
 
-  /// Writes the queued lines, as long as the reader takes them, and ends. Later lines are lost.
+  /// Writes the queued lines while the reader takes them, then ends. Later lines are lost.
   public func close() {
     pending.withLock { $0.isClosed = true }
     pending.wakeOne()
@@ -91,7 +91,7 @@ public final class LogWriter: Sendable {
     while !rest.isEmpty, waitForRoom() {
       let count = rest.prefix(Self.piece).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR || errno == EAGAIN { continue }
-      // There is no other place to report this.
+      // There is no other place to report an error of the log.
       guard count > 0 else { return }
       rest = rest.dropFirst(count)
     }

@@ -26,7 +26,7 @@ public struct Logger: Sendable {
   /// A logger without output.
   public static let silent = Logger(level: .error, format: .text, now: { Timestamp(millisecondsSince1970: 0) }) { _ in }
 
-  /// Writes a line if its level is high enough.
+  /// Writes a line if `level` is at least the logger's level.
   public func log(_ level: LogLevel, _ message: String, _ fields: KeyValuePairs<String, JSON> = [:]) {
     guard level >= self.level else { return }
     write(Self.line(level, message, fields, at: now(), in: format))
@@ -54,8 +54,8 @@ public struct Logger: Sendable {
     }
   }
 
-  /// Simple strings have no quotation marks. All other values are JSON, which contains no line
-  /// feeds.
+  /// Simple strings are written without quotation marks, all other values as JSON. Neither contains
+  /// line feeds.
   private static func text(_ value: JSON) -> String {
     if case .string(let text) = value, !text.isEmpty, text.utf8.allSatisfy(isPlain) { return text }
     return String(decoding: value.encoded(), as: UTF8.self)

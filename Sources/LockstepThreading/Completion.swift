@@ -1,5 +1,5 @@
-/// Waits for work that passes its result to a completion handler exactly once, unless `begin`
-/// throws. A caller whose task is cancelled still waits.
+/// Calls `begin`, which starts work, and waits for the result that the work passes to `completion`
+/// exactly once. If `begin` throws, throws that error. Cancelling the task does not end the wait.
 @inlinable
 nonisolated(nonsending) public func withCompletion<Value: Sendable>(
   _ begin: (_ completion: @escaping @Sendable (Result<Value, any Error>) -> Void) throws -> Void

@@ -35,9 +35,9 @@ package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
     self.waiting = waiting
   }
 
-  /// Runs `work`, which must not run more work of the same owner, because it could wait for itself.
-  /// Throws `PoolOverloadedError` if the queue is full, and `CancellationError` if cancelled in the
-  /// queue.
+  /// Runs `work` when the owner's limit permits it. `work` must not call `run` for the same owner,
+  /// because it could wait for itself. Throws `PoolOverloadedError` if the queue is full, and
+  /// `CancellationError` if the task is cancelled in the queue.
   nonisolated(nonsending) package func run<Result>(
     for owner: Owner,
     _ work: () async throws -> Result
@@ -109,7 +109,7 @@ package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
   private func finish(_ owner: Owner) {
     let next = contents.withLock { contents -> Waiter? in
       guard var queue = contents.queues[owner] else { return nil }
-      // Removed while it is changed, because a second reference would copy the array.
+      // Removes the queue while it is changed, because a second reference would copy its array.
       contents.queues[owner] = nil
       if !queue.waiting.isEmpty {
         let next = queue.waiting.removeFirst().waiter

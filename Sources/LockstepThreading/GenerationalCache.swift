@@ -3,7 +3,7 @@
 /// A value that is added, or found in the old generation, goes to the young one. When the young
 /// generation has half of the capacity, the old one is dropped and the young one takes its place.
 ///
-/// Its methods are inlinable, because a generic function of another module runs unspecialized.
+/// Its methods are inlinable, because otherwise other modules would run them unspecialized.
 public struct GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline let half: Int
   @usableFromInline let keepsDropped: Bool
@@ -14,9 +14,9 @@ public struct GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Send
   @usableFromInline var oldCost = 0
   @usableFromInline var dropped: [Key: Value] = [:]
 
-  /// An empty cache. The costs of its values add up to the capacity at most, unless a single value
-  /// costs more. With `keepsDropped`, the caller takes dropped values by `takeDropped()` and
-  /// releases them outside its lock.
+  /// An empty cache. The costs of its values exceed the capacity only if one value costs more than
+  /// half of it; a `capacity` below 2 counts as 2. With `keepsDropped`, the caller gets dropped
+  /// values from `takeDropped()` and releases them outside its lock.
   @inlinable
   public init(capacity: Int, keepsDropped: Bool = false, cost: @escaping @Sendable (Value) -> Int = { _ in 1 }) {
     half = max(1, capacity / 2)

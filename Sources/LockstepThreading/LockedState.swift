@@ -1,9 +1,9 @@
 import Glibc
 
-/// State behind a lock, with a condition that threads can wait for.
+/// State behind a lock, with a condition variable for which threads can wait.
 ///
-/// `Synchronization.Mutex` has no condition. Under contention the kernel passes its lock on
-/// (`FUTEX_LOCK_PI`), which is slow and which the thread sanitizer reports as races.
+/// `Synchronization.Mutex` has no condition variable. Under contention, the kernel hands its lock
+/// to the next thread (`FUTEX_LOCK_PI`). That is slow, and the thread sanitizer reports races.
 ///
 /// `@unchecked Sendable`: the state is accessed only while the lock is held.
 public final class LockedState<State: Sendable>: @unchecked Sendable {
@@ -12,7 +12,7 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
     var condition = pthread_cond_t()
   }
 
-  /// Allocated and initialised as long as this object lives, at a fixed address, as POSIX requires.
+  /// Allocated and initialised while this object lives. POSIX requires that the address is fixed.
   private let primitives: UnsafeMutablePointer<Primitives>
   private var state: State
 
@@ -30,13 +30,13 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
   }
 
   deinit {
-    // No thread holds the lock or waits, because it would hold a reference to this object.
+    // No thread holds the lock or waits, because such a thread would retain this object.
     pthread_cond_destroy(&primitives.pointee.condition)
     pthread_mutex_destroy(&primitives.pointee.lock)
     primitives.deallocate()
   }
 
-  /// Runs `body` with exclusive access. It must be short and must not use this object.
+  /// Runs `body` with exclusive access. `body` must be short and must not use this object.
   public func withLock<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -45,7 +45,7 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
     return try body(&state)
   }
 
-  /// Runs `body` with exclusive access now and after each wake-up, until it returns a value.
+  /// Runs `body` with exclusive access now and after each wake-up, until `body` returns a value.
   public func wait<Result>(for body: (inout State) -> Result?) -> Result {
     pthread_mutex_lock(&primitives.pointee.lock)
     defer { pthread_mutex_unlock(&primitives.pointee.lock) }
@@ -55,7 +55,7 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// The same with a time limit, measured by the monotonic clock. Returns nil when the time is
+  /// Like `wait(for:)`, with a time limit by the monotonic clock. Returns nil when the time is
   /// over.
   public func wait<Result>(atMost nanoseconds: Int64, for body: (inout State) -> Result?) -> Result? {
     var deadline = timespec()

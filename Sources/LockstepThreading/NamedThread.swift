@@ -1,6 +1,6 @@
 import Glibc
 
-/// A thread for one closure, with a name for `top`. Its owner must join or detach it, once.
+/// A thread for one closure, with a name that `top` shows. The caller must join or detach it, once.
 public struct NamedThread: Sendable {
   /// The system could not start a thread.
   public struct NotStarted: Error, Equatable, CustomStringConvertible {
@@ -31,7 +31,7 @@ public struct NamedThread: Sendable {
       nil,
       { argument in
         guard let argument else { return nil }
-        // The reference that `passRetained` made, taken exactly once.
+        // Takes the reference that `passRetained` made, exactly once.
         Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
         return nil
       },
@@ -66,7 +66,7 @@ public struct NamedThread: Sendable {
 
   package func detach() { pthread_detach(handle) }
 
-  /// Through `/proc`, if there is one, because Swift's Glibc has no `pthread_setname_np`.
+  /// Uses `/proc`, if there is one, because Swift's Glibc has no `pthread_setname_np`.
   private static func nameCurrent(_ name: String) {
     let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return }

@@ -8,17 +8,17 @@ public typealias WorkerPool = ResourcePool<Void>
 ///   is cancelled.
 /// - The queue is bounded: if it is full, `run` throws at once.
 ///
-/// Shut a pool down when it is no longer needed. A pool that is released instead finishes the work
-/// it accepted, and its threads then end by themselves.
+/// Call `shutDown()` when a pool is no longer needed. If a pool is released without that call, its
+/// threads finish the accepted work and then end.
 public final class ResourcePool<Resource>: Sendable {
   private let queue: WorkQueue<@Sendable (inout Resource) -> Void>
   private let threads: LockedState<[NamedThread]>
 
   /// Starts the threads, named `name-1`, `name-2` and so on. Linux keeps the first 15 bytes of a
-  /// name. At least 1 thread runs work, and at least 1 piece of work may wait (`capacity`).
+  /// name. `capacity` limits how much work may wait. `threads` and `capacity` below 1 count as 1.
   ///
-  /// `resource` makes a thread's resource, on that thread, before its first work. Throws if the
-  /// system has no more threads. The threads that were already started have then ended.
+  /// `resource` makes a thread's resource, on that thread, before its first work. If the system has
+  /// no more threads, ends the threads that were started and throws.
   public init(
     name: String,
     threads: Int,
@@ -30,7 +30,7 @@ public final class ResourcePool<Resource>: Sendable {
     var started: [NamedThread] = []
     do throws(NamedThread.NotStarted) {
       for number in 1...max(1, threads) {
-        // The thread holds the queue and not the pool, so that an unused pool is released.
+        // The thread retains the queue but not the pool, so that an unused pool is released.
         let thread = try NamedThread(name: "\(name)-\(number)") {
           guard let first = queue.next() else { return }
           var resource = resource()
@@ -51,7 +51,7 @@ public final class ResourcePool<Resource>: Sendable {
     for thread in stopAccepting() { thread.detach() }
   }
 
-  /// How much work waits, without the work that runs.
+  /// How much work waits. Running work does not count.
   package var waiting: Int { queue.count }
 
   /// Runs `work` on one of the pool's threads, and returns its result or throws its error.

@@ -1,13 +1,13 @@
 /// Shares asynchronous work among all callers that need its result at the same time.
 ///
 /// The first caller for a key runs the work, and callers that arrive meanwhile get its result too.
-/// The next caller runs the work again. A caller with a cache looks there first, and once more
-/// inside the work, because an earlier flight may have filled the cache in between.
+/// Later callers run the work again. A caller with a cache looks there first, and once more inside
+/// the work, because an earlier flight may have filled the cache in between.
 ///
 /// - A waiting caller stays until the flight ends, even if its task is cancelled.
-/// - If the work throws `CancellationError`, only the caller that ran it fails. Another caller runs
-///   the work instead.
-/// - `invalidate(_:)` marks running work as outdated. Its caller then runs the work again.
+/// - If the work throws `CancellationError`, only the caller that ran it fails. Another waiting
+///   caller runs the work instead.
+/// - `invalidate(_:)` marks running work as outdated. When the work ends, its caller repeats it.
 package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
   private typealias Outcome = Result<Value, Failure>
 
@@ -46,7 +46,7 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Fail
 
   /// Call this after the source has changed and before the change is cached.
   package func invalidate(_ key: Key) {
-    // Usually no work runs. The check saves a slow look-up, because this code is not specialized
+    // Usually no work runs. `isEmpty` saves a slow look-up, because this code is not specialized
     // for the key.
     flights.withLock { if !$0.isEmpty { $0[key]?.isOutdated = true } }
   }

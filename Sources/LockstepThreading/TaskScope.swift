@@ -1,14 +1,14 @@
 /// Runs tasks that end together when the scope shuts down, such as all screens.
 ///
 /// A scope has several task groups, because a group searches its older tasks whenever a task ends.
-/// In one group of 50,000 tasks that takes half a millisecond, so ending all takes many seconds.
+/// In one group of 50,000 tasks, a search takes 0.5 ms, so ending all tasks takes many seconds.
 package final class TaskScope: Sendable {
   package typealias Work = @Sendable () async -> Void
 
   /// The scope accepts no more tasks, because the server is stopping.
   package struct ShutDownError: Error {}
 
-  /// Started on demand, so that a new server has none.
+  /// Groups start on demand, so that a new server has none.
   private struct Groups {
     var works: [AsyncStream<Work>.Continuation] = []
     var tasks: [Task<Void, Never>] = []
@@ -20,7 +20,7 @@ package final class TaskScope: Sendable {
   private let limit: Int
   private let groups = LockedState(Groups())
 
-  /// `branches` is the number of task groups. A group works well with some hundred tasks.
+  /// `branches` is the number of task groups. A group works well with a few hundred tasks.
   package init(branches: Int = 1) {
     limit = branches
   }
@@ -40,7 +40,7 @@ package final class TaskScope: Sendable {
     groups.wait { $0.running == 0 ? () : nil }
   }
 
-  /// A new group up to the limit, then the existing ones in turn. Nil after the shutdown.
+  /// A new group until there are `limit` groups, then each in turn. Nil after the shutdown.
   private func nextGroup() -> AsyncStream<Work>.Continuation? {
     groups.withLock { groups in
       guard !groups.areShutDown else { return nil }

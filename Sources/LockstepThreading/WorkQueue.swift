@@ -2,7 +2,7 @@
 public final class WorkQueue<Work: Sendable>: Sendable {
   private struct Contents: Sendable {
     var waiting: [Work] = []
-    /// The index of the oldest work. Everything before it has been taken.
+    /// The index of the oldest work. The work before it has been taken.
     var first = 0
     var isClosed = false
 
@@ -12,7 +12,7 @@ public final class WorkQueue<Work: Sendable>: Sendable {
       guard first < waiting.count else { return nil }
       let work = waiting[first]
       first += 1
-      // Taken work is released in bulk, so that each element moves at most once.
+      // Released in bulk, so that on average at most one element moves for each taken one.
       if first * 2 >= waiting.count {
         waiting.removeFirst(first)
         first = 0
@@ -64,7 +64,7 @@ public final class WorkQueue<Work: Sendable>: Sendable {
   /// Waits for work and takes the oldest. Returns nil if the queue is closed and empty.
   package func next() -> Work? { contents.wait { $0.next() } }
 
-  /// The same with a time limit, measured by the monotonic clock. Also returns nil when the time is
+  /// Like `next()`, with a time limit by the monotonic clock. Also returns nil when the time is
   /// over.
   package func next(withinNanoseconds time: Int64) -> Work? { contents.wait(atMost: time) { $0.next() } ?? nil }
 

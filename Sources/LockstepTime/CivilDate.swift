@@ -1,8 +1,8 @@
 /// A day of the proleptic Gregorian calendar, with a year 0.
 ///
 /// ICU would be three times this program's size. The arithmetic is Howard Hinnant's
-/// `civil_from_days` and `days_from_civil`: years begin in March, so that the leap day is the last
-/// one, and are counted in eras of 400.
+/// `civil_from_days` and `days_from_civil`: years begin in March, so that the leap day is a year's
+/// last day, and are counted in eras of 400 years.
 public struct CivilDate: Sendable, Equatable {
   /// The year.
   public let year: Int
@@ -12,10 +12,10 @@ public struct CivilDate: Sendable, Equatable {
   public let day: Int
 
   private static let daysOfEra = 146_097
-  /// From 1 March of year 0 to 1 January 1970.
+  /// The number of days from 1 March of year 0 to 1 January 1970.
   private static let daysBefore1970 = 719_468
 
-  /// Exact for some 10^15 days before and after 1970.
+  /// Exact for about 10^15 days before and after 1970.
   public init(daysSince1970 days: Int) {
     let shifted = days + Self.daysBefore1970
     let era = Self.floor(shifted, by: Self.daysOfEra)

@@ -4,7 +4,7 @@ import Glibc
 public struct TimeSource: Sendable {
   /// Nanoseconds since a fixed moment. This clock never goes back.
   public var monotonic: @Sendable () -> Int64
-  /// Milliseconds since 1970 in UTC. For timestamps only: the operator may set this clock back.
+  /// Milliseconds since 1970 in UTC. Only for timestamps, because this clock may be set back.
   public var millisecondsSince1970: @Sendable () -> Int64
 
   /// Combines two clocks.
@@ -33,7 +33,7 @@ public struct TimeSource: Sendable {
   /// The present moment.
   public func now() -> Timestamp { Timestamp(millisecondsSince1970: millisecondsSince1970()) }
 
-  /// The monotonic clock as a duration.
+  /// The time of the monotonic clock as a duration.
   public func elapsed() -> Duration { .nanoseconds(monotonic()) }
 }
 
@@ -45,7 +45,7 @@ extension Duration {
     return overflows ? .max : whole &+ attoseconds / 1_000_000_000
   }
 
-  /// Whole milliseconds, at most half of `Int64.max`, so that adding the time does not overflow.
+  /// Whole milliseconds, at most half of `Int64.max`, so that adding the time now cannot overflow.
   package var wholeMilliseconds: Int64 {
     let (seconds, attoseconds) = components
     let (milliseconds, overflows) = seconds.multipliedReportingOverflow(by: 1_000)

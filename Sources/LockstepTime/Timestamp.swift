@@ -1,4 +1,4 @@
-/// A moment in RFC 3339, in UTC with milliseconds: `2026-11-21T05:00:00.000Z`.
+/// A moment. Its text is RFC 3339 in UTC with milliseconds: `2026-11-21T05:00:00.000Z`.
 public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// Milliseconds since 1970 in UTC, never negative.
   public let millisecondsSince1970: Int64
@@ -8,7 +8,7 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
     millisecondsSince1970 = min(max(milliseconds, 0), 253_402_300_799_999)
   }
 
-  /// Parses the form that `description` has. Nil for any other.
+  /// Parses the form that `description` has. Nil for any other text.
   public init?(_ text: String) {
     let bytes = Array(text.utf8)
     func number(_ place: Range<Int>) -> Int? { Int(String(decoding: bytes[place], as: UTF8.self)) }
@@ -19,7 +19,7 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
     let days = CivilDate.daysSince1970(year: year, month: month) + day - 1
     let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
     self.init(millisecondsSince1970: Int64(seconds * 1000 + milliseconds))
-    // Rejects all other spellings, such as February 30.
+    // Rejects texts of other forms, and dates such as 30 February.
     if description != text { return nil }
   }
 

@@ -1,14 +1,14 @@
-/// The name of a header field that this server reads or writes. It is a literal, so it costs no
-/// allocation and no client can choose it. A comparison ignores the case.
+/// The name of a header field that this server reads or writes. Every name is a literal, so it
+/// needs no allocation and never comes from a client. Comparisons ignore case.
 public struct FieldName: Sendable, ExpressibleByStringLiteral {
   let literal: StaticString
 
-  /// A name as it is written, for example `"Retry-After"`.
+  /// A name as the server sends it, for example `"Retry-After"`.
   public init(stringLiteral literal: StaticString) { self.literal = literal }
 
   package var text: String { literal.description }
 
-  /// Whether only the server writes this field, because it frames the message.
+  /// Whether the server itself writes this field, so that handlers cannot add it.
   var isFraming: Bool {
     let name = UnsafeRawBufferPointer(literal.bytes)
     return switch name.count {
@@ -22,7 +22,7 @@ public struct FieldName: Sendable, ExpressibleByStringLiteral {
 
   func matches(_ name: UnsafeRawBufferPointer) -> Bool { name.equalsIgnoringCase(literal) }
 
-  // Written by the server alone (RFC 9110 and 9112).
+  // Fields that only the server writes (RFC 9110 and 9112).
   package static let connection: FieldName = "Connection"
   package static let contentLength: FieldName = "Content-Length"
   package static let date: FieldName = "Date"
@@ -69,8 +69,8 @@ public struct FieldName: Sendable, ExpressibleByStringLiteral {
   package static let xForwardedFor: FieldName = "X-Forwarded-For"
   package static let xRequestID: FieldName = "X-Request-Id"
 
-  // Lockstep's own: the cursor of the whole state, and the mark of a response that repeats a stored
-  // one.
+  // Lockstep's own fields: the cursor of the whole state, and the mark of a stored response that is
+  // sent again.
   package static let cursor: FieldName = "Cursor"
   package static let idempotencyReplayed: FieldName = "Idempotency-Replayed"
 }

@@ -5,7 +5,8 @@ public enum HTTPDate {
   private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-  /// The field line `Date: …` for a time in seconds since 1970, from 1970 to 9999.
+  /// The field line `Date: …` for a time in seconds since 1970. A time outside the years 1970 to
+  /// 9999 becomes the nearest time inside.
   public static func field(secondsSince1970 seconds: Int) -> [UInt8] {
     let bounded = min(max(seconds, 0), 253_402_300_799)
     let (day, second) = bounded.quotientAndRemainder(dividingBy: 86_400)

@@ -1,23 +1,24 @@
-/// The result of a handler. A response that is made from memory needs no task and no other thread.
+/// The result of a handler. A response from memory needs no task and no other thread.
 public enum HandlerResult: Sendable {
   case response(Response)
-  /// A response that the server may send again if the same request follows on the same connection,
-  /// for as long as it is valid. Return it only if the request is already a repetition.
+  /// A response that the server sends again if the same request arrives again on the same
+  /// connection, as long as `ResponseValidity` permits it. Return it only if the request is a
+  /// repetition itself.
   case reusable(Response, any ResponseValidity)
   /// Work that produces the result. It runs as a task on the event loop of the connection, so it
-  /// must not block. If it throws a `Problem`, that is the response. Any other error becomes the
-  /// problem `internal`.
+  /// must not block. If it throws a `Problem`, that problem is the response. Any other error
+  /// becomes the problem `internal`.
   ///
-  /// The server cancels the task when the client is gone or the server drains. Work that waits for
-  /// a change then returns at once; other work may finish. The server still sends the response if
-  /// the client can read it.
+  /// The server cancels the task when the client closes its side of the connection or the server
+  /// drains. Work that waits for a change must then return at once; other work may finish. The
+  /// server still sends the response if the client can read it.
   case async(@Sendable () async throws -> HandlerResult)
   /// A request that waits without a task: see `ParkedRequest`.
   case parked(any ParkedRequest)
   /// A response whose body arrives in pieces: see `EventSource`.
   case eventStream(Response, any EventSource)
 
-  /// Transforms the response, now or once it is made. An immediate response needs no allocation.
+  /// Transforms the response at once if it exists (without an allocation), or when it is made.
   @inlinable
   public func transformed(by transform: some ResponseTransform) -> HandlerResult {
     switch self {
@@ -35,7 +36,7 @@ public enum HandlerResult: Sendable {
   }
 }
 
-/// See `HandlerResult.transformed(by:)`.
+/// Changes the responses of handlers: see `HandlerResult.transformed(by:)`.
 public protocol ResponseTransform: Sendable {
   /// The result for a plain response.
   func result(_ response: Response) -> HandlerResult
@@ -43,7 +44,7 @@ public protocol ResponseTransform: Sendable {
   func result(_ response: Response, reusableBy validity: any ResponseValidity) -> HandlerResult
   /// The result for the head of an event stream.
   func result(_ response: Response, streaming source: any EventSource) -> HandlerResult
-  /// The result for an error of asynchronous work. May throw another error.
+  /// The result for an error that asynchronous work has thrown. May throw another error.
   func result(of error: any Error) throws -> HandlerResult
 }
 

@@ -1,7 +1,6 @@
-/// The header fields of a response, as the bytes that go over the wire. So a block that is made
-/// once can be sent many times at the cost of a copy.
+/// The header fields of a response, as the bytes that the server sends. A block of fields is
+/// encoded once, and each response that uses it costs only a copy.
 public struct HeaderFields: Sendable, Equatable {
-  /// The fields as they go over the wire.
   package private(set) var bytes: [UInt8] = []
 
   /// No fields.
@@ -11,8 +10,8 @@ public struct HeaderFields: Sendable, Equatable {
   public var isEmpty: Bool { bytes.isEmpty }
 
   /// Adds a field. Control characters in the value, such as CR and LF, become spaces, so no value
-  /// can add a field or end the head. Fields that frame the message are ignored: only the server
-  /// writes them, because two lengths of one body would allow request smuggling.
+  /// can add a field or end the head. A field that the server itself writes is ignored, because a
+  /// second `Content-Length`, for example, would allow request smuggling.
   @inlinable
   public mutating func append(_ name: FieldName, _ value: some StringProtocol) {
     append(name, text: String(value))
@@ -35,7 +34,7 @@ public struct HeaderFields: Sendable, Equatable {
     bytes.append(UInt8(ascii: "\n"))
   }
 
-  /// Fields from their recorded `bytes`.
+  /// Restores fields from the recorded `bytes` of earlier ones.
   public init(recorded bytes: [UInt8]) { self.bytes = bytes }
 
   /// Adds all fields of another block.
@@ -43,7 +42,7 @@ public struct HeaderFields: Sendable, Equatable {
     bytes.append(contentsOf: other.bytes)
   }
 
-  /// The same fields, but with this one value for `name`.
+  /// A copy in which `name` has only this value.
   public func replacing(_ name: FieldName, _ value: some StringProtocol) -> HeaderFields {
     var fields = HeaderFields()
     for line in bytes.split(separator: UInt8(ascii: "\n"))
@@ -76,12 +75,12 @@ public struct HeaderFields: Sendable, Equatable {
 
   /// Fields that limit what a browser does with a response. The browser guesses no other media
   /// type, so text from a client in a problem's `detail` never becomes a page or a script. The
-  /// browser loads nothing and shows the response in no frame, and a link in the response reveals
-  /// no referrer.
+  /// browser loads nothing for the response, shows the response in no frame, and sends no referrer
+  /// from it.
   ///
-  /// If a request needs no token, its response has these fields when it has a body. Every problem
-  /// has them too, because its `detail` may repeat what the client sent. Other responses do not
-  /// need them, because no link, frame or tag of a page sends `Authorization`.
+  /// If a request needs no token, a response with a body has these fields. Every problem has them,
+  /// because its `detail` may repeat what the client sent. Other responses require a token, which a
+  /// browser never sends when it follows a link or loads a frame or an image.
   public static let forBrowsers: HeaderFields = {
     var fields = HeaderFields()
     fields.append(.xContentTypeOptions, "nosniff")

@@ -7,14 +7,13 @@ public enum Method: Sendable, Hashable {
   case patch
   case delete
   case options
-  /// A method that no route has, with its name.
+  /// A method that no route can have, with its name.
   case other(String)
 
   /// The methods that a route can have, in the order of `Allow`.
   static let known: [Method] = [.get, .head, .post, .put, .patch, .delete, .options]
 
-  /// An index for tables: the position in `known`, and the number after the last position for any
-  /// other method.
+  /// An index for tables: the position in `known`, or `known.count` for any other method.
   var ordinal: Int {
     switch self {
     case .get: 0

@@ -1,29 +1,29 @@
-/// A parked request or an event source. Its connection has no task and no thread while it waits.
+/// A parked request or an event source. While it waits, its connection has no task and no thread.
 public protocol Waiter: AnyObject, Sendable {
-  /// The end of the wait, in nanoseconds of the server's monotonic clock. Read before each wait.
+  /// The end of the wait, in nanoseconds of the server's monotonic clock. The event loop reads it
+  /// before each wait.
   var deadline: Int64 { get }
 
-  /// Parks the connection. The source of the change wakes it with `waker`. The event loop of the
-  /// connection calls this before anything else. If there is something to send already, call the
-  /// waker at once.
+  /// Starts the wait: call `waker` when there is something to send, or at once if there is already.
+  /// The event loop of the connection calls this method before any other.
   func park(_ waker: any Waker)
 
-  /// Ends the wait. The loop calls this once for each `park(_:)`.
+  /// Ends the wait. The event loop calls this once for each `park(_:)`.
   func unpark()
 }
 
 /// A request that waits until its resource changes.
 public protocol ParkedRequest: Waiter {
-  /// Makes the response, or continues to wait by returning `parked` again. The event loop of the
-  /// connection calls this after each wake-up and at the deadline.
+  /// Returns the response, or `parked` to continue to wait. The event loop of the connection calls
+  /// this for each `WakeReason`.
   func resume(_ cause: WakeReason) -> HandlerResult
 }
 
 /// A response body that arrives in pieces, such as server-sent events.
 ///
-/// After each wake-up and at the deadline, the event loop of the connection asks for pieces until
-/// there are no more. It never asks before the client has read the previous piece, so a slow client
-/// misses wake-ups, but no pieces.
+/// For each `WakeReason`, the event loop of the connection asks for pieces until there are no more.
+/// It asks only when all earlier output is sent: for a slow client, several wake-ups may become
+/// one, but no piece is lost.
 public protocol EventSource: Waiter {
   /// The next piece.
   func next(_ cause: WakeReason) -> EventPiece
@@ -38,10 +38,10 @@ public enum EventPiece: Sendable {
   case end
 }
 
-/// Why a parked request is asked for its response.
+/// Why the event loop asks a waiter for its response or its next piece.
 public enum WakeReason: Sendable {
   case woken
-  /// Its deadline has passed.
+  /// The waiter's deadline has passed.
   case timeOver
   /// The server drains, or the client has closed its side of the connection.
   case leaving
@@ -56,7 +56,7 @@ public protocol Waker: AnyObject, Sendable {
   func join(_ batch: inout WakeBatch)
 }
 
-/// Connections that are woken together: each of their loops is woken once.
+/// A batch of connections to wake. It wakes each of their event loops only once.
 public struct WakeBatch {
   private var targets: [(loop: any WakeTarget, tokens: [UInt64])] = []
 
@@ -84,16 +84,16 @@ public protocol WakeTarget: AnyObject, Sendable {
   func wake(_ tokens: [UInt64])
 }
 
-/// Decides how long a response may be sent again, if a client sends the same bytes again on one
-/// connection. As long as the response is valid, the server does not parse the repeated request.
+/// Decides whether a response may be sent again when a client repeats its request on the same
+/// connection. If so, no handler runs.
 public protocol ResponseValidity: AnyObject, Sendable {
-  /// Whether the response is still valid for the same request, which has arrived again at
-  /// `arrival`, in nanoseconds of the server's monotonic clock. Count and log the request here,
-  /// because no handler runs. Called on the connection's event loop, so it must not block.
+  /// Whether the response is valid for the repeated request, which arrived at `arrival`, in
+  /// nanoseconds of the server's monotonic clock. If it is, count and log the request here, because
+  /// no handler does. Called on the connection's event loop, so it must not block.
   func holds(at arrival: Int64) -> Bool
 
-  /// Fields that differ each time, such as what is left of a rate limit. Read once for each
-  /// response, after `holds(at:)`. Default: none.
+  /// Header fields that differ for each response, such as the rest of a rate limit. The server
+  /// reads them once for each response. Default: none.
   var fields: HeaderFields { get }
 }
 

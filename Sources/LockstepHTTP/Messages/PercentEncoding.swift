@@ -15,7 +15,7 @@ package enum PercentEncoding {
     }
   }
 
-  /// The bytes of encoded text; nil if a `%` has no two hexadecimal digits after it. In a query,
+  /// The bytes of encoded text; nil if a `%` is not followed by two hexadecimal digits. In a query,
   /// `+` is a space.
   package static func decoded(_ text: ArraySlice<UInt8>, isQuery: Bool) -> [UInt8]? {
     var bytes: [UInt8] = []

@@ -2,11 +2,11 @@
 public struct Request: Sendable {
   package let head: RequestHead
   package internal(set) var body: RequestBody
-  /// The other end of the connection, or the client's address that a trusted proxy reported.
+  /// The client's address: of its connection, or as a trusted proxy reported it.
   package var peer: PeerAddress
   /// When the head was complete, in nanoseconds of the server's monotonic clock.
   package let arrival: Int64
-  /// The index of the connection's event loop, from 0, for counters that loops do not share.
+  /// The index of the connection's event loop, from 0. Each loop can have its own counters.
   package let loop: Int
   /// Whether the previous request on this connection had the same bytes.
   package var isRepetition = false
@@ -23,7 +23,7 @@ public struct Request: Sendable {
     self.loop = loop
   }
 
-  /// The request with its own limit for the body. A longer body gets 413.
+  /// A copy that refuses a body above `limit` with 413, unless the body arrived with its head.
   public func limited(toBody limit: Int) -> Request {
     guard case .source(let source, let previous) = body else { return self }
     var request = self
@@ -41,8 +41,8 @@ public enum RequestBody: Sendable {
 
   /// Reads the whole body. Call it once.
   ///
-  /// Throws a problem: 413 if the body is larger than its limit, 400 if its coding is broken, 408
-  /// if it arrives too slowly, 503 if the server has no memory for it.
+  /// Throws a problem: 413 if the body is larger than its limit, 400 if it is malformed or
+  /// incomplete, 408 if it arrives too slowly, 503 if the server has no memory for it.
   public func collect() async throws -> [UInt8] {
     switch self {
     case .bytes(let bytes): bytes
@@ -53,13 +53,13 @@ public enum RequestBody: Sendable {
 
 /// The source of a request's body: see `RequestBody.collect()`.
 public protocol BodySource: AnyObject, Sendable {
-  /// Reads the whole body, up to `limit` bytes or the server's own limit, whichever is less.
+  /// Reads the whole body. Its limit is `limit` or the server's limit, whichever is less.
   func collect(upTo limit: Int) async throws -> [UInt8]
 }
 
 /// The address of a client or a server.
 public struct PeerAddress: Sendable, Equatable, CustomStringConvertible {
-  /// A name or an address. An IPv4 client of an IPv6 socket has its IPv4 address.
+  /// A name or an address. For an IPv4 client of an IPv6 socket, it is the IPv4 address.
   package let host: String
   package let port: Int
 

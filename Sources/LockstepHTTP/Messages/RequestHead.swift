@@ -1,7 +1,7 @@
-/// The checked head of a request: the bytes as they arrived, and the positions of its parts in
-/// them. Only `RequestParser` makes heads, so every head follows all rules of RFC 9112.
+/// The checked head of a request: the bytes as they arrived, with the positions of the head's
+/// parts. Only `RequestParser` makes heads, so every head has passed its checks.
 public final class RequestHead: Sendable {
-  /// How the end of the body is found.
+  /// How the server finds the end of the body.
   public enum Body: Sendable, Equatable {
     case none
     /// A body of this many bytes, at least one.
@@ -28,11 +28,11 @@ public final class RequestHead: Sendable {
 
   /// The method.
   public let method: Method
-  /// Whether the client speaks HTTP/1.1 or a later 1.x; otherwise it speaks 1.0.
+  /// Whether the client speaks HTTP/1.1 or a later 1.x. Otherwise it speaks HTTP/1.0.
   public let isVersion11: Bool
-  /// How the end of the body is found.
+  /// How the server finds the end of the body.
   public let body: Body
-  /// Whether the client may send another request after this one.
+  /// Whether the client wants to keep the connection for another request.
   public let keepsAlive: Bool
   /// Whether the client waits for `100 Continue` before it sends the body.
   public let expectsContinue: Bool
@@ -83,7 +83,8 @@ public final class RequestHead: Sendable {
     firstPlace(of: name).map { String(decoding: bytes[$0.value], as: UTF8.self) }
   }
 
-  /// Calls `body` with the value of the first field with this name, valid only during the call.
+  /// Calls `body` with the value of the first field with this name, if there is one. The value is
+  /// valid only during the call.
   public func withBytes<Result>(of name: FieldName, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows
     -> Result?
   {
@@ -94,7 +95,7 @@ public final class RequestHead: Sendable {
   /// Whether there is a field with this name, even an empty one.
   public func has(_ name: FieldName) -> Bool { firstPlace(of: name) != nil }
 
-  /// The elements of all fields with this name, as one comma-separated list (RFC 9110, 5.3).
+  /// The elements of the comma-separated lists in all fields with this name (RFC 9110, 5.3).
   public func list(_ name: FieldName) -> [String] {
     var elements: [String] = []
     bytes.withUnsafeBytes { all in
@@ -105,8 +106,7 @@ public final class RequestHead: Sendable {
     return elements
   }
 
-  /// The values of all fields with this name, in order, for a field whose elements may contain
-  /// commas.
+  /// The values of all fields with this name. Use this, not `list`, if elements may have commas.
   public func values(_ name: FieldName) -> [[UInt8]] {
     bytes.withUnsafeBytes { all in
       fieldPlaces.filter { name.matches(all.slice($0.name)) }.map { Array(all.slice($0.value)) }

@@ -6,11 +6,11 @@ public struct Response: Sendable {
     case bytes([UInt8])
     /// The bytes that the closure writes while it runs. The server sends them in the chunked
     /// coding. To an HTTP/1.0 client, it sends them without a coding and then closes the
-    /// connection. If the closure throws, the server cuts the connection, so that the client sees
-    /// that the body is incomplete.
+    /// connection. If the closure throws, the server closes the connection before the end of the
+    /// body, so that the client sees that the body is incomplete.
     ///
     /// `holding` is how much memory the closure keeps while it runs, in bytes. It counts as output
-    /// that waits for the client; if there is no room for it, the client gets 503.
+    /// that waits for the client. If there is no room for it, the client gets 503.
     case stream(holding: Int = 0, @Sendable (any BodyWriter) async throws -> Void)
   }
 
@@ -30,7 +30,7 @@ public struct Response: Sendable {
 
 /// Writes a streamed body.
 public protocol BodyWriter: Sendable {
-  /// Sends bytes to the client. Returns when the connection can take more, so a writer is never
-  /// faster than its reader. Throws `CancellationError` when the client is gone.
+  /// Sends bytes to the client. Returns when the connection can take more, so that a stream is
+  /// written no faster than the client reads. Throws `CancellationError` when the client is gone.
   func write(_ bytes: [UInt8]) async throws
 }

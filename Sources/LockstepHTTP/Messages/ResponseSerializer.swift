@@ -1,8 +1,8 @@
 /// Writes the head of a response as bytes.
 public enum ResponseSerializer {
-  /// The parts of the exchange that the head depends on.
+  /// The properties of the request and its connection that the head depends on.
   public struct Exchange: Sendable {
-    /// Whether the request was `HEAD`: the response has the fields of `GET`, but no body.
+    /// Whether the method is `HEAD`. If so, the response has the fields of `GET`, but no body.
     package var isHead: Bool
     package var isVersion11: Bool
     /// Whether the connection is kept for another request.
@@ -61,7 +61,7 @@ extension [UInt8] {
     append(UInt8(ascii: "0") + UInt8(number % 10))
   }
 
-  /// Appends a chunk of the chunked coding. An empty chunk would end the body, so it is skipped.
+  /// Appends a chunk of the chunked coding. Skips an empty chunk, because it would end the body.
   public mutating func append(chunk: [UInt8]) {
     guard !chunk.isEmpty else { return }
     append(contentsOf: String(chunk.count, radix: 16).utf8)

@@ -1,7 +1,7 @@
-/// A host and an optional port, as in `Host` and in absolute targets (RFC 3986, 3.2.2 and 3.2.3). A
-/// value that this server and a proxy could read differently is refused (RFC 9112, 3.2).
+/// A host and an optional port, in the field `Host` or in an absolute target (RFC 3986, 3.2.2 and
+/// 3.2.3). A value that this server and a proxy could read differently is refused (RFC 9112, 3.2).
 enum Authority {
-  /// The length of the host, which may be 0; nil if the bytes are not a host and port.
+  /// The length of the host, which may be 0; nil if the bytes are not a host with an optional port.
   static func hostLength(in bytes: UnsafeRawBufferPointer) -> Int? {
     guard let end = bytes.first == UInt8(ascii: "[") ? addressEnd(in: bytes) : nameEnd(in: bytes) else { return nil }
     guard end < bytes.count else { return end }
@@ -18,7 +18,7 @@ enum Authority {
     return end
   }
 
-  // Only IPv6 addresses, because no other form in brackets was ever defined.
+  // Accepts only IPv6 addresses in brackets, because no other form in brackets is in use.
   private static func addressEnd(in bytes: UnsafeRawBufferPointer) -> Int? {
     let end = bytes.endOfRun(from: 1, to: bytes.count) {
       $0.hexValue != nil || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".")

@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-// The byte classes of RFC 9110 and RFC 9112 as bit sets: one shift and one test for each byte.
+// Byte classes of RFC 3986, 9110 and 9112. Irregular classes are bit sets, tested by one shift.
 
 extension UInt8 {
   /// `tchar`: a byte of a method or of a field's name.
@@ -15,10 +15,10 @@ extension UInt8 {
   /// A byte of a field's value: visible characters, space, tab and all bytes from 0x80 on.
   var isFieldValueByte: Bool { self >= 0x20 ? self != 0x7F : self == UInt8(ascii: "\t") }
 
-  /// A byte of a request target: visible ASCII without `#`, because clients never send a fragment.
+  /// A byte of a request target: visible ASCII without `#`, because a target has no fragment.
   var isTargetByte: Bool { self > 0x20 && self < 0x7F && self != UInt8(ascii: "#") }
 
-  /// A byte of a registered name (RFC 3986, 3.2.2). A percent sign needs two hexadecimal digits.
+  /// A byte of a registered name (RFC 3986, 3.2.2). `Authority` checks the digits after `%`.
   var isRegisteredNameByte: Bool { isIn(0x2BFF_7FF2_0000_0000, 0x47FF_FFFE_87FF_FFFE) }
 
   var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
@@ -44,7 +44,7 @@ extension UInt8 {
 }
 
 extension UnsafeRawBufferPointer {
-  // A slice stays inside its buffer, and is used only while the buffer is valid.
+  // Callers pass a range inside the buffer, and use the slice only while the buffer is valid.
   package func slice(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
 
   /// The end of the run of matching bytes that begins at `start`.
@@ -83,14 +83,14 @@ extension UnsafeRawBufferPointer {
     return true
   }
 
-  /// The bytes after a prefix, whose case is ignored; nil if the bytes do not begin with it.
+  /// The bytes after `prefix`, compared ignoring case; nil if the bytes do not begin with it.
   public func behind(prefix: StaticString) -> UnsafeRawBufferPointer? {
     let length = prefix.utf8CodeUnitCount
     guard count >= length, slice(0..<length).equalsIgnoringCase(prefix) else { return nil }
     return slice(length..<count)
   }
 
-  /// A part of the buffer without the spaces and tabs around it.
+  /// `range` without the spaces and tabs at its beginning and end.
   func trimmed(_ range: Range<Int>) -> Range<Int> {
     var (start, end) = (range.lowerBound, range.upperBound)
     while start < end, self[start].isSpaceOrTab { start += 1 }
@@ -113,6 +113,6 @@ extension UnsafeRawBufferPointer {
 
 extension StaticString {
   // A literal of more than one scalar is stored as UTF-8 for the life of the process. Every name
-  // and status line of this server has more than one.
+  // and status line of this server has more than one scalar.
   var bytes: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount) }
 }

@@ -1,5 +1,5 @@
-/// Decodes the chunked coding of a body, in whatever pieces it arrives (RFC 9112, 7.1). Extensions
-/// and trailer fields are checked and discarded.
+/// Decodes the chunked coding of a body, which may arrive in pieces of any size (RFC 9112, 7.1).
+/// Checks and discards extensions and trailer fields.
 public struct ChunkedDecoder: Sendable {
   private enum State: Equatable {
     case size
@@ -15,10 +15,10 @@ public struct ChunkedDecoder: Sendable {
   private var trailerSize = 0
   private var trailerFields = 0
 
-  /// How many bytes of data have arrived.
+  /// How many bytes of data have been decoded.
   public private(set) var decoded = 0
 
-  /// `decoded` plus the rest of the present chunk.
+  /// `decoded` plus the bytes of the current chunk that have not arrived.
   public var announced: Int {
     guard case .data(let remaining) = state else { return decoded }
     let (sum, overflows) = decoded.addingReportingOverflow(remaining)
@@ -28,13 +28,13 @@ public struct ChunkedDecoder: Sendable {
   /// Whether the last chunk and the trailer section are complete.
   public var isDone: Bool { state == .done }
 
-  /// A decoder with these limits. The caller checks the limit of the body with `announced`.
+  /// A decoder with these limits. The caller compares `announced` with the limit of the body.
   public init(limits: Limits) {
     bounds = ParserLimits(limits)
   }
 
-  /// Passes the data in `bytes` to `sink` and returns the number of bytes that were used. Pass the
-  /// rest again, followed by more bytes: it is the beginning of an incomplete line.
+  /// Passes the data in `bytes` to `sink` and returns how many bytes were used. Until `isDone`, the
+  /// other bytes begin an incomplete line: pass them again, followed by more bytes.
   ///
   /// Throws if the coding is broken or exceeds a limit. Then the connection must close.
   public mutating func decode(
@@ -74,7 +74,7 @@ public struct ChunkedDecoder: Sendable {
 
   /// The end of the line that begins at `start`, or nil if it is incomplete.
   private func lineEnd(in bytes: UnsafeRawBufferPointer, from start: Int) throws(Problem) -> Int? {
-    // After the data of a chunk only CR LF is valid, so the first other byte is refused at once.
+    // After the data of a chunk, only CR LF is valid. Any other byte is refused at once.
     if state == .dataEnd {
       for (byte, expected) in zip(bytes.slice(start..<bytes.count), "\r\n".utf8) where byte != expected {
         throw .malformed("A chunk is longer than its size says.")
@@ -93,9 +93,9 @@ public struct ChunkedDecoder: Sendable {
     return nil
   }
 
-  /// Counts the bytes of a line beyond the digits of the largest size: extensions and zeros.
-  /// Without a limit on their sum, a client could send far more of them than data (RFC 9112,
-  /// 7.1.1).
+  /// Counts the bytes of a size line beyond 16, the most digits that a size can have. They are
+  /// extensions and leading zeros. Without a limit on their sum, a client could send far more of
+  /// them than data (RFC 9112, 7.1.1).
   private mutating func countPadding(_ line: UnsafeRawBufferPointer) throws(Problem) {
     padding += max(0, line.count - Int.bitWidth / 4)
     guard padding <= bounds.headerSection else {

@@ -1,6 +1,6 @@
-/// How the body ends and whether the connection stays open, as the fields of a head define it.
-/// Fields that this server and a proxy could read differently are refused, because a disagreement
-/// allows request smuggling (RFC 9112, 11.2).
+/// The fields of a head that decide where the body ends and whether the connection stays open. A
+/// request is refused if this server and a proxy could read its fields differently, because such a
+/// difference allows request smuggling (RFC 9112, 11.2).
 struct Framing {
   private(set) var wantsClose = false
   private(set) var wantsKeepAlive = false
@@ -28,7 +28,7 @@ struct Framing {
     }
   }
 
-  /// How the end of the body is found (RFC 9112, 6.3).
+  /// How the server finds the end of the body (RFC 9112, 6.3).
   func body(isVersion11: Bool) throws(Problem) -> RequestHead.Body {
     guard hasTransferEncoding else {
       guard let contentLength, contentLength > 0 else { return .none }

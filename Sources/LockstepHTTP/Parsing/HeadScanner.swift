@@ -1,5 +1,5 @@
-/// Finds the end of a request's head, in whatever pieces its bytes arrive, and enforces the limits.
-/// A later call continues where the earlier one ended.
+/// Finds the end of a request's head, which may arrive in pieces, and enforces the limits. Each
+/// call of `scan` continues where the previous one ended.
 struct HeadScanner {
   /// Where the request line begins: after empty lines, which RFC 9112, 2.2 says to skip.
   private(set) var start = 0
@@ -12,7 +12,7 @@ struct HeadScanner {
 
   var isAtStart: Bool { position == 0 && taken == 0 }
 
-  /// The length of the head, from `start` to its empty line; nil until the empty line has arrived.
+  /// The length of the head from `start`; nil until the empty line at its end has arrived.
   mutating func scan(_ bytes: UnsafeRawBufferPointer, bounds: ParserLimits) throws(Problem) -> Int? {
     if requestLineEnd == nil, position == start {
       try skipEmptyLines(bytes, bounds: bounds)
@@ -70,7 +70,7 @@ struct HeadScanner {
     }
   }
 
-  /// Bytes of another protocol may never have a line end, so they are refused at once.
+  /// Refuses another protocol by its first byte, because a line end may never follow.
   private func beginsWithMethod(_ bytes: UnsafeRawBufferPointer) throws(Problem) -> Bool {
     guard start < bytes.count, bytes[start] != UInt8(ascii: "\r") else { return false }
     if bytes[start].isTokenByte { return true }
@@ -78,8 +78,8 @@ struct HeadScanner {
     throw .malformed("A request begins with a method; this one begins with the byte \(bytes[start]).")
   }
 
-  /// Refuses a request line without a version at once, because a client of HTTP/0.9 sends nothing
-  /// more and waits for the response. Other faults of the line can wait for the end of the head.
+  /// Refuses a request line without a version at once, because an HTTP/0.9 client sends nothing
+  /// more. Other faults of the line are reported when the head is complete.
   private func checkVersion(_ bytes: UnsafeRawBufferPointer, endingAt end: Int) throws(Problem) {
     if end - start >= 9, bytes.slice(end - 9..<end - 3).equals(" HTTP/") { return }
     _ = try RequestLine(bytes.slice(start..<end), end: end - start)
@@ -88,10 +88,10 @@ struct HeadScanner {
   /// Checks the length of the head up to a line feed, or up to the end of an incomplete line.
   private func checkLength(upTo end: Int, _ bounds: ParserLimits) throws(Problem) {
     if let requestLineEnd {
-      // A line feed must still fit, and the empty line does not count.
+      // `+ 2`, because the empty line at the end does not count.
       guard end - requestLineEnd < bounds.headerSection + 2 else { throw .headersTooLarge(bounds) }
     } else {
-      // The carriage return does not count.
+      // `+ 1`, because the carriage return does not count.
       guard end - start <= bounds.requestLine + 1 else { throw .uriTooLong(bounds) }
     }
   }

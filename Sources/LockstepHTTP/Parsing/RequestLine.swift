@@ -1,6 +1,6 @@
 /// The first line of a request: method, target and version (RFC 9112, 3).
 struct RequestLine {
-  /// The form of the target (RFC 9112, 3.2). A target in absolute form is treated as its path.
+  /// The form of the target (RFC 9112, 3.2). A target in absolute form becomes a `path`.
   enum Form: Sendable {
     case path, server, authority
   }
@@ -59,7 +59,7 @@ struct RequestLine {
     guard let hostLength = Authority.hostLength(in: bytes.slice(authorityStart..<pathStart)) else {
       throw .malformed("The URL in the request line has no valid host and port.")
     }
-    // RFC 9110, 4.2.1 demands this.
+    // RFC 9110, 4.2.1 requires a host.
     guard hostLength > 0 else { throw .malformed("The URL in the request line has no host.") }
     if pathStart == range.upperBound { return (.path, none, none) }
     return split(bytes, pathStart..<range.upperBound)

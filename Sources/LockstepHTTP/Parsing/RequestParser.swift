@@ -1,5 +1,5 @@
-/// Parses the request heads of one connection, in whatever pieces their bytes arrive (RFC 9112).
-/// After a problem the start of the next request is unknown, so the connection must close.
+/// Parses the request heads of one connection, which may arrive in pieces of any size (RFC 9112).
+/// After a problem, the start of the next request is unknown, so the connection must close.
 public struct RequestParser: Sendable {
   /// The result of `parse(_:)`.
   public enum Outcome: Sendable {
@@ -19,7 +19,7 @@ public struct RequestParser: Sendable {
   /// Whether no byte of a head has been parsed yet.
   public var isAtStart: Bool { scanner.isAtStart }
 
-  /// Drops the empty lines before an incomplete head. The caller removes as many bytes.
+  /// Returns how many bytes of empty lines precede an incomplete head. The caller must remove them.
   public mutating func takeEmptyLines() -> Int { scanner.takeEmptyLines() }
 
   /// Parses all bytes since the end of the last request: those of earlier calls and the new ones.
@@ -91,7 +91,7 @@ extension RequestHead.FieldPlace {
 }
 
 extension UnsafeRawBufferPointer {
-  /// The position of the line's CR LF. The scanner has checked that every line feed follows a
+  /// The position of the line's CR LF. `HeadScanner` has checked that every line feed follows a
   /// carriage return. Parsing the line refuses any other carriage return.
   fileprivate func endOfLine(from start: Int) -> Int {
     (firstLineFeed(from: start) ?? count) - 1

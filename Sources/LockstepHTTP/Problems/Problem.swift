@@ -4,7 +4,7 @@ import LockstepJSON
 public struct Problem: Error, Sendable {
   /// One fault of a body.
   public struct Fault: Sendable, Equatable {
-    /// A JSON Pointer to the place, for example `/title`.
+    /// A JSON Pointer to the faulty field, for example `/title`.
     package let pointer: String
     /// The fault, and how to correct it.
     package let detail: String
@@ -17,7 +17,7 @@ public struct Problem: Error, Sendable {
 
   /// Decides `type`, `title` and `status`.
   package var kind: ProblemKind
-  /// The error and its remedy in this case. Default: the explanation of the kind.
+  /// The error of this request and its remedy. Default: the explanation of the kind.
   package var detail: String
   /// All faults of a body.
   package var errors: [Fault]

@@ -3,7 +3,7 @@ public enum ProblemKind: String, Sendable, CaseIterable {
   case malformedRequest = "malformed-request"
   case malformedJSON = "malformed-json"
   case invalidParameter = "invalid-parameter"
-  /// The token is missing or invalid. Both have this kind, so that no client learns which it is.
+  /// The token is missing or invalid, or the e-mail address or password of a login is wrong.
   case unauthorized
   case forbidden
   /// There is no such resource, or this user may not know of it.
@@ -19,7 +19,7 @@ public enum ProblemKind: String, Sendable, CaseIterable {
   case validationFailed = "validation-failed"
   case tooManyRequests = "too-many-requests"
   case headersTooLarge = "headers-too-large"
-  /// A handler threw an error that is not a `Problem`. The client learns nothing else about it.
+  /// A handler threw an error that is not a `Problem`. The client learns no more about the error.
   case `internal`
   case notImplemented = "not-implemented"
   case overloaded
@@ -59,7 +59,7 @@ public enum ProblemKind: String, Sendable, CaseIterable {
   }
 
   /// The meaning of the problem and its remedy. It is the text of the problem's page, and the
-  /// `detail` of a problem that has none of its own.
+  /// default for a problem's `detail`.
   package var explanation: String {
     switch self {
     case .malformedRequest:
@@ -84,7 +84,7 @@ public enum ProblemKind: String, Sendable, CaseIterable {
       "The resource exists, but does not support this method. The `Allow` field lists the methods that it supports."
     case .requestTimeout:
       "The head did not arrive within the time limit, or the body arrived too slowly. The server closes the "
-        + "connection. Send the request again on a new one."
+        + "connection. Send the request again on a new connection."
     case .conflict:
       "The request conflicts with the current state. `detail` says why. Read the state, then decide again."
     case .preconditionFailed:

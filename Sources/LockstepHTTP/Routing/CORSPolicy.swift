@@ -9,8 +9,8 @@ public struct CORSPolicy: Sendable {
     allowsAny = origins.contains("*")
   }
 
-  // Listed one by one: `*` does not include `Authorization`, and has no effect on requests with
-  // credentials.
+  // Listed one by one, because `*` does not include `Authorization`, and has no effect on requests
+  // with credentials.
   private static let allowedHeaders =
     "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, Last-Event-ID, X-Request-Id"
   private static let exposedHeaders =
@@ -20,8 +20,8 @@ public struct CORSPolicy: Sendable {
   /// Whether any origin is allowed.
   public var isOn: Bool { !origins.isEmpty }
 
-  /// The fields of every response, problems included, by the value of `Origin`. If all origins are
-  /// allowed, the fields do not depend on `Origin`, so there is no `Vary`.
+  /// The fields of every response, including problems, to a request with this `Origin`. If all
+  /// origins are allowed, the fields do not depend on `Origin`, so there is no `Vary`.
   public func fields(forOrigin origin: String?) -> HeaderFields {
     var fields = HeaderFields()
     guard isOn else { return fields }
@@ -32,7 +32,7 @@ public struct CORSPolicy: Sendable {
     return fields
   }
 
-  /// The additional fields of the response to a preflight from an allowed origin; otherwise nil.
+  /// Additional fields for a preflight from an allowed origin; nil for any other request.
   public func preflightFields(for head: RequestHead, allow: String) -> HeaderFields? {
     guard isOn, head.method == .options, allowed(head[.origin]) != nil, head.has(.accessControlRequestMethod) else {
       return nil

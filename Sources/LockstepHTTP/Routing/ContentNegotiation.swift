@@ -5,8 +5,8 @@ public enum ContentCoding: Sendable {
   /// The body compressed by zlib in the format of RFC 1952.
   case gzip
 
-  /// The preferred coding by `Accept-Encoding`: gzip if its quality value is above 0 and not below
-  /// that of identity. Without the field it is identity, because a client such as `curl` shows the
+  /// The coding that `Accept-Encoding` prefers: gzip if its quality value is above 0 and not below
+  /// that of identity. Without the field, it is identity, because a client such as `curl` shows the
   /// body as it arrives.
   public static func preferred(by head: RequestHead) -> ContentCoding {
     guard head.has(.acceptEncoding) else { return .identity }
@@ -22,14 +22,14 @@ public enum ContentCoding: Sendable {
       }
     }
     let gzipQuality = gzip ?? any ?? 0
-    // Identity is acceptable unless it is excluded, but a client that names only gzip prefers gzip.
+    // A client that names only gzip prefers gzip, although identity is acceptable too.
     return gzipQuality > 0 && gzipQuality >= identity ?? any ?? 0 ? .gzip : .identity
   }
 }
 
 extension RequestHead {
-  /// Whether the client accepts server-sent events, with at least the quality value of JSON
-  /// (RFC 9110, 12.5.1). It must name them: `*/*` does not ask for a stream.
+  /// Whether the client accepts server-sent events with at least the quality value of JSON (RFC
+  /// 9110, 12.5.1). `Accept` must contain `text/event-stream`: `*/*` does not ask for a stream.
   public var wantsEventStream: Bool {
     guard has(.accept) else { return false }
     var (events, json) = (0, 0)
@@ -44,7 +44,7 @@ extension RequestHead {
   }
 
   /// The elements of a list in lowercase, each with its quality value in thousandths (RFC 9110,
-  /// 12.4.2): 1000 without one, 0 for an invalid one.
+  /// 12.4.2). An element without a quality value has 1000, an invalid element 0.
   fileprivate func qualityValues(_ name: FieldName, allowsParameters: Bool) -> [(name: String, quality: Int)] {
     list(name).map { element in
       let parts = element.lowercased().split(separator: ";").map { $0.trimmingSpaces() }

@@ -1,12 +1,12 @@
-/// Handles a request. If it throws a `Problem`, that is the response. Any other error becomes the
-/// problem `internal`. The handler runs on the event loop of the connection, so it must not block.
+/// Handles a request. A `Problem` that it throws is the response. Any other error becomes the
+/// problem `internal`. A handler runs on the event loop of the connection, so it must not block.
 public typealias Handler = @Sendable (Request) throws -> HandlerResult
 
 /// A method and a path pattern with their handler.
 public struct Route: Sendable {
   /// A `GET` route also handles `HEAD`.
   package let method: Method
-  /// The path, in which `{name}` matches one part that is not empty: `/problems/{slug}`.
+  /// The path. `{name}` matches one part that is not empty, as in `/problems/{slug}`.
   package let pattern: String
   /// The purpose of the route in one sentence.
   package let summary: String
@@ -26,7 +26,7 @@ public struct Route: Sendable {
     self.handler = handler
   }
 
-  /// With an asynchronous handler: see `HandlerResult.async`.
+  /// A route with an asynchronous handler: see `HandlerResult.async`.
   package init(
     _ method: Method,
     _ pattern: String,

@@ -6,7 +6,7 @@ public struct RouteDescription: Sendable {
   package enum Access: Sendable {
     case anybody
     case user
-    /// Any client gets a part; a logged-in user gets all.
+    /// Any client gets a part of the response; a logged-in user gets all of it.
     case anybodyOrUser
     case administrator
   }
@@ -18,9 +18,9 @@ public struct RouteDescription: Sendable {
   package var access: Access
   package var parameters: [RouteParameter]
   package var body: RouteBody?
-  /// All responses but problems.
+  /// All responses except problems.
   package var responses: [RouteResponse]
-  /// The problems of this route. The server itself may respond with any other.
+  /// The problems of this route. The server itself may respond with others to any route.
   package var problems: Set<ProblemKind>
   /// Schemas that the members above refer to by name. A name has one schema for all routes.
   package var schemas: [String: JSON]
@@ -58,7 +58,7 @@ package struct RouteParameter: Sendable {
   package let place: Place
   package let summary: String
   package let schema: JSON
-  /// The name by which routes share the description, if they do.
+  /// The name of a description that several routes share; nil if no other route has it.
   package let sharedName: String?
 
   package init(_ name: String, in place: Place, _ summary: String, schema: JSON, sharedName: String? = nil) {
@@ -111,9 +111,9 @@ package struct RouteResponse: Sendable {
   package let summary: String
   /// Its header fields, without those that any response may have.
   package let fields: [RouteField]
-  /// The JSON Schemas of its body by media types; none without a body.
+  /// The JSON Schemas of its body by media type; empty without a body.
   package let content: [(type: String, schema: JSON)]
-  /// The name by which routes share the response. Only responses without a body are shared.
+  /// The name of a response that several routes share. Only responses without a body are shared.
   package let sharedName: String?
 
   package init(

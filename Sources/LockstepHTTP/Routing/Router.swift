@@ -2,12 +2,12 @@
 /// of the path, not on the number of routes.
 ///
 /// A literal part takes precedence over a `{parameter}`. If the literal has no route for the
-/// method, the route of the parameter gets the request, with the literal as its value.
+/// method, the parameter's route gets the request, with the literal as the parameter's value.
 package struct Router: Sendable {
   package enum Match: Sendable {
     /// The route's index in `routes`, and its parameters. `HEAD` finds the `GET` route.
     case route(Int, PathParameters)
-    /// `OPTIONS` of a known path, or of the server as a whole; `allow` lists the methods.
+    /// `OPTIONS` for a known path, or for the server as a whole; `allow` lists the methods.
     case options(allow: String)
     /// No route has this method; `allow` lists the methods that routes have.
     case notImplemented(allow: String)
@@ -31,13 +31,13 @@ package struct Router: Sendable {
     var literals: [(part: [UInt8], node: Int)] = []
     var table = SegmentTable([])
     var parameter: Int?
-    /// By the method's ordinal.
+    /// One entry for each method, by its ordinal.
     var entries = [Entry?](repeating: nil, count: Method.known.count + 1)
     var hasRoutes = false
     var allow = ""
   }
 
-  /// In the order they were given.
+  /// In the order in which `init` got them.
   package let routes: [Route]
   private var nodes = [Node()]
   private let serverAllow: String
@@ -59,7 +59,7 @@ package struct Router: Sendable {
   /// Finds the route of a request. Throws `invalid-parameter` if the path cannot be decoded.
   package func match(_ head: RequestHead) throws(Problem) -> Match {
     if case .other = head.method { return .notImplemented(allow: serverAllow) }
-    // Only OPTIONS has the server as its target, and only CONNECT an authority.
+    // The target is `*`, which only OPTIONS may have. CONNECT was refused above.
     guard head.targetForm == .path else { return .options(allow: serverAllow) }
     let segments = try PathSegments(of: head)
     guard let found = node(for: segments, from: 0, depth: 0) else { return .notFound }

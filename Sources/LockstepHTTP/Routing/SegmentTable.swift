@@ -26,7 +26,7 @@ struct SegmentTable: Sendable {
     return nil
   }
 
-  // FNV-1a. The low bits differ even if only the last letters of two parts do.
+  // FNV-1a. Every byte affects the low bits, which choose the slot.
   private func firstSlot(for part: UnsafeRawBufferPointer) -> Int {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in part { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }

@@ -12,8 +12,8 @@
 /// | `ja` | 2026年11月21日 9:05 |
 /// | any other | 2026-11-21T09:05:00+01:00 (ISO 8601) |
 ///
-/// Other regions (`es-MX`, `en-GB`) use the form of their language. Tags are BCP 47 or the C
-/// library's form: `ja_JP.UTF-8` is `ja-JP`. Case, scripts and other parts of a tag are ignored.
+/// Other regions (`es-MX`, `en-GB`) use the form of their language. Tags are BCP 47 or have the C
+/// library's form: `ja_JP.UTF-8` means `ja-JP`. Case and other parts of a tag are ignored.
 enum DateLanguage: Sendable, Equatable {
   case english
   case american
@@ -25,7 +25,7 @@ enum DateLanguage: Sendable, Equatable {
   case standard
 
   init(tag: String) {
-    // The beginning is enough, even if a client saved a long text as its language.
+    // Only the beginning is parsed, because a client may have saved a long text as its language.
     let parts = tag.lowercased().prefix(64).prefix { $0 != "." && $0 != "@" }
       .split(omittingEmptySubsequences: false) { $0 == "-" || $0 == "_" }
     // A region has two letters, and comes before any part of a single character.

@@ -1,6 +1,6 @@
 extension Timestamp {
-  /// The date and time for people. `language` is a tag such as `de-AT`: see `DateLanguage`. Without
-  /// a time zone the text is in UTC and says so.
+  /// The date and time as people write them. `language` is a tag such as `de-AT`: see
+  /// `DateLanguage`. Without a time zone, the text is in UTC and says so.
   func text(language: String, timeZone: TimeZoneRules?) -> String {
     let seconds = millisecondsSince1970 / 1000
     let offset = timeZone?.offset(at: seconds) ?? 0
@@ -10,7 +10,7 @@ extension Timestamp {
     return timeZone == nil ? "\(text) (UTC)" : text
   }
 
-  /// ISO 8601 has no seconds in an offset. If the offset has some, the text is in UTC.
+  /// ISO 8601 allows no seconds in an offset. If the offset has seconds, the text is in UTC.
   private static func standard(_ seconds: Int, _ offset: Int) -> String {
     let isWhole = offset % 60 == 0 && abs(offset) < 86_400
     let time = LocalTime(seconds + (isWhole ? offset : 0))

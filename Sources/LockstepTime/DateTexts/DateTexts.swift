@@ -1,6 +1,6 @@
 package protocol DateTexts: Sendable {
-  /// A moment for people, in a language and an IANA time zone. An unknown language gives ISO 8601.
-  /// An unknown time zone gives UTC, and the text says so.
+  /// A moment as people write it, in a language and an IANA time zone. An unknown language gives
+  /// ISO 8601. An unknown time zone gives UTC, and the text says so.
   func text(_ timestamp: Timestamp, language: String?, timeZone: String?) async -> String
 }
 

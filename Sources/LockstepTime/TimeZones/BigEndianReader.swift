@@ -18,7 +18,7 @@ struct BigEndianReader {
 
   mutating func count() throws(TimeZoneError) -> Int {
     let count = try integer(ofBytes: 4)
-    // More than any file has, and small enough to multiply.
+    // The limit is more than any file has, and small enough to multiply.
     guard (0...1_000_000).contains(count) else { throw TimeZoneError("The file has an invalid count.") }
     return Int(count)
   }

@@ -1,6 +1,6 @@
 extension RecurringRule {
-  /// Parses a rule such as `CET-1CEST,M3.5.0,M10.5.0/3`. The dates of the changes are required,
-  /// because POSIX defines no default.
+  /// Parses a rule such as `CET-1CEST,M3.5.0,M10.5.0/3`. If there is daylight saving time, its
+  /// dates are required, because POSIX defines no default.
   init(parsing text: some Sequence<UInt8>) throws(TimeZoneError) {
     var scanner = RuleScanner(text)
     try scanner.name()

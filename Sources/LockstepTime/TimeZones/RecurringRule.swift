@@ -2,14 +2,14 @@
 /// variable with hours from -167 to 167 (RFC 9636).
 struct RecurringRule: Sendable, Equatable {
   enum Day: Sendable, Equatable {
-    /// `J1` to `J365`, without 29 February.
+    /// `J1` to `J365`: a day of the year. 29 February is not counted.
     case julian(Int)
-    /// `0` to `365`, with 29 February.
+    /// `0` to `365`: a day of the year. 29 February is counted.
     case ordinal(Int)
-    /// `M3.5.0`: a weekday (0 is Sunday) of a week (5 is the last) of a month.
+    /// `M3.5.0`: month 3, week 5 (the last of the month), weekday 0 (Sunday).
     case weekday(month: Int, week: Int, day: Int)
 
-    /// The number of this day in a year.
+    /// The number of days from 1 January 1970 to this day of a year.
     func daysSince1970(in year: Int) -> Int {
       let start = CivilDate.daysSince1970(year: year, month: 1)
       switch self {
@@ -46,11 +46,11 @@ struct RecurringRule: Sendable, Equatable {
   /// Seconds ahead of UTC at a time in seconds since 1970.
   func offset(at time: Int64) -> Int {
     guard let daylight else { return standard }
-    // About four million years in both directions, so that nothing below overflows.
+    // Limited to four million years around 1970, so that nothing below overflows.
     let time = Int(min(max(time, -(1 << 47)), 1 << 47))
     let year = CivilDate(daysSince1970: (time + standard) / 86_400).year
-    // A change may be up to a week outside its year. If two changes coincide, the start wins,
-    // because rules express all-year daylight saving time that way.
+    // A change may be up to a week outside its year. If an end and a start coincide, the start
+    // wins, because a rule expresses all-year daylight saving time that way.
     var latest = (moment: Int.min, isStart: false)
     for year in (year - 2)...(year + 2) {
       let end = (moment: moment(of: daylight.end, in: year, offset: daylight.offset), isStart: false)

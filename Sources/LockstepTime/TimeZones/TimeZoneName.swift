@@ -1,11 +1,11 @@
-/// A name in the form of IANA's time zones, such as `Europe/Berlin` or `Etc/GMT+1`. There may be no
-/// such zone.
+/// A name in the form of IANA's time zones, such as `Europe/Berlin` or `Etc/GMT+1`. The zone need
+/// not exist.
 ///
 /// It is safe as a relative path: each part begins with a letter, so none is empty, `.` or `..`.
 struct TimeZoneName: Hashable, Sendable {
   let text: String
 
-  /// Nil for other forms. Names begin with a capital, unlike other files (`posix`, `tzdata.zi`).
+  /// Nil for other forms. Zones begin with a capital, other files do not (`posix`, `tzdata.zi`).
   init?(_ text: String) {
     let bytes = text.utf8
     guard bytes.count <= 64, let first = bytes.first, (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first) else {

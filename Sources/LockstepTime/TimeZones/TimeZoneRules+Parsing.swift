@@ -1,6 +1,6 @@
 extension TimeZoneRules {
   /// Parses a TZif file of versions 1 to 4 (RFC 8536, RFC 9636). Files with leap seconds are
-  /// rejected, because timestamps here have none.
+  /// rejected, because Lockstep's timestamps have none.
   init(parsing bytes: [UInt8]) throws(TimeZoneError) {
     var reader = BigEndianReader(bytes)
     var header = try Header(&reader)
@@ -8,7 +8,7 @@ extension TimeZoneRules {
       self = try Self(header, ofBytes: 4, &reader, hasRule: false)
       return
     }
-    // A part with 64-bit times and the rule follow.
+    // Skips the part with 32-bit times. A part with 64-bit times and the rule follow.
     _ = try reader.bytes(header.size(ofTimes: 4))
     header = try Header(&reader)
     self = try Self(header, ofBytes: 8, &reader, hasRule: true)

@@ -10,9 +10,9 @@ struct TimeZoneRules: Sendable, Equatable {
 
   /// The offset before the first transition.
   let first: Int
-  /// In order of time.
+  /// The changes of the offset, in order of time.
   let transitions: [Transition]
-  /// The rule after the last transition. Without one, its offset stays.
+  /// The rule after the last transition. If there is no rule, the last offset stays.
   let rule: RecurringRule?
 
   /// Seconds ahead of UTC at a time in seconds since 1970.

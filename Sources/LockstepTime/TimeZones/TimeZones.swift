@@ -1,7 +1,7 @@
 import Glibc
 import LockstepThreading
 
-/// The time zones of the system's database, read on demand. The zones used last stay in memory, so
+/// The time zones of the system's database, read on demand. Recently used zones stay in memory, so
 /// an update of the database takes effect after a restart.
 package final class TimeZones: Sendable {
   /// About sixteen times the size of the largest zone.
