@@ -1,4 +1,4 @@
-// A server of your own imports `Lockstep` alone, which re-exports everything that modules need.
+// The code of a module imports only `Lockstep`, which re-exports everything that modules need.
 
 @_exported import LockstepCollections
 @_exported import LockstepJSON

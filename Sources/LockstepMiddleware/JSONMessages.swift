@@ -1,7 +1,7 @@
 import LockstepHTTP
 import LockstepJSON
 
-/// The type of a request's body. Only some `PATCH` routes distinguish patches from other JSON.
+/// The type of a request's body. Only some `PATCH` routes treat patches differently from `json`.
 package enum BodyType: String {
   case json
   case mergePatch

@@ -1,6 +1,6 @@
-/// The parts that come from outside the product: the clocks, and the destination of the log.
+/// The parts that a server gets from its process: clocks, a log, and the limit on open files.
 public struct Environment: Sendable {
-  /// The clocks.
+  /// The clocks that a server reads.
   public var time: TimeSource
   /// The clock by which background work sleeps: admin commands, backups, the expiry of screens.
   public var clock: any Clock<Duration>

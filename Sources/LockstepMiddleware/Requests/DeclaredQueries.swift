@@ -10,7 +10,7 @@ final class DeclaredQueries: Sendable {
   private static let mostNames = 8
 
   private let routes: [Route]
-  /// The names that a route takes, by the route's index. Nil if the route takes any name.
+  /// The parameters that a route takes, by the route's index. Nil if it takes any parameter.
   private let names: Mutex<[Int: [String]?]>
 
   init(_ routes: [Route]) {
@@ -21,7 +21,7 @@ final class DeclaredQueries: Sendable {
   /// Throws `invalid-parameter` for parameters that a route below `/v1` does not take.
   func check(_ head: RequestHead, of route: Int) throws(Problem) {
     guard head.hasQuery, let taken = names(of: route) else { return }
-    // A name with an escape is compared after decoding. A malformed query is refused later.
+    // A percent-encoded name is compared after decoding. A malformed query is refused later.
     guard !QueryParameters.names(in: head.queryBytes, areAllIn: taken),
       let names = try? QueryParameters(head.queryBytes).names
     else { return }
@@ -30,7 +30,7 @@ final class DeclaredQueries: Sendable {
     guard !unknown.isEmpty else { return }
     let shown = unknown.prefix(Self.mostNames).map { "“\($0.prefix(Self.longestName))”" }.joined(separator: ", ")
     let takes = taken.isEmpty ? "no query parameters" : taken.joined(separator: ", ")
-    throw Problem(.invalidParameter, detail: "This address does not take \(shown). It takes \(takes).")
+    throw Problem(.invalidParameter, detail: "This route does not take \(shown). It takes \(takes).")
   }
 
   private func names(of route: Int) -> [String]? {
