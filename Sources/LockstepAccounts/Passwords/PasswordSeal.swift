@@ -1,7 +1,7 @@
 import CLockstepSodium
 import LockstepStore
 
-/// Encrypts a recorded response so that only a client with the password can get it again.
+/// Encrypts a recorded response, so that only a client with the password can get it again.
 ///
 /// Both keys are derived from the password as slowly as its hash. So an attacker who has the store
 /// guesses no faster with sealed bytes and fingerprints than with the hash.
@@ -25,12 +25,12 @@ package struct PasswordSeal: Sendable, Redacted {
     var nonce = [UInt8](repeating: 0, count: Int(crypto_secretbox_NONCEBYTES))
     randombytes_buf(&nonce, nonce.count)
     var sealed = [UInt8](repeating: 0, count: bytes.count + Int(crypto_secretbox_MACBYTES))
-    // It cannot fail; the buffers have the required lengths.
+    // This cannot fail, because the buffers have the required lengths.
     crypto_secretbox_easy(&sealed, bytes, UInt64(bytes.count), nonce, sealingKey)
     return nonce + sealed
   }
 
-  /// The bytes; nil if they were sealed under another password or changed.
+  /// The bytes; nil if they were sealed with another password or salt, or `sealed` was changed.
   package func open(_ sealed: [UInt8]) -> [UInt8]? {
     let (nonceLength, macLength) = (Int(crypto_secretbox_NONCEBYTES), Int(crypto_secretbox_MACBYTES))
     guard sealed.count >= nonceLength + macLength else { return nil }

@@ -3,8 +3,8 @@ import LockstepHTTP
 /// The proxies whose `X-Forwarded-For` header is trusted.
 ///
 /// nginx, HAProxy and Caddy all write that header. The server must not also read `Forwarded` (RFC
-/// 7239). A proxy that writes only `X-Forwarded-For` passes on the client's `Forwarded`, so a client
-/// could forge its address.
+/// 7239). A proxy that writes only `X-Forwarded-For` passes on the `Forwarded` of the client, which
+/// could forge its address there.
 package struct TrustedProxies: Sendable {
   private let networks: [IPNetwork]
 

@@ -59,7 +59,7 @@ package struct AddressRates: Sendable {
 
   package init(meter: RateMeter) { self.meter = meter }
 
-  /// Supervisors, load balancers and Prometheus poll these paths. They would report 429 as a failure.
+  /// Supervisors, load balancers and Prometheus poll these paths. For them, 429 is a failure.
   private static let unlimited: Set<String> = ["/healthz", "/readyz", "/metrics"]
 
   func respond(to request: Request, _ respond: () throws -> HandlerResult) throws -> HandlerResult {

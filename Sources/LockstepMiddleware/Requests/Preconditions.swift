@@ -91,7 +91,7 @@ package struct Preconditions: Sendable {
 }
 
 extension Preconditions.Tag {
-  /// Reads a list of tags (RFC 9110, 8.8.3); nil if it is malformed. A tag itself may contain commas.
+  /// Reads a list of tags (RFC 9110, 8.8.3); nil if it is malformed. A tag may contain commas.
   fileprivate static func list(_ field: ArraySlice<UInt8>) -> [Self]? {
     let quote = UInt8(ascii: "\"")
     let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
