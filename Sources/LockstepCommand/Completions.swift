@@ -1,6 +1,6 @@
 /// Scripts that complete the words of the command line in a shell.
 ///
-/// Each script looks up the words before the current one in the same list of places.
+/// Each script looks up the words before the current word in the same list of places.
 struct Completions {
   private typealias Word = (text: String, summary: String)
 
@@ -11,7 +11,7 @@ struct Completions {
     var takesFile = false
   }
 
-  /// The first place that matches is the right one.
+  /// A script uses the first place that matches.
   private var places: [Place] = []
 
   init(_ commands: [CommandEntry]) {
@@ -101,7 +101,7 @@ struct Completions {
       """
   }
 
-  /// A pattern in the quotes of bash and zsh, where a star in quotes is only a star.
+  /// Quotes the pattern for bash and zsh, except its stars. A quoted star would match only itself.
   private func unquotingStars(_ pattern: String) -> String {
     pattern.split(separator: "*", omittingEmptySubsequences: false).map { quoted(String($0)) }.joined(separator: "*")
   }

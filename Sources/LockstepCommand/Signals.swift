@@ -24,8 +24,8 @@ extension sigset_t {
   }
 }
 
-/// SIGTERM and SIGINT of a server. A thread waits for them, because a signal handler may call
-/// almost nothing.
+/// SIGTERM and SIGINT of a server. A thread waits for them, because a signal handler can call only
+/// a few functions.
 struct ShutdownSignals {
   /// Blocks the signals, and makes writes to closed pipes fail instead of ending the process.
   init() {
@@ -58,8 +58,8 @@ final class SignalInterceptor: Interruption {
   private let state: LockedState<State>
   private let thread: NamedThread
 
-  /// Takes the signals from now on. Call this before other threads start, so that all of them block
-  /// the signals.
+  /// Intercepts the signals from now on. Call this before other threads start, so that all of them
+  /// block the signals.
   init() throws(NamedThread.NotStarted) {
     sigset_t.termination.block()
     let state = LockedState(State())

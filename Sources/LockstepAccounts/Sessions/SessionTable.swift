@@ -70,8 +70,7 @@ struct SessionTable: Sendable {
     return usage
   }
 
-  /// Passes each entry in place. A loop over `indices` would copy the dictionary, and the copy would
-  /// hold every session.
+  /// Passes each entry in place. A loop over `indices` would copy all of them and so hold them.
   private static func forEach(
     _ entries: inout [TokenHash: SessionEntry],
     _ body: (inout SessionEntry) -> Void

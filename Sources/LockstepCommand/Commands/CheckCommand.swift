@@ -7,13 +7,13 @@ enum CheckCommand {
     name: "check",
     summary: "Check a store for damage, also while a server uses it.",
     about: """
-      Check a whole store for damage, also while a server uses it: damaged pages, indexes and columns
+      Check a whole store, also while a server uses it. The check finds damaged pages, indexes and columns
       (SQLite's own check), unknown tables, rows that refer to nothing, text that is not JSON, and users
-      whose tables differ from what their journal rebuilds. Nothing is changed.
+      whose state differs from the state that their journal gives. It changes nothing.
       """,
     notes: """
-      Exits with 0 if there is no damage, with 65 if there is. Users above their quotas are listed, but are
-      not damage: quotas may have been lowered.
+      Exits with 0 if there is no damage, with 65 if there is. Users above their quotas are listed. They are
+      not damage, because the operator may have lowered a quota.
       """,
     options: [.data] + ServeOptions.quotas
   )
@@ -53,7 +53,7 @@ enum CheckCommand {
     let count = report.counts[area, default: 0]
     if !report.isWhole, ![.file, .schema, .references].contains(area) {
       return
-        "not checked: start a server with this lockstep once, which migrates the store to schema \(report.knownSchema)"
+        "not checked: start a server of this version once, to migrate the store to schema \(report.knownSchema)"
     }
     if report.counts[.schema] != nil, ![.file, .schema].contains(area) { return "not checked" }
     switch (area, count) {
