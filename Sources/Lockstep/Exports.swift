@@ -1,4 +1,4 @@
-// The code of a module imports only `Lockstep`, which re-exports everything that modules need.
+// Re-exports everything that the code of a module needs, so that it can import `Lockstep` alone.
 
 @_exported import LockstepCollections
 @_exported import LockstepJSON

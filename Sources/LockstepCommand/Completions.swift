@@ -1,17 +1,16 @@
 /// Scripts that complete the words of the command line in a shell.
 ///
-/// Each script looks up the words before the current word in the same list of places.
+/// Each script finds the first place whose pattern matches the words before the current word.
 struct Completions {
   private typealias Word = (text: String, summary: String)
 
   private struct Place {
-    /// The words before the place, between spaces. A `*` stands for any text.
+    /// The words before the current word, between spaces. A `*` stands for any text.
     let pattern: String
     var words: [Word] = []
     var takesFile = false
   }
 
-  /// A script uses the first place that matches.
   private var places: [Place] = []
 
   init(_ commands: [CommandEntry]) {

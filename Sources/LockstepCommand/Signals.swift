@@ -48,7 +48,7 @@ struct ShutdownSignals {
 /// waits for the signals.
 ///
 /// Between `hold()` and `release()`, the first signal is recorded, and the second ends the process
-/// with a warning. Otherwise the first signal ends the process as usual.
+/// with a warning. At other times, the first signal ends the process as usual.
 final class SignalInterceptor: Interruption {
   private struct State: Sendable {
     var isHeld = false

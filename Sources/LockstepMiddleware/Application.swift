@@ -109,7 +109,7 @@ public struct Application: Sendable {
     }
   }
 
-  /// Finishes a response that may be sent again. Each time is counted and logged.
+  /// Finishes a response that may be sent again. It is counted and logged each time.
   func finished(_ response: Response, _ validity: any ResponseValidity, to request: Request, route: Int?)
     -> HandlerResult
   {

@@ -27,7 +27,7 @@ enum Compression {
     return response
   }
 
-  /// The fields of a 304 response. If the client has only the gzip form, they have its ETag.
+  /// The fields of a 304 response, with the ETag of the gzip form if the client has only that form.
   static func fieldsOfUnmodified(_ fields: HeaderFields, for head: RequestHead) -> HeaderFields {
     let ending = "\(Cursor.gzipSuffix)\"".utf8
     let namesGzip = head.withBytes(of: .ifNoneMatch) { tags in

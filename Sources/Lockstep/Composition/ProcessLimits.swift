@@ -21,7 +21,7 @@ public enum ProcessLimits {
   }
 
   /// Throws if the system has too few threads for a server with this configuration. Call it before
-  /// the server starts, because Swift's own thread pools wait forever for a thread they cannot get.
+  /// the server starts: if Swift's own thread pools cannot get a thread, they wait for it forever.
   public static func expectThreads(for configuration: Configuration) throws(NamedThread.NotStarted) {
     // The event loops, Swift's own threads, the threads of store, pools and log, and a few more.
     try NamedThread.expectRoom(for: (configuration.threads ?? cores) + cores + 16)

@@ -34,9 +34,8 @@ struct UserServices: Sendable {
   let waiters: WaiterRegistry<UserID>
   let backgroundEncoder: BackgroundEncoder
   let defaults: DefaultsModule
-  /// The modules of the program that uses the library.
   let own: [UserModule]
-  /// All modules: those of Lockstep, then the program's own.
+  /// All modules: those of Lockstep, then `own`, those of the program.
   let modules: [UserModule]
   /// Tests replace the services of screens.
   var screens: ScreenServices

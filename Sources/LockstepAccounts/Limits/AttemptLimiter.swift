@@ -14,7 +14,8 @@ import LockstepThreading
 /// - A login gives back only its own attempt. So an attacker in the owner's network does not profit
 ///   from the owner's logins.
 ///
-/// An account's limits apply to its e-mail address, whether or not there is such an account.
+/// The account limits count attempts for the e-mail address in the request, whether or not an
+/// account has it.
 package final class AttemptLimiter: Sendable {
   package struct Attempt: Sendable {
     fileprivate let uses: [Use]
@@ -125,7 +126,7 @@ package final class AttemptLimiter: Sendable {
 }
 
 extension AttemptLimits {
-  /// Nil sets no limit.
+  /// The limit; nil for no limit.
   fileprivate func limit(for use: AttemptLimiter.Use) -> RateLimit? {
     switch use {
     case .network: perNetwork

@@ -6,7 +6,7 @@ import LockstepTime
 
 /// Finds the session of a token in memory or in the store.
 ///
-/// - It writes the use and the last cursor of a session to the store at most once a minute.
+/// - It writes the use and last cursor of a session in memory to the store at most once a minute.
 /// - It reads other sessions from the store, once for all waiting requests with the same token.
 /// - It refuses a guessed token without a read, because its authentication tag is wrong
 ///   (`TokenIssuer`). A bounded set remembers tokens that are no longer valid.
@@ -22,7 +22,7 @@ package final class SessionDirectory: Sendable {
     case unknown(UnknownToken)
   }
 
-  /// A token with a right authentication tag, but without a session in memory.
+  /// A token with a valid authentication tag, but without a session in memory.
   package struct UnknownToken: Sendable {
     fileprivate let hash: TokenHash
   }
@@ -151,8 +151,7 @@ package final class SessionDirectory: Sendable {
     shards[Int(truncatingIfNeeded: hash.words.y % UInt64(Self.shardCount))]
   }
 
-  /// The result for a token (nil if this shard does not know it), and the session usage to write to
-  /// the store.
+  /// The result for a token (nil if this shard does not know it), and the usage for the store.
   private static func find(
     _ hash: TokenHash,
     in shard: inout Shard,

@@ -70,7 +70,7 @@ struct SessionTable: Sendable {
     return usage
   }
 
-  /// Passes each entry in place. A loop over `indices` would copy all of them and so hold them.
+  /// Passes each entry in place. `entries.indices` would copy the dictionary and hold its sessions.
   private static func forEach(
     _ entries: inout [TokenHash: SessionEntry],
     _ body: (inout SessionEntry) -> Void

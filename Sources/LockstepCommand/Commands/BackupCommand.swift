@@ -1,7 +1,6 @@
 import Lockstep
 import LockstepMaintenance
 
-/// `lockstep backup`: copies a store, also while a server uses it.
 enum BackupCommand {
   struct Settings: StoreSettings {
     var data = Configuration().data

@@ -1,7 +1,6 @@
 import Lockstep
 import LockstepMaintenance
 
-/// `lockstep restore`: replaces a store with a backup.
 enum RestoreCommand {
   struct Settings: StoreSettings {
     var data = Configuration().data

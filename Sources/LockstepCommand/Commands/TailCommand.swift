@@ -1,7 +1,6 @@
 import Lockstep
 import LockstepMaintenance
 
-/// `lockstep tail`: follows one user's journal.
 enum TailCommand {
   struct Settings: StoreSettings {
     var data = Configuration().data

@@ -74,7 +74,7 @@ extension CommandOption {
     }
   }
 
-  /// An option for a property that may have no value.
+  /// An option for an optional property.
   init<Value>(
     _ name: String,
     _ path: WritableKeyPath<Settings, Value?> & Sendable,

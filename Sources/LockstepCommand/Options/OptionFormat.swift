@@ -25,7 +25,7 @@ struct OptionFormat<Value: Sendable>: Sendable {
 }
 
 extension OptionFormat {
-  /// A format that refuses each value for which `read` returns nil, always for the same reason.
+  /// A format that refuses each value for which `read` returns nil, always with `reason`.
   init(
     _ placeholder: String?,
     text: @escaping @Sendable (Value) -> String? = { _ in nil },

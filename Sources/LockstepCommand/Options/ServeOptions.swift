@@ -47,7 +47,7 @@ enum ServeOptions {
 
   private static let accounts: [Option] = [
     Option("--registration", \.accounts.registration, .choice, .accounts)
-      .help("Whether new users may sign up. With closed, only existing users can log in."),
+      .help("Whether new users may sign up. With closed, only the operator adds users."),
     Option("--token-days", \.accounts.tokenLifetime, .days(1...36_500), .accounts)
       .help("How many days after its last use a session's token expires."),
     passwordMinimum,
@@ -78,7 +78,7 @@ enum ServeOptions {
     Option("--history-days", \.history.days, .integer(0...36_500), .storage)
       .help("For how many days history is kept, for past states and the feed. The present state is always kept."),
     Option("--history-min", \.history.revisions, .integer(1...1_000_000_000), .storage)
-      .help("How many of a user's last revisions are kept even if they are older."),
+      .help("How many of a user's last revisions are kept even if they are older than --history-days."),
     // With a much lower limit, history would contain only the last large write, and every write
     // would copy the whole state.
     Option("--max-history-bytes", \.history.bytes, .size(1_048_576...largestSize), .storage)
@@ -137,7 +137,7 @@ enum ServeOptions {
     Option("--body-grace", \.limits.bodyGrace, .time(), .limits)
       .help("How long a request body may make no progress; after that, the response is 408."),
     Option("--body-rate", \.limits.bodyRate, .size(1...1_073_741_824), .limits)
-      .help("The least that counts as progress of a request body, in bytes a second over --body-grace."),
+      .help("The lowest rate of a request body that counts as progress, in bytes a second, averaged over --body-grace."),
     Option("--max-output-memory", \.limits.outputMemory, .size(0...largestSize), .limits)
       .help(
         "The memory for output that clients have not read yet. Beyond it a GET with a long response is refused with 503, and a "
@@ -147,10 +147,10 @@ enum ServeOptions {
       .help("How long a connection without a request is kept open."),
     Option("--output-timeout", \.limits.outputStall, .time(), .limits)
       .help(
-        "How long a client may read nothing of its response, or less than --response-rate; then the connection is closed."
+        "How long a client may read slower than --response-rate; after that, the connection is closed."
       ),
     Option("--response-rate", \.limits.responseRate, .size(1...1_073_741_824), .limits)
-      .help("The least that a client must read of a waiting response, in bytes a second over --output-timeout."),
+      .help("The lowest rate at which a client may read its response, in bytes a second, averaged over --output-timeout."),
     Option("--drain-timeout", \.limits.drainTime, .time(), .limits)
       .help(
         "How long running requests may continue when the server shuts down; after that, they are cut off. With more than "
@@ -165,7 +165,7 @@ enum ServeOptions {
           + "fails is logged, counted and retried, and the server keeps serving. Default: none, no backups are made."
       ),
     Option("--backup-every", \.backups.every, .time(from: .seconds(60)), .backups)
-      .help("The time between two backups, 60s or more. It continues across restarts."),
+      .help("The time between two backups, 60s or more. A restart of the server does not reset it."),
     Option("--backup-keep", \.backups.keep, .integer(1...100_000), .backups)
       .help("How many backups to keep. The oldest are deleted after a new one is complete."),
     Option("--backup-rate", \.backups.bytesPerSecond, .copyRate, .backups)

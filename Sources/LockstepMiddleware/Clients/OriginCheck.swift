@@ -2,7 +2,7 @@ import LockstepHTTP
 import LockstepLogging
 import Synchronization
 
-/// Refuses writes from pages of other origins, because browsers send their forms without preflight.
+/// Refuses writes from pages of other origins, because browsers send forms without a preflight.
 package final class OriginCheck: Sendable {
   /// The shortest time between two log lines about the same origin: an hour.
   private static let pause: Int64 = 3_600_000_000_000

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The ids of requests in the log: the client's own (`X-Request-Id`) or generated ones.
 ///
-/// Each event loop has its own generator: `<start>-<loop>-<number>`. So loops do not contend.
+/// Each event loop generates its own ids, `<start>-<loop>-<number>`, so that loops do not contend.
 package final class RequestIDs: Sendable {
   package static let longest = 128
 
