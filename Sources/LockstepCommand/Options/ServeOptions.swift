@@ -82,7 +82,7 @@ enum ServeOptions {
     // With a much lower limit, history would contain only the last large write, and every write
     // would copy the whole state.
     Option("--max-history-bytes", \.history.bytes, .size(1_048_576...largestSize), .storage)
-      .help("The largest size of a user's history, 1MiB or more. Beyond it the oldest history is pruned, whatever its age."),
+      .help("The largest size of a user's history, 1MiB or more. Beyond it, the oldest is pruned, whatever its age."),
     Option("--cache-mb", \.cacheBytes, .mebibytes(1...1_048_576), .storage)
       .help(
         "How many MiB the states of active users may take in memory, approximately. Other states are read from the store."
@@ -137,7 +137,7 @@ enum ServeOptions {
     Option("--body-grace", \.limits.bodyGrace, .time(), .limits)
       .help("How long a request body may make no progress; after that, the response is 408."),
     Option("--body-rate", \.limits.bodyRate, .size(1...1_073_741_824), .limits)
-      .help("The lowest rate of a request body that counts as progress, in bytes a second, averaged over --body-grace."),
+      .help("The lowest rate that counts as progress of a body, in bytes a second, averaged over --body-grace."),
     Option("--max-output-memory", \.limits.outputMemory, .size(0...largestSize), .limits)
       .help(
         "The memory for output that clients have not read yet. Beyond it a GET with a long response is refused with 503, and a "
@@ -146,11 +146,9 @@ enum ServeOptions {
     Option("--idle-timeout", \.limits.idleTime, .time(), .limits)
       .help("How long a connection without a request is kept open."),
     Option("--output-timeout", \.limits.outputStall, .time(), .limits)
-      .help(
-        "How long a client may read slower than --response-rate; after that, the connection is closed."
-      ),
+      .help("How long a client may read slower than --response-rate; after that, the connection is closed."),
     Option("--response-rate", \.limits.responseRate, .size(1...1_073_741_824), .limits)
-      .help("The lowest rate at which a client may read its response, in bytes a second, averaged over --output-timeout."),
+      .help("The lowest rate at which a client may read, in bytes a second, averaged over --output-timeout."),
     Option("--drain-timeout", \.limits.drainTime, .time(), .limits)
       .help(
         "How long running requests may continue when the server shuts down; after that, they are cut off. With more than "
