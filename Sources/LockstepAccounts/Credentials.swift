@@ -19,7 +19,7 @@ package struct Credentials: Sendable {
 package struct SignedIn: Sendable, Equatable {
   package let user: User
   package let session: Session
-  /// The session's token, which only this response contains.
+  /// The session's token, which only the response to this login or sign-up contains.
   package let token: Token
 }
 

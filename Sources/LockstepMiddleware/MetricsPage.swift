@@ -28,13 +28,13 @@ package struct MetricsPage {
     single(name, help, Double(value))
   }
 
-  /// Adds a sample to the last family.
+  /// Adds a sample to the family that was added last.
   package mutating func sample(_ value: Double, _ labels: [(String, String)], suffix: String = "") {
     let list = labels.map { "\($0)=\"\(Self.escaped($1))\"" }.joined(separator: ",")
     text += "\(family)\(suffix)\(list.isEmpty ? "" : "{\(list)}") \(Self.number(value))\n"
   }
 
-  /// Adds a histogram to the last family, with its bounds and its sum divided by `unit`.
+  /// Adds a histogram to the family that was added last. Divides its bounds and sum by `unit`.
   package mutating func histogram(_ histogram: Histogram, unit: Double = 1, _ labels: [(String, String)] = []) {
     let bounds = histogram.bounds.map { Self.number(Double($0) / unit) } + ["+Inf"]
     var cumulated = 0

@@ -1,6 +1,6 @@
 import LockstepLogging
 
-/// The limit on open files, divided between connections, one file each, and everything else.
+/// Divides the limit on open files between connections (one file each) and the rest of the process.
 struct DescriptorBudget {
   let limit: Int
   let connections: Int

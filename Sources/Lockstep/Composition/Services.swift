@@ -1,6 +1,6 @@
 /// The part of a store that readiness checks need.
 public protocol StoreHealth: Sendable {
-  /// Returns when a test write is on disk. Throws an error if that is not possible.
+  /// Returns when a test write is on disk. Throws an error if the write fails.
   func checkWritable() async throws
 }
 

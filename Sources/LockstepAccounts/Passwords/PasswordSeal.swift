@@ -9,7 +9,7 @@ package struct PasswordSeal: Sendable, Redacted {
   private let sealingKey: [UInt8]
   private let fingerprintKey: [UInt8]
 
-  /// The salt has 16 bytes and must differ for each use of a password.
+  /// The salt has 16 bytes, and must differ for each idempotency key.
   init(_ password: Password, salt: [UInt8], hasher: any PasswordHashing) async throws(AccountsError) {
     let length = Int(crypto_secretbox_KEYBYTES)
     let derived = try await hasher.derive(2 * length, from: password, salt: salt)
@@ -17,7 +17,7 @@ package struct PasswordSeal: Sendable, Redacted {
     fingerprintKey = Array(derived.dropFirst(length))
   }
 
-  /// A hash by which the same request is recognised.
+  /// A hash that is the same only for the same request, password and salt.
   package func fingerprint(of request: [UInt8]) -> [UInt8] { DomainHash.of("sealed request", fingerprintKey, request) }
 
   /// Returns a nonce and libsodium's secret box of the bytes.

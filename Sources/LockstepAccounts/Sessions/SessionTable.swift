@@ -39,7 +39,7 @@ struct SessionTable: Sendable {
     young.removeValue(forKey: hash) ?? old.removeValue(forKey: hash)
   }
 
-  /// The unwritten uses of evicted sessions, which then count as written.
+  /// Returns the unwritten uses of evicted sessions. From then on, they count as written.
   mutating func takeEvictedUsage() -> [SessionUsage] {
     // Every use calls this, and there is usually nothing to return.
     if evictedUsage.isEmpty { return [] }
@@ -47,7 +47,7 @@ struct SessionTable: Sendable {
     return evictedUsage
   }
 
-  /// The unwritten uses of all sessions, which then count as written.
+  /// Returns the unwritten uses of all sessions. From then on, they count as written.
   mutating func takeUsage() -> [SessionUsage] { Self.takeUsage(&young) + Self.takeUsage(&old) }
 
   /// Keeps the sessions that a request holds, because they must be found when they end.
