@@ -29,8 +29,8 @@ enum UserCommands {
     """
   private static let serverNotes = """
     If a server uses the store, the server runs the admin command within a second or two. This command
-    waits for the result. Ctrl-C withdraws a pending admin command and reports whether it had already run. If
-    no server uses the store, this command does the work itself.
+    waits for the result. Ctrl-C withdraws a pending admin command and reports whether it had already
+    run. If no server uses the store, this command does the work itself.
     """
 
   // MARK: Reading
