@@ -115,9 +115,9 @@ enum ServeOptions {
       ),
     Option("--rate-limit-address", \.addressRate, .rate, .limits)
       .help(
-        "How many requests each IPv4 address, or /64 network of IPv6, may send, as in --rate-limit; /healthz, /readyz and "
-          + "/metrics do not count. Name reverse proxies with --trusted-proxy, or all their clients count as one. Default: no "
-          + "limit."
+        "How many requests each IPv4 address, or /64 network of IPv6, may send, with or without a token, as in "
+          + "--rate-limit; /healthz, /readyz and /metrics do not count. Name reverse proxies with --trusted-proxy, or all their "
+          + "clients count as one. Default: no limit."
       ),
     Option("--max-request-line", \.limits.requestLine, .size(64...1_048_576), .limits)
       .help("The longest request line; a longer one is refused with 414."),
