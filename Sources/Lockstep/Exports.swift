@@ -1,4 +1,4 @@
-// A server of your own imports `Lockstep` alone, which re-exports everything that modules need.
+// Re-exports everything that the code of a module needs, so that it can import `Lockstep` alone.
 
 @_exported import LockstepCollections
 @_exported import LockstepJSON

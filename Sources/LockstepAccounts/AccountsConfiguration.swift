@@ -2,7 +2,7 @@
 public struct AccountsConfiguration: Sendable, Equatable {
   /// Whether new users may sign up.
   public enum Registration: String, Sendable, CaseIterable {
-    /// Clients may sign up.
+    /// New users may sign up.
     case open
     /// Only the operator adds users.
     case closed
@@ -12,17 +12,17 @@ public struct AccountsConfiguration: Sendable, Equatable {
   public var registration = Registration.open
   /// The rules for new passwords. Existing passwords stay valid when the rules change.
   public var passwordRules = PasswordRules()
-  /// The lifetime of a token after its last use. It must be some minutes or longer, because uses
-  /// are recorded to the minute. Default: 90 days.
+  /// The lifetime of a token after its last use. It must be some minutes or longer, because a use
+  /// is recorded at most once a minute. Default: 90 days.
   public var tokenLifetime = Duration.seconds(90 * 86_400)
   /// How many sessions a user may have. One more login ends the least recently used session.
   /// Default: 1,000.
   public var sessionsPerUser = 1_000
   /// How many sessions are kept in memory, about 300 bytes each. Default: 100,000.
   public var sessionsInMemory = 100_000
-  /// How many wrong passwords may be tried.
+  /// The limits on wrong passwords and on sign-ups.
   public var attempts = AttemptLimits()
 
-  /// The defaults.
+  /// Creates the default settings.
   public init() {}
 }

@@ -8,7 +8,7 @@ package enum AccountsError: Error, Sendable, Equatable {
   case invalid([FieldFault])
   case addressTaken
   case registrationClosed
-  /// The address or the password is wrong. The client must not learn which.
+  /// The e-mail address or the password is wrong. The client must not learn which of them.
   case wrongCredentials
   case wrongPassword
   /// The account is disabled. Only a client with the right password learns this.
@@ -16,7 +16,7 @@ package enum AccountsError: Error, Sendable, Equatable {
   /// The session has ended, or its user was erased.
   case sessionEnded
   case noSuchSession
-  /// A precondition of the request is not met. Has the present document and its tag.
+  /// A precondition of the request is not met. `current` is the present document, `tag` its ETag.
   case changed(current: JSON, tag: String)
   /// Too many wrong passwords or sign-ups. Wait this many seconds, at least 1.
   case tooManyAttempts(retryAfter: Int)
@@ -33,7 +33,7 @@ package enum AccountsError: Error, Sendable, Equatable {
       }
   }
 
-  /// Runs `body` on a worker thread or in the store, and converts its errors.
+  /// Runs `body`, and converts its errors.
   nonisolated(nonsending) static func converting<Value>(
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws(AccountsError) -> Value {
@@ -46,7 +46,7 @@ extension AccountsError: CustomStringConvertible {
     switch self {
     case .invalid(let faults): faults.map { "\($0.pointer): \($0.detail)" }.joined(separator: " ")
     case .addressTaken: "An account with this e-mail address exists already. Log in instead."
-    case .registrationClosed: "This server accepts no new accounts. Ask its operator for one."
+    case .registrationClosed: "This server accepts no new accounts. Ask its operator for an account."
     case .wrongCredentials: "The e-mail address or the password is wrong."
     case .wrongPassword: "The password is wrong."
     case .disabled: "The account is disabled. Ask the server's operator."

@@ -1,6 +1,6 @@
 import LockstepCollections
 
-/// The members of a sign-up or a login as the client sent them, unchecked.
+/// The unchecked members of a sign-up or a login, and the network of the client that sent them.
 package struct Credentials: Sendable {
   package let email: String
   package let password: Password
@@ -19,11 +19,11 @@ package struct Credentials: Sendable {
 package struct SignedIn: Sendable, Equatable {
   package let user: User
   package let session: Session
-  /// The session's token, which only this response contains.
+  /// The session's token, which only the response to this login or sign-up contains.
   package let token: Token
 }
 
-/// Collects all faults of a request, so that one response has them all.
+/// Collects all faults of a request, so that one response reports them all.
 struct FieldCheck {
   private(set) var faults: [FieldFault] = []
 

@@ -3,10 +3,10 @@ import LockstepStore
 
 /// A change to accounts that only has to be written: passwords are already hashed and verified.
 ///
-/// `run(in:)` checks again everything that may have changed since the slow part. After the commit,
+/// `run(in:)` repeats all checks whose result may have changed meanwhile. After the commit,
 /// the caller must call `StoredAccounts.finish(_:)`.
 package struct PreparedAccountsWrite<Value: Sendable>: Sendable {
-  /// The result of a write that may not be committed yet.
+  /// The result of a write, before or after its commit.
   package struct Written: Sendable {
     package let value: Value
     let ended: [EndedSession]

@@ -3,7 +3,7 @@ import LockstepSQLite
 import LockstepStore
 
 extension StoredAccounts {
-  /// Ends a session. Throws `noSuchSession`.
+  /// A write that ends a session. It throws `noSuchSession` if the user has no such session.
   package func revoking(_ session: SessionID, of user: UserID) -> PreparedAccountsWrite<Void> {
     PreparedAccountsWrite { connection in
       guard let ended = try SessionRecords(connection: connection).end(session, of: user) else {
@@ -20,8 +20,8 @@ extension StoredAccounts {
     configuration.passwordRules.faults(in: password, of: address).map { FieldFault(pointer: "/new", detail: $0) }
   }
 
-  /// Changes the password and ends every other session. Throws `invalid`, `wrongPassword`,
-  /// `tooManyAttempts`, `sessionEnded`.
+  /// Prepares to change the password and to end every other session. Throws `invalid`,
+  /// `wrongPassword`, `tooManyAttempts`, `sessionEnded`.
   package func prepareChangePassword(
     from current: Password,
     to new: Password,
@@ -40,7 +40,7 @@ extension StoredAccounts {
     .checked(by: check)
   }
 
-  /// Deletes the user and all data. Throws `wrongPassword`, `tooManyAttempts`, `sessionEnded`.
+  /// Prepares to delete the user. Throws `wrongPassword`, `tooManyAttempts`, `sessionEnded`.
   package func prepareErase(
     confirmedBy password: Password,
     in session: LiveSession
@@ -54,8 +54,8 @@ extension StoredAccounts {
     .checked(by: check)
   }
 
-  /// Verifies the password that confirms a change. It checks `condition` first, because that is
-  /// quick. Returns a check for the transaction: that the password and the session are still valid.
+  /// Verifies the password that confirms a change, after `condition`, which is quick. Returns a
+  /// check for the transaction. The check throws if the session or the password is no longer valid.
   private func confirmed(
     _ password: Password,
     in session: LiveSession,

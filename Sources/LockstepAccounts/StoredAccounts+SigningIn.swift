@@ -3,7 +3,7 @@ import LockstepStore
 import LockstepTime
 
 extension StoredAccounts {
-  /// How long an expired session stays in the store, in milliseconds. The memory may have a later
+  /// How long an expired session stays in the store, in milliseconds. Memory may have a later
   /// use, which must be written before the session is deleted.
   private static let expiryGrace: Int64 = 86_400_000
 
@@ -21,7 +21,7 @@ extension StoredAccounts {
     try await commit(prepareLogIn(credentials))
   }
 
-  /// Creates a user and the first session. Throws `invalid` with every fault, `addressTaken`,
+  /// Prepares a new user with a first session. Throws `invalid` with every fault, `addressTaken`,
   /// `registrationClosed`, `tooManyAttempts`.
   package func prepareSignUp(
     _ credentials: Credentials
@@ -30,7 +30,7 @@ extension StoredAccounts {
     let (given, device, faults) = check(signingUp: credentials)
     guard let address = given, faults.isEmpty else { throw .invalid(faults) }
 
-    // Do not hash for a taken address. The transaction checks again.
+    // Avoids a hash if the e-mail address is taken. The transaction checks the address again.
     if try await account(withKey: address.key) != nil { throw .addressTaken }
     let attempt = try limiter.signUp(account: address.key, from: credentials.network)
     let hash: PasswordHash
@@ -50,14 +50,14 @@ extension StoredAccounts {
     }
   }
 
-  /// Creates a session. An unknown address takes as long as a wrong password.
-  /// Throws `wrongCredentials`, `disabled`, `tooManyAttempts`, and `invalid` for the device's name.
-  /// The rules for new passwords do not apply.
+  /// Prepares a new session. An unknown e-mail address takes as long as a wrong password. Throws
+  /// `wrongCredentials`, `disabled`, `tooManyAttempts`, and `invalid` for the device's name. The
+  /// rules for new passwords do not apply.
   package func prepareLogIn(_ credentials: Credentials) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn> {
     var check = FieldCheck()
     let device = Self.device(credentials, &check)
     try check.finish()
-    // An invalid address belongs to no user, and must take as long as an unknown one.
+    // An invalid e-mail address belongs to no user, and must take as long as an unknown one.
     let key = addressKey(of: credentials)
     let attempt = try limiter.logIn(account: key, from: credentials.network)
     let account: Account
@@ -95,7 +95,7 @@ extension StoredAccounts {
       if let rehashed { try users.rehash(id, rehashed) }
       try sessions.insert(new.stored)
       let leastRecent = try sessions.endLeastRecentlyUsed(of: id, keeping: keeping)
-      // Each login deletes more sessions than it adds, so that no other cleanup is needed.
+      // Each login adds one session and deletes up to 16, so that no other cleanup is needed.
       let expired = try sessions.removeExpired(before: longExpired, limit: 16)
       return (new.signedIn, leastRecent + expired)
     }
@@ -140,20 +140,20 @@ extension StoredAccounts {
 
   // MARK: Sealed responses
 
-  /// The key of the credentials' address, or the beginning of a text that is not an address.
+  /// The key of the e-mail address. If the text is not an e-mail address, its beginning.
   package func addressKey(of credentials: Credentials) -> String {
     (try? EmailAddress(credentials.email))?.key
       ?? String(decoding: credentials.email.utf8.prefix(EmailAddress.maximumBytes), as: UTF8.self)
   }
 
-  /// Seals a response under the credentials' password, for one idempotency key.
+  /// A seal with the credentials' password, for the response to one idempotency key.
   package func seal(for credentials: Credentials, key: String) async throws(AccountsError) -> PasswordSeal {
     let salt = DomainHash.of("seal", Array(addressKey(of: credentials).utf8), Array(key.utf8), count: 16)
     return try await PasswordSeal(credentials.password, salt: salt, hasher: hasher)
   }
 
-  /// If `open` returns `nil`, the attempt counts against the limits like a login with a wrong
-  /// password, because a client could try passwords in this way.
+  /// Passes the seal of the credentials to `open`. If `open` returns nil, this counts like a login
+  /// with a wrong password, because a client could try passwords in this way.
   package func opening<Value>(
     _ credentials: Credentials,
     key: String,

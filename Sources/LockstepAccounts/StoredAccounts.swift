@@ -66,7 +66,7 @@ package final class StoredAccounts: Sendable {
     return sessions.first { $0.session.id == id }.map(directory.latest)
   }
 
-  /// The account's members of an export, without secrets.
+  /// The part of a user's export that the accounts have, without secrets.
   package func export(_ user: UserID, from connection: SQLiteConnection) throws -> JSONObject? {
     try AccountsExport.json(of: user, at: now, in: connection, latest: directory.latest)
   }
@@ -87,7 +87,7 @@ package final class StoredAccounts: Sendable {
 }
 
 package enum AccountsExport {
-  /// `latest` returns the present form of a stored session.
+  /// `latest` returns a stored session with its latest use, which may be only in memory.
   package static func json(
     of user: UserID,
     at now: Timestamp,

@@ -1,15 +1,15 @@
-/// The syntax of a command. Its parser, variables, help and completions are made from this.
+/// The syntax of a command. The command's parser, variables, help and completions are made from it.
 struct CommandSyntax<Settings: CommandSettings>: Sendable {
   let name: String
   let summary: String
-  /// The beginning of the command's own help; lines of at most 100 characters.
+  /// The beginning of the command's help, in lines of at most 100 characters.
   let about: String
-  /// The text after the usage.
+  /// The text of the help after the usage.
   var notes = ""
   /// The arguments that are not options, in order.
   var operands: [CommandOption<Settings>] = []
   let options: [CommandOption<Settings>]
-  /// A sentence if the settings contradict each other.
+  /// Returns a sentence if the settings contradict each other, otherwise nil.
   var fault: @Sendable (Settings) -> String? = { _ in nil }
 
   /// The first line of the help: `lockstep user add <address> [options]`.
@@ -29,8 +29,8 @@ struct CommandEntry: Sendable {
 
   /// A command that parses its arguments and variables and passes the settings to `body`.
   ///
-  /// An error that `body` throws goes to standard error after the command's name, and decides the
-  /// exit code.
+  /// An error that `body` throws is written to standard error after the command's name. It
+  /// determines the exit code.
   init<Settings>(_ syntax: CommandSyntax<Settings>, _ body: @escaping @Sendable (Settings) throws -> ExitCode) {
     name = syntax.name
     summary = syntax.summary

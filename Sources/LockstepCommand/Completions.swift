@@ -1,17 +1,16 @@
 /// Scripts that complete the words of the command line in a shell.
 ///
-/// Each script looks up the words before the current one in the same list of places.
+/// Each script finds the first place whose pattern matches the words before the current word.
 struct Completions {
   private typealias Word = (text: String, summary: String)
 
   private struct Place {
-    /// The words before the place, between spaces. A `*` stands for any text.
+    /// The words before the current word, between spaces. A `*` stands for any text.
     let pattern: String
     var words: [Word] = []
     var takesFile = false
   }
 
-  /// The first place that matches is the right one.
   private var places: [Place] = []
 
   init(_ commands: [CommandEntry]) {
@@ -101,7 +100,7 @@ struct Completions {
       """
   }
 
-  /// A pattern in the quotes of bash and zsh, where a star in quotes is only a star.
+  /// Quotes the pattern for bash and zsh, except its stars. A quoted star would match only itself.
   private func unquotingStars(_ pattern: String) -> String {
     pattern.split(separator: "*", omittingEmptySubsequences: false).map { quoted(String($0)) }.joined(separator: "*")
   }

@@ -1,7 +1,7 @@
 import Glibc
 import LockstepThreading
 
-/// Ways for a command, which has one thing to do, to block its thread.
+/// Blocks the thread of a command, which has nothing else to do.
 enum CurrentThread {
   static func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
     let outcome = LockedState<Result<Value, any Error>?>(nil)

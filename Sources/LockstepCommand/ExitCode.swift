@@ -4,6 +4,7 @@ import LockstepMaintenance
 /// The exit codes, after BSD's `sysexits.h`, so that scripts can tell failures apart.
 enum ExitCode: Int32 {
   case success = 0
+  /// `lockstep health`: the server is not ready.
   case no = 1
   /// The command line or a variable is wrong.
   case usage = 64
@@ -12,19 +13,19 @@ enum ExitCode: Int32 {
   /// A file to read does not exist or cannot be read.
   case noInput = 66
   case noUser = 67
-  /// A resource that the command needs is not available: an address, a thread.
+  /// A resource that the command needs is not available, such as a network address or a thread.
   case unavailable = 69
-  /// A module of this program is declared wrongly.
+  /// The declaration of one of this program's modules is invalid.
   case program = 70
   /// A file cannot be created, or would have to be overwritten.
   case cannotCreate = 73
-  /// The store cannot be opened or written, or standard output cannot be written.
+  /// The store cannot be opened or written, or the output cannot be written.
   case store = 74
-  /// A later attempt may succeed: another process has the store, or the server is busy.
+  /// A later attempt may succeed, because another process uses the store or the server is busy.
   case temporary = 75
-  /// Ended by a second signal, or by SIGINT before an admin command ran.
+  /// The process was ended by a second signal, or by SIGINT before an admin command ran.
   case interrupted = 130
-  /// Ended by SIGTERM before an admin command ran.
+  /// The process was ended by SIGTERM before an admin command ran.
   case terminated = 143
 
   init(for error: any Error) {

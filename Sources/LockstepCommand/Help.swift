@@ -29,7 +29,7 @@ enum Help {
       text += "\n\(group.rawValue):\n"
       for option in options {
         text += "  \([option.name, option.placeholder].compactMap { $0 }.joined(separator: " "))\n"
-        // Every option of `serve` has a variable, which its notes say once.
+        // The notes of `serve` already describe the variables of all its options.
         let variable =
           option.hasVariable && syntax.name != ServeCommand.syntax.name ? " Or set \(option.variable)." : ""
         text += wrapped(option.help + variable).map { "      \($0)\n" }.joined()

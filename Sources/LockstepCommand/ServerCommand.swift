@@ -8,7 +8,7 @@ import Lockstep
 ///     ServerCommand.run([.shopping])
 public enum ServerCommand {
   /// Runs the command that the process's arguments name (`serve`, `check`, `--help`), and ends the
-  /// process. `modules` are those of this server besides favorites, defaults and profiles.
+  /// process. `modules` are the program's own, besides `favorites`, `defaults` and `profile`.
   ///
   /// Options come from the command line and from variables, as for `lockstep`. Call this first, on
   /// the main thread, because it decides which threads get signals.
@@ -20,10 +20,10 @@ public enum ServerCommand {
   }
 
   /// Opens each of the descriptors 0 to 2 that was closed when the process started. Otherwise the
-  /// next file or socket would get that number, and the log would be written to it.
+  /// next file or socket would get that number, and the server would write its log to that file.
   private static func openStandardStreams() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF {
-      // The lowest free number is the missing one. Read-only, so that writing to it still fails.
+      // `open` returns the lowest free number. Read-only, so that writing to it still fails.
       _ = open("/dev/null", O_RDONLY)
     }
   }

@@ -24,8 +24,8 @@ extension sigset_t {
   }
 }
 
-/// SIGTERM and SIGINT of a server. A thread waits for them, because a signal handler may call
-/// almost nothing.
+/// SIGTERM and SIGINT of a server. A thread waits for them, because a signal handler can call only
+/// a few functions.
 struct ShutdownSignals {
   /// Blocks the signals, and makes writes to closed pipes fail instead of ending the process.
   init() {
@@ -48,7 +48,7 @@ struct ShutdownSignals {
 /// waits for the signals.
 ///
 /// Between `hold()` and `release()`, the first signal is recorded, and the second ends the process
-/// with a warning. Otherwise the first signal ends the process as usual.
+/// with a warning. At other times, the first signal ends the process as usual.
 final class SignalInterceptor: Interruption {
   private struct State: Sendable {
     var isHeld = false
@@ -58,8 +58,8 @@ final class SignalInterceptor: Interruption {
   private let state: LockedState<State>
   private let thread: NamedThread
 
-  /// Takes the signals from now on. Call this before other threads start, so that all of them block
-  /// the signals.
+  /// Intercepts the signals from now on. Call this before other threads start, so that all of them
+  /// block the signals.
   init() throws(NamedThread.NotStarted) {
     sigset_t.termination.block()
     let state = LockedState(State())

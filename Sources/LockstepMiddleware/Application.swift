@@ -3,7 +3,7 @@ import LockstepHTTPServer
 import LockstepJSON
 import LockstepLogging
 
-/// Takes each request from the HTTP server to its handler and back: client address → rate limit →
+/// Passes each request to its handler and the response back: client address → rate limit →
 /// route → body size and coding → origin → query → handler → problem → CORS → compression → metrics
 /// → access log.
 public struct Application: Sendable {
@@ -49,7 +49,7 @@ public struct Application: Sendable {
 
   /// Responds to a request. Every request gets a response.
   public func respond(to request: Request) -> HandlerResult {
-    // Most requests need none of this, and are not copied.
+    // Most requests need neither a client address nor an id, and so no copy.
     guard proxies != nil || accessLog != nil || request.head.has(.xRequestID) else { return limited(request) }
     var request = request
     if let proxies { request = proxies.named(request) }
@@ -82,7 +82,7 @@ public struct Application: Sendable {
   }
 
   private func finished(_ result: HandlerResult, to request: Request, route: Int?) -> HandlerResult {
-    // Nearly every result is a response already, and needs no copy of the request.
+    // Nearly every result is already a response, which needs no copy of the request.
     if case .response(let response) = result { return finished(response, to: request, route: route) }
     return result.transformed(by: ResponseFinishing(application: self, request: request, route: route))
   }
@@ -109,7 +109,7 @@ public struct Application: Sendable {
     }
   }
 
-  /// Finishes a response that may be sent again, and that is counted and logged each time.
+  /// Finishes a response that may be sent again. It is counted and logged each time.
   func finished(_ response: Response, _ validity: any ResponseValidity, to request: Request, route: Int?)
     -> HandlerResult
   {
@@ -120,7 +120,7 @@ public struct Application: Sendable {
       return finished(response, to: request, route: route)
     }
     record(dressed, to: request, route: route)
-    // The client's own id is the same each time, or else the requests would differ.
+    // This id is from the client, and the same each time: only equal requests reuse the response.
     if accessLog == nil, let id = request.id { dressed.fields.append(.xRequestID, id) }
     let recorded = RecordedValidity(validity, request, ids: accessLog == nil ? nil : ids) { [self, dressed] in
       record(dressed, to: $0, cameAt: $1, route: route)
@@ -130,7 +130,7 @@ public struct Application: Sendable {
 
   /// The response with the fields of CORS and compression, and whether to compress its body.
   private func dressed(_ response: Response, for head: RequestHead) -> (Response, isToCompress: Bool) {
-    // A 304 varies by coding as the full response would (RFC 9110, 15.4.5).
+    // A 304 has the same `Vary` field as the full response (RFC 9110, 15.4.5).
     let isUnmodified = response.status == .notModified
     let canBeCompressed = Compression.applies(to: response)
     guard cors.isOn || canBeCompressed || isUnmodified else { return (response, false) }
@@ -195,7 +195,7 @@ public struct Application: Sendable {
       ["route": .string(pattern), "error": .string("\(error)"), "requestId": .string(id)]
     )
     var problem = Problem(.internal)
-    // If the request has an id, every response gets it later.
+    // If the request has an id, `finished` adds it later.
     if request.id == nil { problem.fields.append(.xRequestID, id) }
     return problem.response
   }

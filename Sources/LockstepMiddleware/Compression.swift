@@ -3,16 +3,16 @@ import LockstepCollections
 import LockstepHTTP
 
 enum Compression {
-  /// Shorter bodies are sent as they are.
+  /// Bodies of up to this many bytes are not compressed.
   private static let threshold = 1024
-  /// Bytes to compress before the event loop serves others: about a millisecond's work.
+  /// How many bytes to compress before the event loop serves other connections: about 1 ms of work.
   private static let slice = 64 * 1024
 
-  /// Whether the response can be compressed: it is long enough, and text.
+  /// Whether compressing the response is useful: it is long, text, and not compressed yet.
   static func applies(to response: Response) -> Bool {
     guard case .bytes(let body) = response.body, body.count > threshold else { return false }
     guard let type = response.fields[.contentType], response.fields[.contentEncoding] == nil else { return false }
-    // Not `contains`, which links the library of regular expressions: 2 MB.
+    // `contains` would link the library of regular expressions, 2 MB.
     return type.hasPrefix("text/") || type.hasPrefix("application/json") || type.prefix { $0 != ";" }.hasSuffix("+json")
   }
 
@@ -21,13 +21,13 @@ enum Compression {
     guard case .bytes(let body) = response.body, let compressed = await gzip(body) else { return response }
     var response = response
     response.fields.append(.contentEncoding, "gzip")
-    // Other bytes need another strong tag (RFC 9110, 8.8.3.3).
+    // The compressed bytes need a strong ETag of their own (RFC 9110, 8.8.3.3).
     if let tag = response.fields[.etag] { response.fields = response.fields.replacing(.etag, gzipTag(tag)) }
     response.body = .bytes(compressed)
     return response
   }
 
-  /// The fields of a 304 response, with the gzip body's tag if the client has only that body.
+  /// The fields of a 304 response, with the ETag of the gzip form if the client has only that form.
   static func fieldsOfUnmodified(_ fields: HeaderFields, for head: RequestHead) -> HeaderFields {
     let ending = "\(Cursor.gzipSuffix)\"".utf8
     let namesGzip = head.withBytes(of: .ifNoneMatch) { tags in
@@ -38,7 +38,7 @@ enum Compression {
     return known.contains(gzipTag(tag)) && !known.contains(tag) ? fields.replacing(.etag, gzipTag(tag)) : fields
   }
 
-  /// The tag of the gzip form of a body that has this tag, both with their quotes.
+  /// The ETag of the gzip form of a body with the ETag `tag`. Both include their quotes.
   private static func gzipTag(_ tag: String) -> String { "\(tag.dropLast())\(Cursor.gzipSuffix)\"" }
 
   /// A gzip file without name and time, so that equal bytes give equal files. Nil if zlib fails.
@@ -69,7 +69,7 @@ private final class Deflater {
   }
 
   deinit {
-    // For a stream that failed to begin, zlib only returns an error.
+    // If `deflateInit2_` failed, this call only returns an error.
     deflateEnd(stream)
     stream.deallocate()
   }

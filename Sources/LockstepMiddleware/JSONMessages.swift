@@ -1,14 +1,14 @@
 import LockstepHTTP
 import LockstepJSON
 
-/// The type of a request's body. Only some `PATCH` routes distinguish patches from other JSON.
+/// The type of a request's body. Only some `PATCH` routes treat patches differently from `json`.
 package enum BodyType: String {
   case json
   case mergePatch
   case jsonPatch
 
   package init(of head: RequestHead) throws(Problem) {
-    // Nearly all clients send exactly this.
+    // Nearly all clients send exactly `application/json`.
     guard let field = head[.contentType], field != "application/json" else {
       self = .json
       return
@@ -17,7 +17,7 @@ package enum BodyType: String {
     switch name {
     case "application/merge-patch+json": self = .mergePatch
     case "application/json-patch+json": self = .jsonPatch
-    // `curl -d` sends the last of these by default.
+    // `curl -d` sends `application/x-www-form-urlencoded` by default.
     case "", "application/json", "application/x-www-form-urlencoded": self = .json
     case _ where name.hasSuffix("+json"): self = .json
     default:

@@ -18,7 +18,7 @@ package struct MetricsPage {
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
   }
 
-  /// A family of one sample: a counter if its name ends in `_total`, otherwise a gauge.
+  /// Adds a family with one sample: a counter if its name ends in `_total`, otherwise a gauge.
   package mutating func single(_ name: String, _ help: String, _ value: Double) {
     family(name, name.hasSuffix("_total") ? .counter : .gauge, help)
     sample(value, [])
@@ -28,13 +28,13 @@ package struct MetricsPage {
     single(name, help, Double(value))
   }
 
-  /// A sample of the present family.
+  /// Adds a sample to the family that was added last.
   package mutating func sample(_ value: Double, _ labels: [(String, String)], suffix: String = "") {
     let list = labels.map { "\($0)=\"\(Self.escaped($1))\"" }.joined(separator: ",")
     text += "\(family)\(suffix)\(list.isEmpty ? "" : "{\(list)}") \(Self.number(value))\n"
   }
 
-  /// A histogram of the present family. Measured values are divided by `unit`.
+  /// Adds a histogram to the family that was added last. Divides its bounds and sum by `unit`.
   package mutating func histogram(_ histogram: Histogram, unit: Double = 1, _ labels: [(String, String)] = []) {
     let bounds = histogram.bounds.map { Self.number(Double($0) / unit) } + ["+Inf"]
     var cumulated = 0

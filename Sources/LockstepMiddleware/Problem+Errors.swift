@@ -20,7 +20,7 @@ extension Problem {
     case is PoolOverloadedError: .overloaded()
     case let error as SQLiteError where error.kind == .full:
       .overloaded("The disk is full: writes fail until there is room again.")
-    // The disk fails, or another process has locked the file. The log tells the operator once.
+    // The disk fails, or another process has locked the database. The server logs this once.
     case let error as SQLiteError where error.isStoreFailure || error.kind == .busy || error.kind == .rolledBack:
       .overloaded("The store cannot be used at present. The server's log has the reason.")
     // The client that waited for a reader has disconnected, or the server is stopping.

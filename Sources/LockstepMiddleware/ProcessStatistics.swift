@@ -6,8 +6,8 @@ package struct ProcessStatistics: Sendable {
   package var openDescriptors = 0
   package var maxDescriptors = 0
 
-  /// Reads the values from the kernel. This takes the caller's thread some microseconds. Unknown
-  /// values are 0.
+  /// Reads the values from the kernel. This blocks the caller's thread for some microseconds.
+  /// Unknown values are 0.
   package static func current() async -> ProcessStatistics {
     var statistics = ProcessStatistics()
     statistics.residentBytes = residentPages() * Int(sysconf(Int32(_SC_PAGESIZE)))
@@ -22,7 +22,7 @@ package struct ProcessStatistics: Sendable {
     if let count = sizeOfDescriptorTable() {
       statistics.openDescriptors = count
     } else {
-      // Not on the caller's event loop: listing 20,000 takes 15 ms.
+      // Not on the caller's event loop, because listing 20,000 descriptors takes 15 ms.
       statistics.openDescriptors = await Task.detached { listDescriptors() }.value
     }
     return statistics

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Whether load balancers should send requests to this server.
 package final class Readiness: Sendable {
-  /// The longest check of the store. `lockstep health` and load balancers wait longer.
+  /// How long a check of the store may take. `lockstep health` and load balancers wait longer.
   static let patience = Duration.milliseconds(1500)
 
   struct TooSlow: Error, CustomStringConvertible {
@@ -14,14 +14,14 @@ package final class Readiness: Sendable {
 
   private let isDraining = Atomic(false)
   private let wasWritable = Atomic(true)
-  /// Whether a check of the store runs. It cannot be cancelled.
+  /// Whether a check of the store is running. A check cannot be cancelled.
   private let isChecking = Atomic(false)
   private let checks = SingleFlight<Int, Void, any Error>()
   private let checkStore: @Sendable () async throws -> Void
   private let clock: any Clock<Duration>
   private let logger: Logger
 
-  /// Ready if `checkStore`, which writes to the store, succeeds in time.
+  /// The server is ready if `checkStore`, which writes to the store, succeeds in time.
   package init(logger: Logger, clock: any Clock<Duration>, checkStore: @escaping @Sendable () async throws -> Void) {
     self.logger = logger
     self.clock = clock
@@ -36,7 +36,7 @@ package final class Readiness: Sendable {
     do {
       try await checks.value(of: 0) { try await checkInTime() }
     } catch {
-      // Once for each failure of the store, because some load balancers check every second.
+      // Logs a failing store only once, because some load balancers check every second.
       if wasWritable.exchange(false, ordering: .relaxed) {
         logger.log(.error, "the store cannot be written", ["error": .string("\(error)")])
       }
@@ -60,7 +60,7 @@ package final class Readiness: Sendable {
       timer.cancel()
       outcome.yield(result)
     }
-    // A task of its own, because other callers still wait for this outcome if this caller is
+    // Waits in another task, because other callers need this outcome even if this caller is
     // cancelled.
     try await Task { await outcomes.first { _ in true } }.value?.get()
   }

@@ -4,7 +4,7 @@ import LockstepThreading
 
 /// The number and the duration of each route's requests, by status.
 ///
-/// Each event loop has counts of its own, so that loops do not contend; `total()` adds them up.
+/// Each event loop has its own counts, so that loops do not contend. `total()` adds them up.
 package final class RequestMetrics: Sendable {
   /// The upper bounds of the histogram's buckets, in seconds.
   package static let bounds: [Double] = [
@@ -57,7 +57,7 @@ package final class RequestMetrics: Sendable {
   private let shards: [Shard]
   private let labels: [Label]
 
-  /// Makes counts for these routes, by their index in the table, and for requests without a route.
+  /// Creates counts for each of `routes`, found by its index, and for requests without a route.
   package init(routes: [Label], loops: Int) {
     labels = routes
     shards = (0..<max(1, loops)).map { _ in Shard(routes: routes.count + 1) }
@@ -65,7 +65,7 @@ package final class RequestMetrics: Sendable {
 
   package func shard(ofLoop loop: Int) -> Shard { shards[loop % shards.count] }
 
-  /// The counts of each requested route in the table's order, then of requests without a route.
+  /// The counts of each route that had requests, in order, then of requests without a route.
   package func total() -> [(label: Label, counts: Counts)] {
     var total = (labels + [(method: "", pattern: "unmatched")]).map { (label: $0, counts: Counts()) }
     for shard in shards {

@@ -1,7 +1,7 @@
 import LockstepHTTP
 import Synchronization
 
-/// Records each time that a response is sent again. With an access log, each request has an id.
+/// Records each time that a response is sent again. With an access log, each time has its own id.
 final class RecordedValidity: ResponseValidity {
   private let validity: any ResponseValidity
   private let request: Request

@@ -7,7 +7,7 @@ import LockstepMiddleware
 import LockstepRoutes
 import LockstepScreens
 
-/// Builds and holds the parts of a server. Tests pass other parts in.
+/// Builds and holds the parts of a server. Tests pass in their own services and clocks.
 struct Components: Sendable {
   let logger: Logger
   let readiness: Readiness
@@ -38,8 +38,8 @@ struct Components: Sendable {
     let screenRoutes = screens.flatMap {
       services.users?.screenRoutes(configuration, $0, rates: tokenRates, logger)
     }
-    // Built for each loop, because two loops would contend for the reference count of a shared
-    // response.
+    // Each event loop has its own routes, because loops would contend for the reference count of a
+    // shared response.
     let plainRoutes = { [readiness] in
       HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes
         + (services.users?.routes(configuration, rates: tokenRates) ?? []) + (screenRoutes?.routes ?? [])

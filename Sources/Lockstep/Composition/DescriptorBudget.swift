@@ -1,6 +1,6 @@
 import LockstepLogging
 
-/// The limit on open files, divided between connections, one file each, and everything else.
+/// Divides the limit on open files between connections (one file each) and the rest of the process.
 struct DescriptorBudget {
   let limit: Int
   let connections: Int
@@ -8,18 +8,18 @@ struct DescriptorBudget {
 
   /// The standard streams, the store, its readers, and the sockets and event queue of each loop.
   private var others: Int { 64 + 4 * loops }
-  /// The server can always send at least this many refusals with a reason.
+  /// At least this many surplus connections can get a 503.
   private static let leastRefusals = 16
 
   /// How many connections may be open at the same time. The rest of the process needs descriptors
-  /// too. If none is free, the store cannot be read. Swift's runtime opens files of /proc when it
-  /// has more work than threads, and ends the process if it cannot open them.
+  /// too. Without them, the server cannot read the store. Swift's runtime opens files of /proc when
+  /// it has more work than threads, and ends the process if it cannot open them.
   var openConnections: Int { max(limit / 4, limit - others) }
 
-  /// How many surplus connections can get a 503: as many as are served, if the limit allows.
+  /// How many surplus connections can get a 503: as many as `connections`, if `limit` allows it.
   var refusals: Int { max(Self.leastRefusals, min(connections, limit - min(limit, others) - min(limit, connections))) }
 
-  /// The number of files for all connections.
+  /// The lowest limit with which the server can serve all `connections`.
   private var needed: Int { connections + others + Self.leastRefusals }
 
   /// Advice for the operator if the limit is too low.

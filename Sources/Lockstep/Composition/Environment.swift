@@ -1,8 +1,8 @@
-/// The parts that come from outside the product: the clocks, and the destination of the log.
+/// The parts that a server gets from its process: clocks, a log, and the limit on open files.
 public struct Environment: Sendable {
-  /// The clocks.
+  /// The clocks from which a server reads the time.
   public var time: TimeSource
-  /// The clock by which background work sleeps: admin commands, backups, the expiry of screens.
+  /// The clock with which background work sleeps: admin commands, backups, the expiry of screens.
   public var clock: any Clock<Duration>
   /// Writes a log line.
   public var writeLog: @Sendable ([UInt8]) -> Void

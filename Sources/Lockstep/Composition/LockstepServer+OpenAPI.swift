@@ -3,14 +3,13 @@ import LockstepHTTPServer
 import LockstepMaintenance
 
 extension LockstepServer {
-  /// The response of a server with these modules to `GET /openapi.json`: OpenAPI 3.1, in UTF-8.
+  /// The body of the response to `GET /openapi.json` from a server with these modules: OpenAPI 3.1,
+  /// in UTF-8.
   ///
-  /// The description is made from the table of routes, which needs a store. So this creates an
-  /// empty store in a folder of its own below `TMPDIR` or `/tmp`, and removes the folder before it
-  /// returns. It blocks for about 100 ms.
-  ///
-  /// Throws `InvalidModuleError` if a module is invalid, and `StoreError` if the store cannot be
-  /// created.
+  /// The routes that it describes need a store. So this function creates an empty store in a new
+  /// folder below `TMPDIR` or `/tmp`, and removes the folder before it returns. It blocks for about
+  /// 100 ms. Throws `InvalidModuleError` if a module is invalid, and other errors, such as
+  /// `StoreError`, if the folder or the store cannot be created.
   public static func openAPI(_ configuration: Configuration = Configuration(), modules: [UserModule] = []) throws
     -> [UInt8]
   {
@@ -39,7 +38,7 @@ private struct ScratchFolder {
 
   var store: String { "\(path)/lockstep.db" }
 
-  /// Creates the folder, for its owner only.
+  /// Creates a folder that only its owner can open.
   init() throws(MaintenanceError) {
     let parent = getenv("TMPDIR").map { String(cString: $0) } ?? ""
     let template = "\(parent.isEmpty ? "/tmp" : parent)/lockstep-XXXXXX"

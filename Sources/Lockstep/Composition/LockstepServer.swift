@@ -4,9 +4,9 @@ import LockstepLogging
 import LockstepMaintenance
 import LockstepThreading
 
-/// The whole product as a running server. The command and the tests use it.
+/// A running server with all its parts. `lockstep serve` and the tests use it.
 public final class LockstepServer: Sendable {
-  /// Shorter administrator tokens can be guessed, because the number of attempts is not limited.
+  /// The server warns of a shorter administrator token, because an attacker could guess it.
   private static let administratorTokenLength = 16
 
   private let server: Server
@@ -15,11 +15,11 @@ public final class LockstepServer: Sendable {
   private let tasks = TaskScope()
   let backups: BackupScheduler?
 
-  /// Starts listening and serving. The services are shut down when the server has stopped. Throws
-  /// if the address is not available.
+  /// Starts to listen and to serve. `join()` shuts the services down. Throws, for example if the
+  /// address is in use.
   ///
-  /// The services are created after the server listens, so that no new store is created if the port
-  /// is in use.
+  /// `services` is evaluated after the server has begun to listen. So if the port is in use, no new
+  /// store is created.
   public init(
     _ configuration: Configuration,
     environment: Environment,
@@ -100,13 +100,13 @@ public final class LockstepServer: Sendable {
     if let token = configuration.administratorToken, token.utf8.count < administratorTokenLength {
       logger.log(
         .warning,
-        "the administrator's token is short: use 32 random characters, for example the output of openssl rand -hex 16"
+        "the administrator token is short: use 32 random characters, for example the output of openssl rand -hex 16"
       )
     }
     if hasStore, StorePath.isOpenToOthers(configuration.data) {
       logger.log(
         .warning,
-        "users other than the owner can read the store: stop the server and chmod 600 the file and the files beside it",
+        "other users of this machine can read the store: stop the server and chmod 600 the file and those beside it",
         ["file": .string(configuration.data)]
       )
     }
@@ -115,14 +115,14 @@ public final class LockstepServer: Sendable {
   /// The address that the server listens on.
   public var address: PeerAddress { server.address }
 
-  /// Makes the server read the clock again. Call it after moving a clock by hand.
+  /// Makes the server read the clock again. Tests call it after they have moved their clock.
   func lookAtClock() { server.lookAtClock() }
 
   /// Begins to shut down, and returns at once. The server accepts no more connections, responds to
   /// waiting requests and finishes running ones.
   public func drain() {
     components.readiness.beginDraining()
-    // This comes first, because requests that wait for a thread must still be finished.
+    // Before `server.drain()`, so that accepted requests do not wait for their user's share.
     services.users?.liftShares()
     components.logger.log(.info, "draining", ["connections": .integer(Int64(server.count(.open)))])
     server.drain()
@@ -139,13 +139,13 @@ public final class LockstepServer: Sendable {
     components.logger.log(.info, "stopped")
   }
 
-  /// Writes what only memory has of each session: the time of the last use, and the last cursor.
+  /// Writes the last use and the last cursor of each session to the store, if only memory has them.
   private func flushSessions() {
     guard let directory = services.users?.accounts.directory else { return }
     let (logger, isOver) = (components.logger, LockedState(false))
     let flush = { @Sendable in
       do { try await directory.flush() } catch {
-        logger.log(.warning, "could not write when the sessions were last used", ["error": .string("\(error)")])
+        logger.log(.warning, "could not write the last use of the sessions", ["error": .string("\(error)")])
       }
       isOver.withLock { $0 = true }
       isOver.wakeAll()

@@ -1,7 +1,7 @@
-/// Checks the declarations of modules before anything is opened. A fault is a mistake in the
-/// program's code.
+/// Checks the declarations of modules before the store is opened. An invalid declaration is a
+/// mistake in the program's code.
 enum ModuleCheck {
-  /// The names that have routes of their own under `/v1`.
+  /// The names that a module cannot have, because they have other routes under `/v1`.
   static let reserved: Set = [
     "actions", "admin", "changes", "defaults", "favorites", "journal", "me", "profile", "reactors", "sessions", "users",
   ]
@@ -20,11 +20,11 @@ enum ModuleCheck {
   }
 
   private static func fault(ofName name: String) -> String? {
-    if reserved.contains(name) { return "the product itself serves /v1/\(name). Choose another name." }
+    if reserved.contains(name) { return "Lockstep itself serves /v1/\(name). Choose another name." }
     let letters = "abcdefghijklmnopqrstuvwxyz"
     let isPlain = name.utf8.allSatisfy((letters + letters.uppercased() + "0123456789_-").utf8.contains)
     if isPlain, let first = name.utf8.first, letters.utf8.contains(first), name.utf8.count <= 64 { return nil }
-    return "its name must be a small letter, then up to 63 of the characters A-Z a-z 0-9 _ -"
+    return "its name must be a lower-case letter a-z, then up to 63 of the characters A-Z a-z 0-9 _ -"
   }
 
   private static func checkVerbs(of module: UserModule) throws(InvalidModuleError) {
@@ -36,7 +36,7 @@ enum ModuleCheck {
       guard action.payload != nil else {
         throw InvalidModuleError(
           module.name,
-          "the verb \(verb) stands for the action “\(action.type)”, which it does not have."
+          "the verb \(verb) stands for the action “\(action.type)”, which the module does not have."
         )
       }
       let needed: Set<String>
@@ -65,7 +65,7 @@ enum ModuleCheck {
     let numbers = module.table.migrations.map(\.number)
     guard numbers == Array(1..<(numbers.count + 1)) else {
       let found = numbers.map { "\($0)" }.joined(separator: ", ")
-      throw InvalidModuleError(module.name, "its migrations must be numbered 1, 2, 3 …, and are \(found).")
+      throw InvalidModuleError(module.name, "its migrations must be numbered 1, 2, 3 …, but are \(found).")
     }
   }
 }

@@ -2,7 +2,7 @@ import CLockstepLinux
 import Glibc
 import LockstepThreading
 
-/// The process's share of the machine's resources.
+/// The limits of this process: its cores, its memory dumps, its threads and its open files.
 public enum ProcessLimits {
   /// The number of cores on which this process may run, at least one.
   public static var cores: Int {
@@ -13,21 +13,21 @@ public enum ProcessLimits {
     return max(1, isKnown && allowed > 0 ? allowed : sysconf(Int32(_SC_NPROCESSORS_ONLN)))
   }
 
-  /// Makes the kernel write no core file of this process, and lets only root read its memory,
-  /// because passwords and tokens are there. Returns whether this is in effect.
+  /// Forbids core files of this process, and lets only root read its memory, because the memory
+  /// contains passwords and tokens. Returns whether both are in effect.
   @discardableResult
   public static func forbidDumps() -> Bool {
     lockstep_set_dumpable(0) == 0 && lockstep_is_dumpable() == 0
   }
 
-  /// Throws if the system has too few threads for a server with this configuration. Call it first:
-  /// Swift's own thread pools wait forever for a thread that they cannot get.
+  /// Throws if the system has too few threads for a server with this configuration. Call it before
+  /// the server starts: if Swift's own thread pools cannot get a thread, they wait for it forever.
   public static func expectThreads(for configuration: Configuration) throws(NamedThread.NotStarted) {
     // The event loops, Swift's own threads, the threads of store, pools and log, and a few more.
     try NamedThread.expectRoom(for: (configuration.threads ?? cores) + cores + 16)
   }
 
-  /// Raises the limit on open files to the most that the system allows, and returns it.
+  /// Raises the limit on open files to the most that the system allows. Returns the new limit.
   @discardableResult
   public static func raiseDescriptorLimit() -> Int {
     let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -1,6 +1,6 @@
 /// The part of a store that readiness checks need.
 public protocol StoreHealth: Sendable {
-  /// Returns when a test write is on disk. Throws an error if that is not possible.
+  /// Returns when a test write is on disk. Throws an error if the write fails.
   func checkWritable() async throws
 }
 
@@ -11,7 +11,7 @@ public struct Services: Sendable {
   /// The health of the store.
   public var store: any StoreHealth
   var users: UserServices?
-  /// Shuts all services down after their last use. Blocks until they have finished their work.
+  /// Shuts all services down, and blocks until they have finished their work.
   public var shutDown: @Sendable () -> Void
 
   /// Creates services from their parts.
@@ -21,7 +21,7 @@ public struct Services: Sendable {
   }
 
   /// Opens the store that the configuration names, and creates the services of a server with these
-  /// modules besides favorites, defaults and profiles. The caller must shut them down.
+  /// modules besides `favorites`, `defaults` and `profile`. The caller must shut them down.
   ///
   /// Throws `InvalidModuleError` if a module is invalid, and `StoreError` if the store cannot be
   /// opened.

@@ -13,7 +13,7 @@ extension UserServices {
     TokenAuthenticator(directory: accounts.directory, millisecondsSince1970: time.millisecondsSince1970, rates: rates)
   }
 
-  /// The routes of users: accounts, modules, feed and administration. `rates` limits each token.
+  /// The routes for accounts, modules, the feed and administration. `rates` limits each token.
   func routes(_ configuration: Configuration, rates: RateMeter?) -> [Route] {
     let reading = StateReader(
       store: store,
@@ -54,7 +54,7 @@ extension UserServices {
     return routes + own.flatMap(moduleRoutes)
   }
 
-  /// The directory of screens, which end with their sessions.
+  /// Creates the directory of screens. A session's screens end with the session.
   func screenDirectory(
     _ configuration: Configuration,
     _ clock: any Clock<Duration>,

@@ -14,10 +14,10 @@ struct UserServices: Sendable {
   let store: String
   private let path: String
   let time: TimeSource
-  // Two hashes run at a time, and up to 64 wait. So a burst of logins slows down only logins.
+  // Two password hashes run at a time, and up to 64 wait. So many logins at once delay only logins.
   private let hashing: WorkerPool
   private let encoding: WorkerPool
-  // Each zone is read once, and its file is nearly always in the system's cache.
+  // One thread is enough, because time zones stay in memory and their files are rarely read.
   private let zones: WorkerPool
   private let upstream: HTTPProfileUpstream?
   private let screenWrites = FairShareLimiter<UserID>(name: "a user's writes from screens", atOnce: 16, waiting: 65_536)
@@ -34,9 +34,8 @@ struct UserServices: Sendable {
   let waiters: WaiterRegistry<UserID>
   let backgroundEncoder: BackgroundEncoder
   let defaults: DefaultsModule
-  /// The modules of the program that uses the library.
   let own: [UserModule]
-  /// All modules: the product's, then the program's own.
+  /// All modules: those of Lockstep, then `own`, those of the program.
   let modules: [UserModule]
   /// Tests replace the services of screens.
   var screens: ScreenServices
@@ -126,8 +125,8 @@ struct UserServices: Sendable {
       upstream: upstream ?? LocalProfileUpstream(),
       dates: TimeZones(workers: zones)
     )
-    // Requests of ended sessions must not wait any longer. Waiters are not recorded by session,
-    // because sessions rarely end.
+    // Notifies all waiters, so that requests of an ended session stop waiting. Waiters are not
+    // recorded by session, because sessions rarely end.
     accounts.directory.whenEnded { [waiters] _ in waiters.wakeAll() }
   }
 
@@ -142,14 +141,14 @@ struct UserServices: Sendable {
     )
   }
 
-  /// Removes the limits on users' shares, so that a stopping server soon finishes accepted work.
+  /// Lifts the limits on each user's share of work, so that a stopping server finishes soon.
   func liftShares() {
     readers.shares.lift()
     backgroundEncoder.shares.lift()
     screenWrites.lift()
   }
 
-  /// Ends the threads when their work is done. The store stays open.
+  /// Ends the worker threads when their work is done. The store stays open.
   func shutDown() {
     upstream?.shutDown()
     zones.shutDown()

@@ -6,11 +6,11 @@ import LockstepMiddleware
 import LockstepScreens
 import LockstepSync
 
-/// The settings of a server. The defaults are here and nowhere else.
+/// The settings of a server, with their default values.
 public struct Configuration: Sendable {
   /// The name or address to listen on.
   public var host = "127.0.0.1"
-  /// The port; 0 for any free one.
+  /// The port; 0 for any free port.
   public var port = 8080
   /// The SQLite file of the store.
   public var data = "./lockstep.db"
@@ -20,17 +20,17 @@ public struct Configuration: Sendable {
   public var corsOrigins: [String] = []
   /// The proxies whose `X-Forwarded-For` header is trusted.
   public var trustedProxies: [IPNetwork] = []
-  /// The rate limit of each token; nil for none.
+  /// The rate limit of each token; nil for no limit.
   public var tokenRate: RateLimit?
-  /// The rate limit of each address; nil for none.
+  /// The rate limit of each client address; nil for no limit.
   public var addressRate: RateLimit?
   /// The settings of accounts.
   public var accounts = AccountsConfiguration()
   /// The cost of a password hash.
   public var passwordStrength = Argon2Strength()
-  /// The quota of a user's favorites.
+  /// The quota of the module `favorites`, for each user.
   public var favoritesQuota = CollectionQuota()
-  /// The quota of a user's defaults.
+  /// The quota of the module `defaults`, for each user.
   public var defaultsQuota = DefaultsQuota()
   /// How much of each user's history is kept.
   public var history = HistoryPolicy()
@@ -38,11 +38,11 @@ public struct Configuration: Sendable {
   public var waiting = WaitingLimits()
   /// How many screens may be open.
   public var screens = ScreenLimits()
-  /// The longest wait of a request, in seconds. Many proxies and clients time out at 60.
+  /// The longest wait of a request, in seconds. Many proxies and clients time out after 60 seconds.
   public var longestWait = 55
-  /// The approximate limit of users' states in memory, in bytes.
+  /// About how many bytes of memory users' states may take.
   public var cacheBytes = 64 * 1024 * 1024
-  /// The administrator's token; nil for no administrator.
+  /// The administrator token; nil for no administrator.
   public var administratorToken: String?
   /// The server that must accept a profile before it is saved; nil for none.
   public var profileUpstream: UpstreamURL?
@@ -57,6 +57,6 @@ public struct Configuration: Sendable {
   /// Whether every request is logged.
   public var accessLog = false
 
-  /// The defaults.
+  /// Creates the default settings.
   public init() {}
 }

@@ -4,17 +4,18 @@ import LockstepThreading
 /// Limits the guessing of passwords by network, by account and by session.
 ///
 /// An attempt is counted before the password is verified, so that concurrent attempts cannot exceed
-/// the limit. If the password was right, the attempt is given back. An attacker's failures hardly
-/// affect the account's owner:
+/// the limit. A right password gives the attempt back. An attacker's failures hardly affect the
+/// account's owner:
 ///
-/// - An account has one limit for all unknown networks, and one for each network where it has
-///   logged in lately. So attackers who use up the first limit do not lock out the owner at home.
+/// - An account has one limit for all unknown networks, and one for each network of a recent login.
+///   So attackers who use up the first limit do not lock the owner out of a known network.
 /// - During an attack, the server may refuse the owner on an unknown network. Accepting the right
 ///   password there would show the attacker which password is right.
 /// - A login gives back only its own attempt. So an attacker in the owner's network does not profit
 ///   from the owner's logins.
 ///
-/// The limits count attempts by the given address, whether or not an account has that address.
+/// The account limits count attempts for the e-mail address in the request, whether or not an
+/// account has it.
 package final class AttemptLimiter: Sendable {
   package struct Attempt: Sendable {
     fileprivate let uses: [Use]
@@ -41,7 +42,7 @@ package final class AttemptLimiter: Sendable {
   }
 
   package struct Metrics: Sendable, Equatable {
-    /// Attempts with a wrong password or an unknown address.
+    /// Attempts with a wrong password or an unknown e-mail address.
     package var failed = 0
     /// Attempts refused by a limit, without verifying the password.
     package var refused = 0
@@ -60,7 +61,7 @@ package final class AttemptLimiter: Sendable {
 
   package var metrics: Metrics { state.withLock { $0.metrics } }
 
-  /// `account` is at most as long as an address.
+  /// `account` is the result of `addressKey(of:)`, which bounds its length.
   package func logIn(account: String, from network: ClientNetwork) throws(AccountsError) -> Attempt {
     let login = Login(account: account, network: network)
     return try count(login) { state in
@@ -76,7 +77,7 @@ package final class AttemptLimiter: Sendable {
     try count(Login(account: account, network: network)) { _ in [.signUp(network)] }
   }
 
-  /// Gives the attempt back, except a sign-up, and records the network as known for the account.
+  /// Gives the attempt back, unless it is a sign-up. Records the network as known for the account.
   package func succeeded(_ attempt: Attempt) {
     giveBack(attempt) { use in
       if case .signUp = use { false } else { true }
@@ -125,7 +126,7 @@ package final class AttemptLimiter: Sendable {
 }
 
 extension AttemptLimits {
-  /// Nil sets no limit.
+  /// The limit; nil for no limit.
   fileprivate func limit(for use: AttemptLimiter.Use) -> RateLimit? {
     switch use {
     case .network: perNetwork

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How much of a limit one client has used. Moments are of the monotonic clock, in nanoseconds.
+/// How much of a limit one client has used. Times are nanoseconds of the monotonic clock.
 package final class RateBucket: Sendable {
   package enum Outcome: Equatable {
     case taken

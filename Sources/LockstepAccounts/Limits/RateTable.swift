@@ -1,6 +1,6 @@
-/// How much of its rate limit each key has used. A key whose whole burst is available takes no
-/// room. When `capacity` is reached, the table evicts the keys with the most requests left. So new
-/// keys cannot evict a key that is at its limit.
+/// How much of its rate limit each key has used. When `capacity` is reached, the table evicts the
+/// keys with the most requests left. So a flood of new keys does not evict a key that has used up
+/// its limit.
 struct RateTable<Key: Hashable & Sendable>: Sendable {
   private let capacity: Int
   /// When the whole burst of a key is available again, in nanoseconds.
@@ -28,8 +28,8 @@ struct RateTable<Key: Hashable & Sendable>: Sendable {
     restored[key] = moment - limit.interval > now ? moment - limit.interval : nil
   }
 
-  /// Evicts the keys whose whole burst is available. If that is not enough, it evicts those with
-  /// the most requests left until a quarter is free, so that many uses share the cost of sorting.
+  /// Evicts the keys whose whole burst is available. If that is not enough, it evicts the keys
+  /// with the most requests left until a quarter is free. So many uses share the cost of sorting.
   private mutating func makeRoom(at now: Int64) {
     restored = restored.filter { $0.value > now }
     guard restored.count > capacity * 3 / 4 else { return }

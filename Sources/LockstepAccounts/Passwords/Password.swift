@@ -21,12 +21,12 @@ package final class Password: Sendable, Redacted {
 
   package var byteCount: Int { bytes.withLock { $0.count } }
 
-  /// In Unicode scalars: all bytes except those that continue a character.
+  /// The number of Unicode scalars: all bytes except those that continue a character.
   package var characterCount: Int {
     bytes.withLock { bytes in bytes.count { UInt8(bitPattern: $0) & 0xC0 != 0x80 } }
   }
 
-  /// Whether the password equals the address, ignoring case.
+  /// Whether the password equals the e-mail address, ignoring case.
   func isSame(as address: EmailAddress) -> Bool {
     let text = bytes.withLock { String(decoding: $0.map(UInt8.init(bitPattern:)), as: UTF8.self) }
     return text.lowercased() == address.key

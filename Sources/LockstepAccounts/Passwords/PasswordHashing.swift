@@ -2,7 +2,7 @@ import CLockstepSodium
 import LockstepStore
 import LockstepThreading
 
-/// Hashes and verifies passwords, which is slow on purpose and runs on other threads.
+/// Hashes and verifies passwords on other threads, because hashing is slow on purpose.
 ///
 /// Each call may throw `overloaded` if too many calls are waiting, `store(.closed)` after the pool
 /// has shut down, and `outOfMemory`.
@@ -35,13 +35,13 @@ public struct Argon2Strength: Sendable, Equatable {
   }
 }
 
-/// argon2id by libsodium on its own pool, so that many logins at once slow down only logins. The
-/// pool's number of threads limits the memory. The caller shuts the pool down.
+/// Runs libsodium's argon2id on a thread pool of its own, so that many logins at once delay only
+/// logins. The number of threads limits the memory for hashing. The caller shuts the pool down.
 package struct Argon2Hasher: PasswordHashing {
   private let strength: Argon2Strength
   private let workers: WorkerPool
 
-  /// `sodium` proves that libsodium is initialised. Hashing draws salts from libsodium.
+  /// `sodium` proves that libsodium is initialised. Hashing takes random salts from it.
   package init(_ sodium: Sodium, strength: Argon2Strength = Argon2Strength(), workers: WorkerPool) {
     self.strength = strength
     self.workers = workers

@@ -1,7 +1,7 @@
 import CLockstepSodium
 import LockstepStore
 
-/// Encrypts a recorded response so that only a client with the password can get it again.
+/// Encrypts a recorded response, so that only a client with the password can get it again.
 ///
 /// Both keys are derived from the password as slowly as its hash. So an attacker who has the store
 /// guesses no faster with sealed bytes and fingerprints than with the hash.
@@ -9,7 +9,7 @@ package struct PasswordSeal: Sendable, Redacted {
   private let sealingKey: [UInt8]
   private let fingerprintKey: [UInt8]
 
-  /// The salt has 16 bytes and must differ for each use of a password.
+  /// The salt has 16 bytes, and must differ for each idempotency key.
   init(_ password: Password, salt: [UInt8], hasher: any PasswordHashing) async throws(AccountsError) {
     let length = Int(crypto_secretbox_KEYBYTES)
     let derived = try await hasher.derive(2 * length, from: password, salt: salt)
@@ -17,7 +17,7 @@ package struct PasswordSeal: Sendable, Redacted {
     fingerprintKey = Array(derived.dropFirst(length))
   }
 
-  /// A hash by which the same request is recognised.
+  /// A hash that is the same only for the same request, password and salt.
   package func fingerprint(of request: [UInt8]) -> [UInt8] { DomainHash.of("sealed request", fingerprintKey, request) }
 
   /// Returns a nonce and libsodium's secret box of the bytes.
@@ -25,12 +25,12 @@ package struct PasswordSeal: Sendable, Redacted {
     var nonce = [UInt8](repeating: 0, count: Int(crypto_secretbox_NONCEBYTES))
     randombytes_buf(&nonce, nonce.count)
     var sealed = [UInt8](repeating: 0, count: bytes.count + Int(crypto_secretbox_MACBYTES))
-    // It cannot fail; the buffers have the required lengths.
+    // This cannot fail, because the buffers have the required lengths.
     crypto_secretbox_easy(&sealed, bytes, UInt64(bytes.count), nonce, sealingKey)
     return nonce + sealed
   }
 
-  /// The bytes; nil if they were sealed under another password or changed.
+  /// The bytes; nil if they were sealed with another password or salt, or `sealed` was changed.
   package func open(_ sealed: [UInt8]) -> [UInt8]? {
     let (nonceLength, macLength) = (Int(crypto_secretbox_NONCEBYTES), Int(crypto_secretbox_MACBYTES))
     guard sealed.count >= nonceLength + macLength else { return nil }

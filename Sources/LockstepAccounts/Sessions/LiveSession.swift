@@ -2,7 +2,7 @@ import LockstepCollections
 import LockstepStore
 import Synchronization
 
-/// A session in memory. All its requests share one object, so that its end reaches them all.
+/// A session in memory. All requests of the session share this object, and so learn of its end.
 package final class LiveSession: Sendable {
   package let id: SessionID
   package let user: UserID
@@ -23,8 +23,8 @@ package final class LiveSession: Sendable {
   /// miss the end.
   package var isEnded: Bool { ended.load(ordering: .acquiring) }
 
-  /// Whether a connection that sends the same token again may skip the directory. It may if the
-  /// session has not ended and its use was recorded less than a minute ago.
+  /// Whether a connection that sends the same token again may skip the directory. True if the
+  /// session has not ended or expired, and its last use was recorded less than a minute ago.
   package func isFresh(at now: Int64) -> Bool {
     !isEnded && now < freshUntil.load(ordering: .relaxed)
   }
@@ -34,8 +34,8 @@ package final class LiveSession: Sendable {
   func end() { ended.store(true, ordering: .releasing) }
 }
 
-/// Whether writes that may end sessions are in progress. A session ends in memory only after its
-/// end is committed. In the meantime, a write of the session must check the store.
+/// Counts the running writes that may end sessions. A session ends in memory only after its end is
+/// committed. In the meantime, a write of the session must check the store.
 package final class SessionEndingTracker: Sendable {
   private let underWay = Atomic(0)
 

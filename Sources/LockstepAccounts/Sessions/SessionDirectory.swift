@@ -6,11 +6,11 @@ import LockstepTime
 
 /// Finds the session of a token in memory or in the store.
 ///
-/// - The use and the last cursor of a session in memory are written at most once a minute.
-/// - Other sessions are read from the store, once for all requests with the same token.
-/// - An invented token is refused because of its tag, and a bounded set remembers tokens that were
-///   valid once. So guesses neither fill the memory nor read the store.
-/// - When `end(_:)` returns, the session is not in memory, even if it was being loaded. The
+/// - It writes the use and last cursor of a session in memory to the store at most once a minute.
+/// - It reads other sessions from the store, once for all waiting requests with the same token.
+/// - It refuses a guessed token without a read, because its authentication tag is wrong
+///   (`TokenIssuer`). A bounded set remembers tokens that are no longer valid.
+/// - When `end(_:)` returns, the session is not in memory, even if it was being loaded, and the
 ///   listeners have been notified.
 ///
 /// All event loops share one directory. Times are in milliseconds since 1970.
@@ -22,14 +22,14 @@ package final class SessionDirectory: Sendable {
     case unknown(UnknownToken)
   }
 
-  /// A token that this store has made, without a session in memory.
+  /// A token with a valid authentication tag, but without a session in memory.
   package struct UnknownToken: Sendable {
     fileprivate let hash: TokenHash
   }
 
   private struct Shard: Sendable {
     var table: SessionTable
-    /// Tokens that were valid once.
+    /// Tokens that are no longer valid.
     var refused: GenerationalCache<TokenHash, Void>
   }
 
@@ -47,7 +47,7 @@ package final class SessionDirectory: Sendable {
   private let tokenIssuer: TokenIssuer
   private let lifetime: Int64
 
-  /// Sessions that requests hold may exceed `capacity`.
+  /// Sessions that a request holds are not evicted, so there may be more than `capacity` in memory.
   init(store: DurableStore, tokenIssuer: TokenIssuer, lifetime: Duration, capacity: Int) {
     readers = store.readers
     self.tokenIssuer = tokenIssuer
@@ -65,8 +65,8 @@ package final class SessionDirectory: Sendable {
 
   /// Looks a token up in memory, and records its use. It never waits.
   ///
-  /// Not generic: every request comes here from another module, where a generic function would run
-  /// unspecialized, at twenty times the cost.
+  /// Not generic, because every request calls this function from another Swift module. A generic
+  /// function would not be specialized there, and would take twenty times as long.
   package func authenticate(_ text: Slice<UnsafeRawBufferPointer>, at now: Int64) -> Lookup {
     guard let token = Token(text) else { return .refused }
     let hash = token.hash
@@ -109,8 +109,8 @@ package final class SessionDirectory: Sendable {
     }
   }
 
-  /// Notifies `listener` of ended sessions, after their `isEnded` is true, but not of expired ones.
-  /// The listener runs on the thread that ends the sessions, and must be quick.
+  /// Notifies `listener` of ended sessions after their `isEnded` has become true. Expired sessions
+  /// are not reported. The listener runs on the thread that ends the sessions, and must be quick.
   package func whenEnded(_ listener: @escaping @Sendable ([SessionID]) -> Void) {
     listeners.withLock { $0.append(listener) }
   }
@@ -135,7 +135,7 @@ package final class SessionDirectory: Sendable {
     for listener in listeners.withLock({ $0 }) { listener(ids) }
   }
 
-  /// A session from the store, with the newer use from memory.
+  /// A session from the store, with its newer use if that is in memory.
   func latest(_ stored: StoredSession) -> Session {
     var session = stored.session
     guard let entry = shard(of: stored.tokenHash).withLock({ $0.table.peek(stored.tokenHash) }) else { return session }
@@ -151,7 +151,7 @@ package final class SessionDirectory: Sendable {
     shards[Int(truncatingIfNeeded: hash.words.y % UInt64(Self.shardCount))]
   }
 
-  /// The result for a token, or nil if it is unknown, and uses for the store.
+  /// The result for a token (nil if this shard does not know it), and the usage for the store.
   private static func find(
     _ hash: TokenHash,
     in shard: inout Shard,

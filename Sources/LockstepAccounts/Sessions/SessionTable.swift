@@ -5,8 +5,8 @@ import LockstepTime
 /// `capacity / 2` most recently used sessions, and all sessions that a request holds.
 ///
 /// A new session goes to the young half, and so does a session that is found in the old half. When
-/// the young half is full, the old half is evicted, and the young half takes its place. So finding
-/// an active session moves nothing.
+/// the young half is full, the old half is evicted, and the young half becomes the old one. So a
+/// session that is found in the young half stays where it is.
 struct SessionTable: Sendable {
   private let half: Int
   private var young: [TokenHash: SessionEntry] = [:]
@@ -39,15 +39,15 @@ struct SessionTable: Sendable {
     young.removeValue(forKey: hash) ?? old.removeValue(forKey: hash)
   }
 
-  /// The unwritten uses of evicted sessions, which then count as written.
+  /// Returns the unwritten uses of evicted sessions. From then on, they count as written.
   mutating func takeEvictedUsage() -> [SessionUsage] {
-    // Usually empty, and called on every use.
+    // Every use calls this, and there is usually nothing to return.
     if evictedUsage.isEmpty { return [] }
     defer { evictedUsage = [] }
     return evictedUsage
   }
 
-  /// The unwritten uses of all sessions, which then count as written.
+  /// Returns the unwritten uses of all sessions. From then on, they count as written.
   mutating func takeUsage() -> [SessionUsage] { Self.takeUsage(&young) + Self.takeUsage(&old) }
 
   /// Keeps the sessions that a request holds, because they must be found when they end.
@@ -70,7 +70,7 @@ struct SessionTable: Sendable {
     return usage
   }
 
-  /// Passes each entry in place. The dictionary's `indices` would copy it and hold every session.
+  /// Passes each entry in place. `entries.indices` would copy the dictionary and hold its sessions.
   private static func forEach(
     _ entries: inout [TokenHash: SessionEntry],
     _ body: (inout SessionEntry) -> Void
@@ -107,7 +107,7 @@ struct SessionEntry: Sendable {
     mutating get { !isKnownUniquelyReferenced(&live) }
   }
 
-  /// Records a use at most once a minute, and then returns it for the store.
+  /// Records a use, and returns it for the store. Nil if one was recorded less than a minute ago.
   mutating func use(at now: Int64, lifetime: Int64) -> SessionUsage? {
     guard now - lastSeenAt >= Self.recordInterval else { return nil }
     lastSeenAt = now

@@ -5,8 +5,8 @@ import LockstepThreading
 
 /// Writes the use of sessions to the store in batches, in the background.
 ///
-/// The writer thread has one batch at a time, and later uses go into the next batch. A use that
-/// cannot be written is dropped, because the next use replaces it.
+/// The writer thread gets one batch at a time. Later uses go into the next batch. If a batch cannot
+/// be written, it is dropped, because later uses of the same sessions replace it.
 final class SessionUsageWriter: Sendable {
   /// The largest batch. Other writes wait for it.
   private static let batch = 1_000

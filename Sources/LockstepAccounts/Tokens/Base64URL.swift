@@ -1,4 +1,4 @@
-/// base64url (RFC 4648, 5) without padding, of whole words only. So a value has one spelling.
+/// base64url (RFC 4648, 5) without padding, in groups of 48 bits. So each value has one spelling.
 enum Base64URL {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
@@ -9,7 +9,7 @@ enum Base64URL {
     return values
   }()
 
-  /// Encodes words, first byte first. The number of words must be divisible by 3.
+  /// Encodes words, their highest bits first. The number of words must be divisible by 3.
   static func encode(_ words: [UInt64]) -> [UInt8] {
     var text: [UInt8] = []
     var (bits, count) = (UInt128(0), UInt128(0))
@@ -25,7 +25,7 @@ enum Base64URL {
   }
 
   /// The 48 bits of the next eight characters; nil if one is missing or outside the alphabet. The
-  /// caller passes `values`, because reading the static property here costs more than the rest.
+  /// caller passes `values`, because reading the static property here costs more than decoding.
   @inline(__always)
   static func decodeEight(_ bytes: inout some IteratorProtocol<UInt8>, by values: [UInt8]) -> UInt64? {
     var (bits, all) = (UInt64(0), UInt8(0))

@@ -3,7 +3,7 @@ import LockstepStore
 
 /// A session's token: `ls_` and 64 characters of base64url. It never appears in logs or errors.
 ///
-/// It contains a secret of 256 random bits and a tag of 128 bits (`TokenIssuer`).
+/// It contains a secret of 256 random bits and an authentication tag of 128 bits (`TokenIssuer`).
 package struct Token: Sendable, Equatable, Redacted {
   /// The prefix by which people and scanners for leaked secrets recognise a token.
   static let prefix = Array("ls_".utf8)
@@ -37,13 +37,13 @@ package struct Token: Sendable, Equatable, Redacted {
     (groups.x << 16 | groups.y >> 32, groups.y << 32 | groups.z >> 16, groups.z << 48 | groups.w)
   }
 
-  /// For the one response that contains it.
+  /// The token as text, for the one response that contains it.
   package var text: String {
     let words = [secret.x, secret.y, secret.z, secret.w, tag.x, tag.y]
     return String(decoding: Self.prefix + Base64URL.encode(words), as: UTF8.self)
   }
 
-  /// Stored instead of the token.
+  /// The store contains this hash instead of the token.
   var hash: TokenHash {
     let bits = lockstep_bits384(words: (secret.x, secret.y, secret.z, secret.w, tag.x, tag.y))
     let words = lockstep_digest(bits).words

@@ -1,9 +1,9 @@
 import CLockstepSodium
 import LockstepStore
 
-/// Makes a store's tokens and recognises them by their tags, so that a guess costs one hash and no
-/// read of the store. An attacker who has the key still has 256 bits to guess, because only the
-/// store knows which tokens are valid.
+/// Makes a store's tokens and recognises them by their authentication tags, so that a guess costs
+/// one hash and no read of the store. An attacker who has the key must still guess 256 bits,
+/// because only the store knows which tokens are valid.
 struct TokenIssuer: Sendable {
   let key: TokenKey
   /// Must be unpredictable.

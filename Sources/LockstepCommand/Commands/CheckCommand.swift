@@ -1,19 +1,18 @@
 import Lockstep
 import LockstepMaintenance
 
-/// `lockstep check`: looks for damage in a store.
 enum CheckCommand {
   static let syntax = CommandSyntax<Configuration>(
     name: "check",
     summary: "Check a store for damage, also while a server uses it.",
     about: """
-      Check a whole store for damage, also while a server uses it: damaged pages, indexes and columns
-      (SQLite's own check), unknown tables, rows that refer to nothing, text that is not JSON, and users
-      whose tables differ from what their journal rebuilds. Nothing is changed.
+      Check a whole store, also while a server uses it. The check finds damaged pages, indexes and columns
+      (SQLite's own check), unknown tables, references to missing rows, text that is not JSON, and users
+      whose state differs from the state that their journal gives. It changes nothing.
       """,
     notes: """
-      Exits with 0 if there is no damage, with 65 if there is. Users above their quotas are listed, but are
-      not damage: quotas may have been lowered.
+      Exits with 0 if there is no damage, with 65 if there is. Users above their quotas are listed. They are
+      not damage, because the operator may have lowered a quota.
       """,
     options: [.data] + ServeOptions.quotas
   )
@@ -53,14 +52,14 @@ enum CheckCommand {
     let count = report.counts[area, default: 0]
     if !report.isWhole, ![.file, .schema, .references].contains(area) {
       return
-        "not checked: start a server with this lockstep once, which migrates the store to schema \(report.knownSchema)"
+        "not checked: start a server of this version once, to migrate the store to schema \(report.knownSchema)"
     }
     if report.counts[.schema] != nil, ![.file, .schema].contains(area) { return "not checked" }
     switch (area, count) {
     case (.file, 0): return "no damage: \(report.pages) pages, \(Terminal.size(report.pages * report.pageSize))"
     case (.schema, 0): return "as created by this lockstep"
     case (.references, 0): return "complete"
-    case (.identity, 0): return "present, with the key of the tokens"
+    case (.identity, 0): return "present, with the token key"
     case (.texts, 0): return "all valid JSON"
     case (.users, 0): return "\(report.users): all as the journal rebuilds them"
     case (.quotas, 0): return "all users within their quotas"
@@ -72,7 +71,7 @@ enum CheckCommand {
   private static func conclusion(_ report: CheckReport) -> String {
     guard report.isDamaged else { return report.isWhole ? "No damage.\n" : "No damage in the checked parts.\n" }
     return """
-      The store is damaged. Copy its files for later analysis, and find the cause: the system log reports failing disks.
+      The store is damaged. Copy its files for later analysis, and look for the cause: failing disks are in the system log.
       Then stop the server and restore an intact backup: lockstep restore --from <backup> --data \(report.store) --force
 
       """

@@ -17,11 +17,11 @@ enum HealthCommand {
     name: "health",
     summary: "Ask a server whether it is ready: exits with 0 or 1.",
     about: """
-      Ask a running server's /readyz whether it is ready for requests: its store is writable, and the
-      server is not shutting down.
+      Ask a running server, at /readyz, whether it is ready for requests. It is ready if its store is
+      writable and it is not shutting down.
       """,
     notes: """
-      Prints one line. Exits with 0 if the server is ready, with 1 if it is not or the request times out.
+      Prints one line. Exits with 0 if the server is ready, with 1 if it is not ready or does not respond.
       Without options, it asks the server at LOCKSTEP_HOST and LOCKSTEP_PORT.
       """,
     options: [
@@ -50,7 +50,7 @@ enum HealthCommand {
       throw CommandError(.no, "\(error).")
     }
     guard response.status == 200 else {
-      // Another program may listen there and send anything.
+      // Another program may listen at this address and send any text.
       throw CommandError(
         .no,
         "the server is not ready: its response is \(response.status). \(Terminal.harmless(response.body))"

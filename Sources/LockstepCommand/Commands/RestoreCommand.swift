@@ -1,7 +1,6 @@
 import Lockstep
 import LockstepMaintenance
 
-/// `lockstep restore`: replaces a store by a backup.
 enum RestoreCommand {
   struct Settings: StoreSettings {
     var data = Configuration().data
@@ -12,20 +11,20 @@ enum RestoreCommand {
 
   static let syntax = CommandSyntax<Settings>(
     name: "restore",
-    summary: "Replace a store by a backup.",
+    summary: "Replace a store with a backup.",
     about: """
-      Replace a store by a backup while no server uses the store. The backup is copied and checked first:
-      a damaged backup, or a file that is not a Lockstep store, is refused and the store stays as it was.
-      The restored store gets a new identity, so that every client starts over once and misses nothing.
+      Replace a store with a backup while no server uses the store. The command first copies and checks
+      the backup. It refuses a damaged backup and a file that is not a Lockstep store; the store then stays
+      as it was. The restored store gets a new identity, so that every client loads its state anew.
       """,
     options: [
-      .data, .file("--from", \.from, "The backup. Required; it is not changed."),
+      .data, .file("--from", \.from, "The backup, which is not changed. Required."),
       .flag("--force", \.force, "Replace an existing store. Its contents are lost."),
       .flag(
         "--end-sessions",
         \.endSessions,
-        "End all sessions, so that all users log in again. Otherwise devices that logged out after the backup was made are "
-          + "logged in again."
+        "End all sessions, so that all users must log in again. Without this option, devices that logged out after the "
+          + "backup was made are logged in again."
       ),
     ]
   )
@@ -44,7 +43,7 @@ enum RestoreCommand {
       bar.clear()
       return Terminal.print(
         "\(settings.data): \(Terminal.size(summary.bytes)), \(Terminal.count(summary.users, "user")), from \(backup); "
-          + "earlier cursors are reset\n"
+          + "clients with earlier cursors get a reset\n"
       )
     }
   }

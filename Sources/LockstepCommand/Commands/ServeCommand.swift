@@ -10,10 +10,11 @@ enum ServeCommand {
     summary: "Run the server.",
     about: """
       Run the server until SIGTERM or SIGINT. Then it shuts down: it accepts no more connections, ends
-      long polls and finishes running requests. A second signal ends it at once.
+      long polls and finishes running requests. A second signal ends the server at once.
       """,
     notes: """
-      Each option is also a variable, for example LOCKSTEP_LOG_LEVEL for --log-level. The command line wins.
+      An environment variable can also set each option: LOCKSTEP_LOG_LEVEL sets --log-level. If both are
+      given, the command line overrides the variable.
       When the server is ready, it prints one line with its address to standard output. The log goes to
       standard error.
       """,
@@ -31,13 +32,13 @@ enum ServeCommand {
       do {
         return try serve(configuration, modules)
       } catch let error as StoreError {
-        // One code for all problems with the store, for supervisors.
+        // Supervisors see the same exit code for all errors of the store.
         throw CommandError(.store, "\(error)")
       }
     }
   }
 
-  /// With fewer files, the store cannot be read.
+  /// With fewer descriptors, the server could not read the store.
   private static let leastDescriptors = 40
 
   private static func serve(_ configuration: Configuration, _ modules: [UserModule]) throws -> ExitCode {
@@ -50,8 +51,8 @@ enum ServeCommand {
           + "ulimit -n, LimitNOFILE= of systemd, or --ulimit nofile= of docker"
       )
     }
-    // Blocks the signals before other threads start, because those inherit this. One thread waits
-    // for the signals.
+    // Blocks the signals before other threads start, because each thread inherits the blocked
+    // signals. One thread waits for the signals.
     let signals = ShutdownSignals()
     let time = TimeSource.system
     let log = try LogWriter(descriptor: STDERR_FILENO, format: configuration.logFormat, now: time.now)

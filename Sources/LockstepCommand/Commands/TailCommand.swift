@@ -1,7 +1,6 @@
 import Lockstep
 import LockstepMaintenance
 
-/// `lockstep tail`: follows one user's journal.
 enum TailCommand {
   struct Settings: StoreSettings {
     var data = Configuration().data
@@ -18,8 +17,8 @@ enum TailCommand {
     name: "tail",
     summary: "Follow a user's journal.",
     about: """
-      Print the last entries of a user's journal, and new ones as they come: time, device, collection,
-      action and mutations. It reads the store's file while a server uses it. Ctrl-C ends it.
+      Print the last entries of a user's journal, and each new entry when it is written: time, device,
+      collection, action, mutations. A server may use the store at the same time. Ctrl-C ends the command.
       """,
     options: [
       .data,
@@ -28,10 +27,10 @@ enum TailCommand {
       CommandOption("--since", \.since, .since, hasVariable: false)
         .help(
           "Where to begin: after a cursor, at a time such as 2026-11-21T05:00:00.000Z, or a time ago, such as 30m. Default: "
-            + "with the last entries, as -n says."
+            + "with as many of the last entries as -n sets."
         ),
       CommandOption("-n", \.limit, .integer(0...1_000_000), hasVariable: false)
-        .help("How many of the last entries to begin with, without --since."),
+        .help("How many of the last entries to print first. Ignored with --since."),
       .flag("--once", \.once, "Exit after the existing entries are printed."),
       .flag("--json", \.json, "Print each entry as a line of JSON."),
     ]

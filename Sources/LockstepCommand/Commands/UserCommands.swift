@@ -4,7 +4,7 @@ import LockstepAccounts
 import LockstepMaintenance
 import LockstepThreading
 
-/// `lockstep user …`: the accounts of a store, with or without a running server.
+/// `lockstep user …`: manages the accounts of a store, with or without a running server.
 enum UserCommands {
   struct Settings: CommandSettings {
     var configuration = Configuration()
@@ -24,13 +24,13 @@ enum UserCommands {
   private static let passwordMinimum = ServeOptions.passwordMinimum.within(\Settings.configuration)
   private static let userNotes = "<user> is an e-mail address, or an id from `lockstep user list`."
   private static let passwordNotes = """
-    The command asks for the password on a terminal and does not show it. Otherwise the password is the
+    On a terminal, the command asks for the password and does not show it. Otherwise the password is the
     first line of standard input.
     """
   private static let serverNotes = """
-    If a server uses the store, the server runs the admin command within a second or two, and this command
-    waits for it. Ctrl-C withdraws a pending admin command and reports whether it had already run. Without
-    a server this command does the work itself.
+    If a server uses the store, the server runs the admin command within a second or two. This command
+    waits for the result. Ctrl-C withdraws a pending admin command and reports whether it had already
+    run. If no server uses the store, this command does the work itself.
     """
 
   // MARK: Reading
@@ -40,8 +40,8 @@ enum UserCommands {
       name: "user list",
       summary: "List all users.",
       about: """
-        List every user of a store in the order in which they signed up: id, state, number of sessions,
-        when the user signed up, when a session was last seen, and address.
+        List every user of a store in the order in which they signed up: id, enabled or disabled, number
+        of sessions (devices), time of sign-up, time of the last use, and e-mail address.
         """,
       options: [data, .flag("--json", \.json, "Print each user as a line of JSON.")]
     )
@@ -49,7 +49,7 @@ enum UserCommands {
     let accounts = try AccountAdministrator(path: settings.data, pause: CurrentThread.sleep)
     var last: UserID?
     while true {
-      // No transaction is open while this prints, because the reader of a pipe may be slow.
+      // No transaction is open while this loop prints, because the reader of a pipe may be slow.
       let page = try accounts.users(after: last)
       guard let end = page.last else { return .success }
       last = end.user.id
@@ -103,7 +103,7 @@ enum UserCommands {
     let signals = try SignalInterceptor()
     let accounts = try AccountAdministrator(path: settings.data, interruption: signals, pause: CurrentThread.sleep)
     let address = try EmailAddress(settings.user)
-    // Checks the user before the operator types a password.
+    // Refuses a taken e-mail address before the operator types a password.
     do {
       _ = try accounts.user(address.text)
       throw MaintenanceError.addressTaken(address.text)
@@ -119,7 +119,7 @@ enum UserCommands {
     "Disable a user and end all sessions.",
     """
     Disable a user. All of the user's sessions and waiting requests end at once. The user's data stays.
-    A login with the right password gets 403. One with a wrong password gets 401, as before.
+    A login with the right password gets 403. A login with a wrong password gets 401, as before.
     """,
     done: "is disabled: all sessions have ended"
   ) { _, _ in .disable }
@@ -146,8 +146,8 @@ enum UserCommands {
     "erase",
     "Delete a user and all data.",
     """
-    Delete a user for good: account, sessions, favorites, defaults, profile and history. The deleted data
-    is overwritten in the store; earlier backups still contain it.
+    Delete a user for good: account, sessions, state and history. The deleted data is overwritten in the
+    store. Earlier backups still contain it.
     """,
     options: [.flag("--yes", \.isConfirmed, "Do not ask for confirmation.")],
     done: "is erased"

@@ -1,23 +1,23 @@
 import Lockstep
 
-/// The settings that a command's options change. A new value holds the defaults.
+/// The settings that a command's options change. A new instance has the default settings.
 protocol CommandSettings: Sendable {
   init()
 }
 
-/// How an option is written. The variables, the help and the completions are made from it.
+/// How an option is written. Its variable, its help and its completions are made from this.
 struct OptionSyntax: Sendable {
   /// The name with its dashes: `--port`. The name of an operand is its placeholder: `<user>`.
   let name: String
-  /// The text for the value in the help; nil for a switch. Choices are separated by bars.
+  /// The text for the value in the help; nil for a switch. Bars separate choices: `text|json`.
   let placeholder: String?
   let group: OptionGroup
-  /// Whether errors must not repeat the value.
+  /// Whether the value is secret, so that errors must not contain it.
   let isSecret: Bool
   /// Whether a variable can also set the option. Options that must be chosen on each run, such as
   /// `--force`, have no variable.
   let hasVariable: Bool
-  /// The text of the default; nil if the help describes it.
+  /// The text of the default value; nil if `help` describes the default.
   let defaultText: String?
   /// The effect of the option and its default, in sentences.
   var help = ""
@@ -74,7 +74,7 @@ extension CommandOption {
     }
   }
 
-  /// An option for a property that may have no value.
+  /// An option for an optional property.
   init<Value>(
     _ name: String,
     _ path: WritableKeyPath<Settings, Value?> & Sendable,
@@ -87,7 +87,7 @@ extension CommandOption {
     self.init(name, path, optional, group, isSecret: isSecret, hasVariable: hasVariable)
   }
 
-  /// The same option for settings that contain these.
+  /// The same option for settings that contain `Settings`.
   func within<Other>(_ path: WritableKeyPath<Other, Settings> & Sendable) -> CommandOption<Other> {
     CommandOption<Other>(syntax: syntax) { [apply] settings, value throws(OptionValueError) in
       try apply(&settings[keyPath: path], value)
@@ -114,7 +114,7 @@ protocol StoreSettings: CommandSettings {
 extension Configuration: StoreSettings {}
 
 extension CommandOption where Settings: StoreSettings {
-  /// The server reads the same variable, so a command in the server's container finds its store.
+  /// The server reads the same variable. So a command in the server's container uses its store.
   static var data: CommandOption { CommandOption("--data", \.data, .text("<file>")).help("The store's file.") }
 }
 

@@ -9,7 +9,7 @@ struct OptionValueError: Error {
 /// How the values of an option are written: numbers, sizes, times, choices.
 struct OptionFormat<Value: Sendable>: Sendable {
   let placeholder: String?
-  /// The text of a default; nil if the option's help describes the default in its own words.
+  /// The text of a default value; nil if the option's help describes the default.
   var text: @Sendable (Value) -> String? = { _ in nil }
   let read: @Sendable (String) throws(OptionValueError) -> Value
 
@@ -25,7 +25,7 @@ struct OptionFormat<Value: Sendable>: Sendable {
 }
 
 extension OptionFormat {
-  /// A format that refuses each value for which `read` returns nil, always for the same reason.
+  /// A format that refuses each value for which `read` returns nil, always with `reason`.
   init(
     _ placeholder: String?,
     text: @escaping @Sendable (Value) -> String? = { _ in nil },
@@ -40,12 +40,12 @@ extension OptionFormat {
 }
 
 extension OptionFormat where Value == String {
-  /// Any text but the empty one.
+  /// Any text that is not empty.
   static func text(_ placeholder: String) -> OptionFormat {
     OptionFormat(placeholder, text: { $0.isEmpty ? nil : $0 }, reason: "it is empty") { $0.isEmpty ? nil : $0 }
   }
 
-  /// A token that a header field can carry; clients could not send any other.
+  /// A token that a header field can contain, because clients could send no other.
   static let token = OptionFormat("<token>", reason: "it must be visible ASCII characters without spaces") { value in
     !value.isEmpty && value.utf8.allSatisfy { (0x21...0x7E).contains($0) } ? value : nil
   }
@@ -77,7 +77,7 @@ extension OptionFormat where Value == Int {
     }
   }
 
-  /// Bytes that the operator gives in MiB.
+  /// A number of bytes, which the operator gives in MiB.
   static func mebibytes(_ range: ClosedRange<Int>) -> OptionFormat {
     integer(range).map(text: { "\($0 / 1_048_576)" }) { $0 * 1_048_576 }
   }
@@ -102,7 +102,7 @@ extension OptionFormat where Value == Int? {
 }
 
 extension OptionFormat where Value == Duration {
-  /// A time: `10` and `10s` are seconds; `500ms`, `2m` and `6h` have their own units.
+  /// A time: `500ms`, `10s`, `2m`, `6h`. A number without a unit is in seconds.
   static func time(from least: Duration = .milliseconds(1)) -> OptionFormat {
     let examples = least < .seconds(1) ? "500ms, 10s or 2m" : "90s, 10m or 6h"
     let reason = "it must be a time such as \(examples), from \(timeText(least)) to 24h"
@@ -124,7 +124,7 @@ extension OptionFormat where Value == Duration {
 }
 
 extension OptionFormat where Value == RateLimit {
-  /// Requests in a time, and how many at once: `100/10s`, `100/10s,20`.
+  /// The requests in a time, and after a comma the requests at once: `100/10s`, `100/10s,20`.
   static let rate = OptionFormat(
     "<number>/<time>[,<burst>]",
     reason: "it must be a number and a time of whole seconds such as 100/10s, or 100/10s,20; numbers from 1 to 1000000"

@@ -13,7 +13,7 @@ enum ServeOptions {
           + "IPv4."
       ),
     Option("--port", \.port, .integer(0...65_535), .server)
-      .help("The port to listen on; 0 takes a free one."),
+      .help("The port to listen on; 0 chooses a free port."),
     Option("--data", \.data, .text("<file>"), .server)
       .help("The SQLite file of the store. The server creates it if it does not exist."),
     Option("--threads", \.threads, .integer(1...256), .server)
@@ -35,8 +35,8 @@ enum ServeOptions {
         "The URL that must accept a profile before a screen saves it. The server sends {\"user\",\"companyName\",\"position\"} "
           + "by POST, with the user's id, and saves the profile if the response is 2xx. PATCH /v1/profile and POST /v1/actions "
           + "do not call it. Connecting times out after 5s, the whole request after 15s; redirects are not followed. A user and "
-          + "a password in the URL become basic credentials; set the variable LOCKSTEP_PROFILE_UPSTREAM then, because every "
-          + "user of this machine can read arguments with ps. https_proxy and no_proxy apply as for curl. Needs libcurl and "
+          + "a password in the URL become basic credentials. Set such a URL with the variable LOCKSTEP_PROFILE_UPSTREAM, because "
+          + "every user of this machine can read arguments with ps. https_proxy and no_proxy apply as for curl. Needs libcurl and "
           + "about 10MiB of memory. Default: none, profiles are saved at once."
       ),
   ]
@@ -47,7 +47,7 @@ enum ServeOptions {
 
   private static let accounts: [Option] = [
     Option("--registration", \.accounts.registration, .choice, .accounts)
-      .help("Whether new users may sign up. With closed, only existing users can log in."),
+      .help("Whether new users may sign up. With closed, only the operator adds users."),
     Option("--token-days", \.accounts.tokenLifetime, .days(1...36_500), .accounts)
       .help("How many days after its last use a session's token expires."),
     passwordMinimum,
@@ -63,26 +63,26 @@ enum ServeOptions {
   /// How much a user may store. `lockstep check` has these options too.
   static let quotas: [Option] = [
     Option("--max-favorites", \.favoritesQuota.elements, .integer(count), .storage)
-      .help("Favorites of a user; more are refused with 507."),
+      .help("How many favorites a user may have; more are refused with 507."),
     Option("--max-favorites-bytes", \.favoritesQuota.bytes, .size(0...largestSize), .storage)
-      .help("The size of a user's favorites as JSON; more are refused with 507."),
+      .help("The largest size of a user's favorites as JSON; a write beyond it is refused with 507."),
     Option("--max-suites", \.defaultsQuota.suites, .integer(count), .storage)
-      .help("Suites of defaults in which a user has values; more are refused with 507."),
+      .help("In how many suites of defaults a user may have values; more are refused with 507."),
     Option("--max-default-keys", \.defaultsQuota.keys, .integer(count), .storage)
-      .help("Keys of a suite; more are refused with 507."),
+      .help("How many keys a suite may have; more are refused with 507."),
     Option("--max-suite-bytes", \.defaultsQuota.bytes, .size(0...largestSize), .storage)
-      .help("The size of a suite's keys and values as JSON; more are refused with 507."),
+      .help("The largest size of a suite's keys and values as JSON; a write beyond it is refused with 507."),
   ]
 
   static let storage: [Option] = [
     Option("--history-days", \.history.days, .integer(0...36_500), .storage)
       .help("For how many days history is kept, for past states and the feed. The present state is always kept."),
     Option("--history-min", \.history.revisions, .integer(1...1_000_000_000), .storage)
-      .help("How many of a user's last revisions are kept even if they are older."),
-    // With much less, history would be only the last large write, and every write would copy the
-    // whole state.
+      .help("How many of a user's last revisions are kept even if they are older than --history-days."),
+    // With a much lower limit, history would contain only the last large write, and every write
+    // would copy the whole state.
     Option("--max-history-bytes", \.history.bytes, .size(1_048_576...largestSize), .storage)
-      .help("The size of a user's history, 1MiB or more. Beyond it the oldest history is pruned, whatever its age."),
+      .help("The largest size of a user's history, 1MiB or more. Beyond it the oldest is pruned, whatever its age."),
     Option("--cache-mb", \.cacheBytes, .mebibytes(1...1_048_576), .storage)
       .help(
         "How many MiB the states of active users may take in memory, approximately. Other states are read from the store."
@@ -96,47 +96,48 @@ enum ServeOptions {
           + "60 seconds."
       ),
     Option("--max-waits-per-user", \.waiting.perUser, .integer(count), .waiting)
-      .help("Long polls for one user's state at a time; more are refused with 429."),
+      .help("How many long polls for one user's state may wait at a time; more are refused with 429."),
     Option("--max-waits", \.waiting.inAll, .integer(count), .waiting)
-      .help("Long polls at a time; more are refused with 429."),
+      .help("How many long polls may wait at a time; more are refused with 429."),
   ]
 
   static let limits: [Option] = [
     Option("--max-connections", \.limits.connections, .integer(1...10_000_000), .limits)
       .help(
-        "Open connections, one open file each. Up to as many again get 503 and are closed, if the limit on open files "
-          + "allows it. All others are closed without a response."
+        "How many connections may be open, one open file each. Up to as many again get 503 and are closed, if the limit "
+          + "on open files allows it. All others are closed without a response."
       ),
     Option("--rate-limit", \.tokenRate, .rate, .limits)
       .help(
-        "Requests of each token, such as 100/10s, and after a comma how many at once (by default the same number); more are "
-          + "refused with 429. Unused requests come back steadily. Responses report what is left in the RateLimit "
-          + "header. Default: no limit."
+        "How many requests each token may send, such as 100/10s, and after a comma how many at once (by default the same "
+          + "number); more are refused with 429. Used requests become available again at a steady rate. The RateLimit header "
+          + "of a response has the number left. Default: no limit."
       ),
     Option("--rate-limit-address", \.addressRate, .rate, .limits)
       .help(
-        "The same for each client address, or /64 of IPv6, with or without a token; /healthz, /readyz and /metrics do not "
-          + "count. Name reverse proxies with --trusted-proxy, or all their clients count as one. Default: no limit."
+        "How many requests each IPv4 address, or /64 network of IPv6, may send, with or without a token, as in "
+          + "--rate-limit; /healthz, /readyz and /metrics do not count. Name reverse proxies with --trusted-proxy, or all their "
+          + "clients count as one. Default: no limit."
       ),
     Option("--max-request-line", \.limits.requestLine, .size(64...1_048_576), .limits)
       .help("The longest request line; a longer one is refused with 414."),
     Option("--max-header-section", \.limits.headerSection, .size(64...16_777_216), .limits)
       .help("The largest header section; a larger one is refused with 431."),
     Option("--max-header-fields", \.limits.headerFields, .integer(1...10_000), .limits)
-      .help("Header fields of a request; more are refused with 431."),
+      .help("How many header fields a request may have; more are refused with 431."),
     Option("--max-body", \.limits.body, .size(0...1_073_741_824), .limits)
       .help("The largest request body; a larger one is refused with 413."),
     Option("--head-timeout", \.limits.headTime, .time(), .limits)
-      .help("The time for a request's head to arrive; then 408."),
+      .help("How long a request's head may take to arrive; after that, the response is 408."),
     Option("--max-body-memory", \.limits.bodyMemory, .size(0...largestSize), .limits)
       .help(
-        "The memory for the bodies of all running requests; a request beyond it is refused with 503. At least --max-body, so "
-          + "that the largest body fits."
+        "The memory for the bodies of all running requests; a request beyond it is refused with 503. It cannot be less than "
+          + "--max-body, so that the largest body fits."
       ),
     Option("--body-grace", \.limits.bodyGrace, .time(), .limits)
-      .help("How long a request body may make no progress; then 408."),
+      .help("How long a request body may make no progress; after that, the response is 408."),
     Option("--body-rate", \.limits.bodyRate, .size(1...1_073_741_824), .limits)
-      .help("The least that counts as progress of a request body, in bytes a second over --body-grace."),
+      .help("The lowest rate that counts as progress of a body, in bytes a second, averaged over --body-grace."),
     Option("--max-output-memory", \.limits.outputMemory, .size(0...largestSize), .limits)
       .help(
         "The memory for output that clients have not read yet. Beyond it a GET with a long response is refused with 503, and a "
@@ -145,15 +146,13 @@ enum ServeOptions {
     Option("--idle-timeout", \.limits.idleTime, .time(), .limits)
       .help("How long a connection without a request is kept open."),
     Option("--output-timeout", \.limits.outputStall, .time(), .limits)
-      .help(
-        "How long a client may read nothing of its response, or less than --response-rate; then the connection is closed."
-      ),
+      .help("How long a client may read slower than --response-rate; after that, the connection is closed."),
     Option("--response-rate", \.limits.responseRate, .size(1...1_073_741_824), .limits)
-      .help("The least that a client must read of a waiting response, in bytes a second over --output-timeout."),
+      .help("The lowest rate at which a client may read, in bytes a second, averaged over --output-timeout."),
     Option("--drain-timeout", \.limits.drainTime, .time(), .limits)
       .help(
-        "How long running requests may continue when the server shuts down; then they are cut off. With more than about 8s "
-          + "shutting down may take over 10s, after which docker kills the server."
+        "How long running requests may continue when the server shuts down; after that, they are cut off. With more than "
+          + "about 8s, shutting down may take over 10s, after which docker kills the server."
       ),
   ]
 
@@ -164,11 +163,11 @@ enum ServeOptions {
           + "fails is logged, counted and retried, and the server keeps serving. Default: none, no backups are made."
       ),
     Option("--backup-every", \.backups.every, .time(from: .seconds(60)), .backups)
-      .help("The time between two backups, 60s or more. It continues across restarts."),
+      .help("The time between two backups, 60s or more. A restart of the server does not reset it."),
     Option("--backup-keep", \.backups.keep, .integer(1...100_000), .backups)
       .help("How many backups to keep. The oldest are deleted after a new one is complete."),
     Option("--backup-rate", \.backups.bytesPerSecond, .copyRate, .backups)
-      .help("How much a backup copies in a second, so that writes do not wait for the disk; 0 sets no limit."),
+      .help("The most that a backup copies in a second, so that writes do not wait for the disk; 0 sets no limit."),
   ]
 
   private static let log: [Option] = [

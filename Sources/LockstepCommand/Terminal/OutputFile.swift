@@ -19,7 +19,7 @@ final class OutputFile: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Call this in any case, because the writing task may outlive the command.
+  /// Call this even after an error. `deinit` may be too late, because a task may still write.
   func removeUnlessFinished() {
     if !isFinished.withLock({ $0 }) { unlink(path) }
   }
@@ -28,7 +28,7 @@ final class OutputFile: Sendable {
     guard Terminal.write(bytes, to: descriptor) else { throw failure() }
   }
 
-  /// Returns when all of it is on disk.
+  /// Returns when the whole file is on disk.
   func finish() throws(CommandError) {
     guard fsync(descriptor) == 0 else { throw failure() }
     isFinished.withLock { $0 = true }

@@ -26,7 +26,7 @@ enum PasswordPrompt {
     throw CommandError(.usage, "the two passwords differ; nothing was changed.")
   }
 
-  /// The line without its end: LF, or CR and LF.
+  /// The first line of standard input, without its end (LF, or CR and LF).
   private static func firstLine() throws(CommandError) -> String {
     var bytes: [UInt8] = []
     var byte: UInt8 = 0
@@ -46,8 +46,8 @@ enum PasswordPrompt {
     return text
   }
 
-  /// Reads a line without showing it. The terminal delivers each key at once, including Ctrl-C. So
-  /// this function can restore the terminal before the process ends.
+  /// Reads a line without showing it. The terminal delivers each key at once, including Ctrl-C, so
+  /// that this function can restore the terminal before the process ends.
   private static func typed(_ question: String) throws(Refusal) -> String {
     var before = termios()
     guard tcgetattr(STDIN_FILENO, &before) == 0 else { throw .ended }

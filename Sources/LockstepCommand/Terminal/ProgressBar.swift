@@ -1,6 +1,6 @@
 import Glibc
 
-/// Shows progress on a terminal. Otherwise it prints nothing, to keep logs short.
+/// Shows progress if standard error is a terminal. Otherwise it prints nothing, to keep logs short.
 struct ProgressBar {
   private static let width = 30
 
@@ -13,7 +13,7 @@ struct ProgressBar {
     self.isShown = isShown
   }
 
-  /// Shows the progress in bytes, or in the unit of `amount`.
+  /// Shows the progress. `amount` is the text for `all`; nil if both numbers are bytes.
   mutating func show(_ done: Int, of all: Int, as amount: String? = nil) {
     guard isShown else { return }
     let line = Self.line(label, done, of: all, as: amount ?? Terminal.size(all))

@@ -2,7 +2,7 @@ import Lockstep
 import LockstepMaintenance
 
 enum TailLine {
-  /// The most characters of a payload.
+  /// The most characters of a payload, an id or a key.
   private static let shown = 60
 
   private enum Colour: String {
@@ -14,7 +14,7 @@ enum TailLine {
 
   /// For example `2026-11-21T05:00:00.000Z  iPad  favorites  add {"id":"photo:1"}  =>  inserted photo:1`.
   ///
-  /// Names that users have chosen are escaped, so that they cannot control the terminal.
+  /// Text from users is escaped, so that it cannot control the terminal.
   static func text(_ entry: JournalTail.Entry, isColoured: Bool) -> String {
     func coloured(_ text: String, _ colour: Colour) -> String {
       isColoured ? "\(colour.rawValue)\(text)\u{1B}[0m" : text

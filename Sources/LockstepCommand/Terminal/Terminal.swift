@@ -2,7 +2,7 @@ import Glibc
 
 /// Text on standard output and standard error, and the process's variables.
 enum Terminal {
-  /// Prints to standard output. The exit code reports a failure, for example of
+  /// Prints to standard output. Returns an exit code, because this may fail, for example for
   /// `lockstep --help > /full/disk`.
   static func print(_ text: String) -> ExitCode {
     write(Array(text.utf8), to: STDOUT_FILENO) ? .success : .store
@@ -26,7 +26,7 @@ enum Terminal {
   /// The value of an environment variable; nil if it is not set.
   static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-  /// Whether standard output is a terminal with colours, and NO_COLOR is not set (no-color.org).
+  /// Whether standard output is a terminal with colours, and `NO_COLOR` is not set (no-color.org).
   static var hasColours: Bool {
     isTerminal(STDOUT_FILENO) && (variable("NO_COLOR") ?? "").isEmpty
       && variable("TERM") != "dumb"
@@ -48,7 +48,7 @@ enum Terminal {
   /// `1 user`, `2 users`.
   static func count(_ number: Int, _ thing: String) -> String { "\(number) \(thing)\(number == 1 ? "" : "s")" }
 
-  /// Text from outside, with the characters escaped that could control a terminal.
+  /// The text, with those characters escaped that could control a terminal.
   static func harmless(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

@@ -1,5 +1,5 @@
-/// JSON for a terminal. Characters that could control the terminal become `\uXXXX`. For programs,
-/// it is the same JSON.
+/// JSON for a terminal. Characters that could control the terminal become `\uXXXX`, which a JSON
+/// parser reads as the same characters.
 ///
 /// The text comes in pieces, which may end within a character.
 struct TerminalJSON {
@@ -27,7 +27,8 @@ struct TerminalJSON {
     return 0
   }
 
-  /// Below U+007F, strings are escaped already, and the rest is the document's own white space.
+  /// Escapes only from U+007F on. Below that, JSON has already escaped control characters in
+  /// strings, and any others are white space between tokens.
   private static func isEscaped(_ scalar: Unicode.Scalar) -> Bool {
     scalar.value >= 0x7F && Terminal.isControl(scalar)
   }

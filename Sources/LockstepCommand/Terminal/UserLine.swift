@@ -2,7 +2,7 @@ import Lockstep
 import LockstepMaintenance
 
 enum UserLine {
-  /// Columns of fixed width; the address comes last.
+  /// Columns of fixed width. The e-mail address comes last.
   static func text(_ listing: UserListing) -> String {
     let state = listing.disabledAt == nil ? "enabled " : "disabled"
     let seen = listing.lastSeenAt.map { minute(of: $0) } ?? "never           "

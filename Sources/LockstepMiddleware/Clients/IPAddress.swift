@@ -12,7 +12,7 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
   /// Reads an address without brackets or port; nil for any other text. A zone (`fe80::1%eth0`) is
   /// dropped, because it names an interface, not a client.
   public init?(_ text: some StringProtocol) {
-    // Every address is shorter.
+    // No address is longer, even with a zone.
     guard text.utf8.count <= 64, !text.utf8.contains(0) else { return nil }
     let address = String(text.prefix { $0 != "%" })
     var bytes: (UInt64, UInt64) = (0, 0)
@@ -43,10 +43,10 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
 /// All addresses with the same prefix: `10.0.0.0/8`, `fd00::/8`, or one address alone.
 public struct IPNetwork: Hashable, Sendable, CustomStringConvertible {
   private let start: IPAddress
-  /// The length of the prefix, of 128 bits.
+  /// The number of bits in the prefix, from 0 to 128. An IPv4 prefix counts 96 bits more.
   private let length: Int
 
-  /// Reads an address, or one with `/` and the length of the prefix; nil for any other text.
+  /// Reads an address, or an address with `/` and the length of its prefix; nil for any other text.
   public init?(_ text: some StringProtocol) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let first = parts.first, !first.contains("%"), let address = IPAddress(first) else { return nil }
@@ -65,7 +65,7 @@ public struct IPNetwork: Hashable, Sendable, CustomStringConvertible {
   /// Whether the address is in the network.
   public func contains(_ address: IPAddress) -> Bool { Self.masked(address, length) == start }
 
-  /// `10.0.0.0/8`, or one address without `/`.
+  /// `10.0.0.0/8`, or an address without `/` if the network has only that address.
   public var description: String {
     if length == 128 { return "\(start)" }
     return start.isVersion4 && length >= 96 ? "\(start)/\(length - 96)" : "\(start)/\(length)"

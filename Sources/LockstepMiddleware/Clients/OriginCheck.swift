@@ -2,7 +2,7 @@ import LockstepHTTP
 import LockstepLogging
 import Synchronization
 
-/// Refuses writes from pages of other origins. Browsers send forms without asking the server first.
+/// Refuses writes from pages of other origins, because browsers send forms without a preflight.
 package final class OriginCheck: Sendable {
   /// The shortest time between two log lines about the same origin: an hour.
   private static let pause: Int64 = 3_600_000_000_000
@@ -30,7 +30,7 @@ package final class OriginCheck: Sendable {
     note(String(origin.prefix(Self.longestOrigin)))
     throw Problem(
       .forbidden,
-      detail: "Pages of this origin may not write here. The operator can allow it with --cors-origin."
+      detail: "Pages of this origin must not write to the server. The operator can allow the origin with --cors-origin."
     )
   }
 

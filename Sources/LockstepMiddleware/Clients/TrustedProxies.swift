@@ -3,8 +3,8 @@ import LockstepHTTP
 /// The proxies whose `X-Forwarded-For` header is trusted.
 ///
 /// nginx, HAProxy and Caddy all write that header. The server must not also read `Forwarded` (RFC
-/// 7239). A proxy that writes one of the two headers passes on the other as the client sent it,
-/// so a client could forge its address.
+/// 7239). A proxy that writes only `X-Forwarded-For` passes on the `Forwarded` of the client, which
+/// could forge its address there.
 package struct TrustedProxies: Sendable {
   private let networks: [IPNetwork]
 
@@ -23,11 +23,11 @@ package struct TrustedProxies: Sendable {
     return request
   }
 
-  /// Nil if the peer is not a trusted proxy, or if it names no client.
+  /// The client that the header names. Nil if there is none, or the peer is not a trusted proxy.
   ///
   /// Each proxy appends its peer on the right. The client is the first address from the right that
-  /// is not a trusted proxy, because addresses further left can be forged. The search stops at an
-  /// element that is not an address. The client is then the last proxy that was found.
+  /// is not a trusted proxy, because addresses further left can be forged. If the search finds only
+  /// trusted proxies before it ends, the client is the last of them. An invalid element ends it.
   private func client(of request: Request) -> IPAddress? {
     guard let peer = IPAddress(request.peer.host), isTrusted(peer) else { return nil }
     var client: IPAddress?

@@ -5,8 +5,8 @@ import LockstepThreading
 /// A rate bucket for each network that sent a request lately, shared by all event loops.
 ///
 /// It keeps at most `capacity` buckets of about 100 bytes. It first evicts buckets whose whole
-/// limit is available, then those with the most requests left. So a flood of addresses does not
-/// evict one that has used up its limit.
+/// burst is available, then those with the most requests left. So a flood of new addresses does not
+/// evict the bucket of an address that has used up its limit.
 package final class AddressBuckets: Sendable {
   /// Event loops rarely contend for one of so many locks.
   private static let shardCount = 16
@@ -21,10 +21,10 @@ package final class AddressBuckets: Sendable {
 
   var count: Int { shards.reduce(0) { $0 + $1.withLock { $0.count } } }
 
-  /// The bucket of a host's network. All hosts that are not addresses share one bucket.
+  /// The bucket of a host's network. All hosts that are not IP addresses share one bucket.
   func bucket(ofHost host: String, at now: Int64) -> RateBucket {
     let network = IPAddress(host)?.network ?? IPAddress(high: .max, low: .max)
-    // Multiplying by an odd number with many bits spreads neighbours over the upper bits.
+    // Multiplying by an odd number with many bits spreads similar addresses over all shards.
     let shard = Int(truncatingIfNeeded: ((network.high ^ network.low) &* 0x9E37_79B9_7F4A_7C15) >> 60)
     return shards[shard].withLock { buckets in
       if let known = buckets[network] { return known }
@@ -35,9 +35,9 @@ package final class AddressBuckets: Sendable {
     }
   }
 
-  /// Evicts buckets whose whole limit is available. If more room is needed, it evicts up to a
-  /// quarter of all buckets, so that many requests share the cost of sorting. A request that still
-  /// holds an evicted bucket gets the new one.
+  /// Evicts all buckets whose whole burst is available, and at least a quarter of all buckets, so
+  /// that many requests share the cost of sorting. It closes them, so that a response that holds
+  /// one is not sent again. The next request is handled anew and gets a new bucket.
   private func makeRoom(in buckets: inout [IPAddress: RateBucket], at now: Int64) {
     let byRecovery = buckets.map { (network: $0.key, recovery: $0.value.recovery(at: now)) }
       .sorted { $0.recovery < $1.recovery }
@@ -59,7 +59,7 @@ package struct AddressRates: Sendable {
 
   package init(meter: RateMeter) { self.meter = meter }
 
-  /// Supervisors and load balancers poll these. With a limit, a busy server would look broken.
+  /// Supervisors, load balancers and Prometheus poll these paths. For them, 429 is a failure.
   private static let unlimited: Set<String> = ["/healthz", "/readyz", "/metrics"]
 
   func respond(to request: Request, _ respond: () throws -> HandlerResult) throws -> HandlerResult {

@@ -3,7 +3,7 @@ import LockstepHTTP
 import LockstepJSON
 import Synchronization
 
-/// Applies a rate limit, and reports what is left of it (draft-ietf-httpapi-ratelimit-headers).
+/// Applies a rate limit, and reports the requests left (draft-ietf-httpapi-ratelimit-headers).
 package final class RateMeter: Sendable {
   package enum Partition: String, Sendable, CaseIterable {
     case token
@@ -26,8 +26,8 @@ package final class RateMeter: Sendable {
 
   package var refused: Int { refusals.load(ordering: .relaxed) }
 
-  /// Handles a request, and adds what is left of the limit to the response. Throws 429 if nothing
-  /// is left.
+  /// Handles a request, and adds the number of requests left to the response. Throws 429 if none is
+  /// left.
   package func respond(to client: RateBucket, at now: Int64, _ respond: () throws -> HandlerResult) throws
     -> HandlerResult
   {
@@ -67,8 +67,8 @@ package final class RateMeter: Sendable {
   private static func wholeSeconds(_ nanoseconds: Int64) -> Int64 { (nanoseconds + 999_999_999) / 1_000_000_000 }
 }
 
-/// Adds what is left of the limit to a response. It reads the limit when the response is sent, not
-/// when the request arrives.
+/// Adds the number of requests left to a response, as of the time when the response is made, not of
+/// the time when the request arrived.
 struct RateReading: ResponseTransform {
   let meter: RateMeter
   let client: RateBucket
@@ -87,7 +87,7 @@ struct RateReading: ResponseTransform {
 
   func result(of error: any Error) throws -> HandlerResult { throw reported(by: error) }
 
-  /// An error with the limit's fields, if it becomes a problem.
+  /// If the error becomes a problem, the problem with the limit's fields; otherwise the error.
   func reported(by error: any Error) -> any Error {
     guard var problem = error as? Problem ?? Problem.describing(error) else { return error }
     problem.fields.append(contentsOf: fields)
@@ -101,7 +101,7 @@ struct RateReading: ResponseTransform {
   }
 }
 
-/// A validity that ends when nothing is left of the limit. Each use takes one request from it.
+/// A validity that ends when no request is left. Each use of the response counts as a request.
 private final class RateLimitedValidity: ResponseValidity {
   private let validity: any ResponseValidity
   private let reading: RateReading
@@ -116,8 +116,8 @@ private final class RateLimitedValidity: ResponseValidity {
   func holds(at arrival: Int64) -> Bool {
     let (client, limit) = (reading.client, reading.meter.limit)
     guard client.hasAny(limit, at: arrival), validity.holds(at: arrival) else { return false }
-    // Another event loop may have used the last one meanwhile. Then this request exceeds the limit
-    // by one, but it has been handled already.
+    // Meanwhile another event loop may have used the last request of the limit. Then this request
+    // is allowed beyond the limit, because `validity` has already recorded it.
     _ = client.take(limit, at: arrival)
     return true
   }

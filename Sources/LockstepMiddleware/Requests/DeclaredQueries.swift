@@ -10,7 +10,7 @@ final class DeclaredQueries: Sendable {
   private static let mostNames = 8
 
   private let routes: [Route]
-  /// The names that a route takes, by the route's index. Nil if the route takes any name.
+  /// The parameters that a route takes, by the route's index. Nil if it takes any parameter.
   private let names: Mutex<[Int: [String]?]>
 
   init(_ routes: [Route]) {
@@ -32,7 +32,7 @@ final class DeclaredQueries: Sendable {
     guard !unknown.isEmpty else { return }
     let shown = unknown.prefix(Self.mostNames).map { "“\($0.prefix(Self.longestName))”" }.joined(separator: ", ")
     let takes = taken.isEmpty ? "no query parameters" : taken.joined(separator: ", ")
-    throw Problem(.invalidParameter, detail: "This address does not take \(shown). It takes \(takes).")
+    throw Problem(.invalidParameter, detail: "This route does not take \(shown). It takes \(takes).")
   }
 
   private func names(of route: Int) -> [String]? {

@@ -9,7 +9,7 @@ package struct Preconditions: Sendable {
     case these([Tag])
   }
 
-  /// An entity tag without quotes and gzip suffix: both forms stand for the same resource.
+  /// An entity tag without its quotes, and without the suffix of a gzip form.
   package struct Tag: Sendable, Equatable {
     package let text: String
     package let isWeak: Bool
@@ -30,7 +30,7 @@ package struct Preconditions: Sendable {
     ifNoneMatch == .any || freshTag(for: representation) != nil
   }
 
-  /// Whether the client has the representation with this tag, which is not a cursor.
+  /// Whether the client has the representation with this tag. The tag is not a cursor.
   package func isFresh(_ tag: String) -> Bool {
     guard case .these(let tags)? = ifNoneMatch else { return ifNoneMatch == .any }
     return tags.contains { $0.text == tag }
@@ -39,13 +39,13 @@ package struct Preconditions: Sendable {
   /// The client's tag that stands for this representation.
   package func freshTag(for representation: Representation) -> String? {
     guard case .these(let tags)? = ifNoneMatch else { return nil }
-    // Nearly always the two are equal.
+    // Compares the texts first: they are nearly always equal, and then no cursor has to be parsed.
     return tags.first { $0.text == representation.tag || representation.cursor.isValidated(by: $0.text) }?.text
   }
 
-  /// Whether a write may continue. `cursor` is the cursor of the present representation. A
-  /// registered default is not the user's own (`isOwn`), so `If-None-Match: *` allows a write over
-  /// it.
+  /// Whether a write may continue. `cursor` is the cursor of the present representation. `isOwn` is
+  /// false if that is a registered default, which the user has not set. `If-None-Match: *` then
+  /// allows the write.
   package func allowsWrite(to cursor: Cursor?, isOwn: Bool = true) -> Bool {
     switch ifMatch {
     case nil: break
@@ -60,8 +60,8 @@ package struct Preconditions: Sendable {
     }
   }
 
-  /// Whether a write may continue on a resource with this tag, which is not a cursor. With `state`,
-  /// `If-Match` also accepts any cursor of that revision of the user's state.
+  /// Whether a write to a resource with this tag may continue. The tag is not a cursor. If `state`
+  /// is given, `If-Match` also accepts any cursor of the same store and revision.
   package func allowsWrite(to tag: String, orStateAt state: Cursor? = nil) -> Bool {
     if case .these(let tags)? = ifMatch {
       let isMatch = tags.contains { given in
@@ -91,14 +91,14 @@ package struct Preconditions: Sendable {
 }
 
 extension Preconditions.Tag {
-  /// The tags of a list (RFC 9110, 8.8.3), which may contain commas; nil if it is malformed.
+  /// Reads a list of tags (RFC 9110, 8.8.3); nil if it is malformed. A tag may contain commas.
   fileprivate static func list(_ field: ArraySlice<UInt8>) -> [Self]? {
     let quote = UInt8(ascii: "\"")
     let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
     var tags: [Self] = []
     var rest = field
     while true {
-      // Elements may be empty.
+      // Elements of the list may be empty.
       rest = rest.drop { isBlank($0) || $0 == UInt8(ascii: ",") }
       guard !rest.isEmpty else { return tags }
       let isWeak = rest.starts(with: "W/".utf8)
@@ -113,8 +113,8 @@ extension Preconditions.Tag {
 }
 
 extension Cursor {
-  /// Whether a tag stands for the same bytes. A part of a collection, such as a page, depends only
-  /// on its own bytes, not on later changes elsewhere in the collection.
+  /// Whether a tag stands for the same bytes. The tag of a part of a collection, such as a page,
+  /// contains a digest of that part. So it stays valid if only the rest of the collection changes.
   package func isValidated(by tag: String) -> Bool {
     if tag == text { return true }
     guard let digest, let other = Cursor(tag) else { return false }

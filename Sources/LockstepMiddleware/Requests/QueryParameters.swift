@@ -18,7 +18,7 @@ package struct QueryParameters {
 
   var names: [String] { values.map(\.name) }
 
-  /// Whether each name in a query, not decoded, is one of these. Decodes and allocates nothing.
+  /// Whether each name in the query is one of `known`. Decodes and allocates nothing.
   static func names(in query: ArraySlice<UInt8>, areAllIn known: [String]) -> Bool {
     query.withUnsafeBufferPointer { query in
       var rest = query[...]
@@ -36,12 +36,12 @@ package struct QueryParameters {
   package func text(_ name: String) throws(Problem) -> String? {
     guard let first = values.firstIndex(where: { $0.name == name }) else { return nil }
     guard !values[(first + 1)...].contains(where: { $0.name == name }) else {
-      throw Problem(.invalidParameter, detail: "The query has the parameter \(name) more than once.")
+      throw Problem(.invalidParameter, detail: "The query has the parameter “\(name)” more than once.")
     }
     return values[first].value
   }
 
-  /// All parameters and their values. Throws if the query has one more than once.
+  /// All parameters and their values. Throws if a parameter occurs more than once.
   package var all: [(name: String, value: String)] {
     get throws(Problem) {
       for (name, _) in values { _ = try text(name) }
@@ -55,7 +55,7 @@ package struct QueryParameters {
     guard let number = Int(text), range.contains(number) else {
       throw Problem(
         .invalidParameter,
-        detail: "The parameter \(name) must be a whole number from \(range.lowerBound) to \(range.upperBound)."
+        detail: "The parameter “\(name)” must be a whole number from \(range.lowerBound) to \(range.upperBound)."
       )
     }
     return number

@@ -145,7 +145,7 @@ extension SQLiteRow {
     do throws(SQLiteError) {
       let text: String = try self[column]
       return (try? JSON(parsing: Array(text.utf8), maximumDepth: JSON.highestDepth)) == nil ? "null" : text
-    } catch where error.kind == .mismatch {
+    } catch  where error.kind == .mismatch {
       return "null"
     }
   }

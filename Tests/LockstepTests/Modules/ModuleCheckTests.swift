@@ -21,7 +21,7 @@ struct ModuleCheckTests {
     .list("notes", of: Note.self, actions: [ActionCase("clear") { .clear }], verbs: verbs) { NotesReactor(now: $0.now) }
   }
 
-  private static let name = "its name must be a small letter, then up to 63 of the characters A-Z a-z 0-9 _ -"
+  private static let name = "its name must be a lower-case letter a-z, then up to 63 of the characters A-Z a-z 0-9 _ -"
 
   @Test(
     "A module must have a valid name",
@@ -33,7 +33,7 @@ struct ModuleCheckTests {
 
   @Test("A module cannot have the name of one of the product's routes", arguments: ModuleCheck.reserved.sorted())
   func reserved(name: String) {
-    #expect(throws: InvalidModuleError(name, "the product itself serves /v1/\(name). Choose another name.")) {
+    #expect(throws: InvalidModuleError(name, "Lockstep itself serves /v1/\(name). Choose another name.")) {
       try ModuleCheck.check([Self.scores(name)])
     }
   }
@@ -64,7 +64,7 @@ struct ModuleCheckTests {
       (Self.scores(), ""),
       (
         Self.scores("scores", verbs: [.put: "set"]),
-        "the verb put stands for the action “set”, which it does not have."
+        "the verb put stands for the action “set”, which the module does not have."
       ),
       (
         Self.scores("scores", verbs: [.put: "remove"]),
@@ -93,7 +93,7 @@ struct ModuleCheckTests {
   func migrations() {
     var module = Self.scores()
     module.storage = MisnumberedTable()
-    #expect(throws: InvalidModuleError("scores", "its migrations must be numbered 1, 2, 3 …, and are 2.")) {
+    #expect(throws: InvalidModuleError("scores", "its migrations must be numbered 1, 2, 3 …, but are 2.")) {
       try ModuleCheck.check([module])
     }
   }
