@@ -1,4 +1,4 @@
-/// What the host does with an action while effects of earlier actions still run.
+/// How the host treats an action while effects of earlier actions still run.
 ///
 /// The host asks for the policy *before* it calls `mutate`. An ignored action never reaches
 /// `mutate`. A waiting action reaches `mutate` when its lane is free, with the state of that time.

@@ -15,7 +15,7 @@ enum RestoreCommand {
     about: """
       Replace a store with a backup while no server uses the store. The command first copies and checks
       the backup. It refuses a damaged backup and a file that is not a Lockstep store; the store then stays
-      as it was. The restored store gets a new identity, so that every client loads its state anew.
+      as it was. The restored store gets a new identity, so that every client loads its state again.
       """,
     options: [
       .data, .file("--from", \.from, "The backup, which is not changed. Required."),

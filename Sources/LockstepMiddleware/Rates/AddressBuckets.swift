@@ -37,7 +37,7 @@ package final class AddressBuckets: Sendable {
 
   /// Evicts all buckets whose whole burst is available, and at least a quarter of all buckets, so
   /// that many requests share the cost of sorting. It closes them, so that a response that holds
-  /// one is not sent again. The next request is handled anew and gets a new bucket.
+  /// one is not sent again. The next request is handled in full and gets a new bucket.
   private func makeRoom(in buckets: inout [IPAddress: RateBucket], at now: Int64) {
     let byRecovery = buckets.map { (network: $0.key, recovery: $0.value.recovery(at: now)) }
       .sorted { $0.recovery < $1.recovery }

@@ -34,7 +34,7 @@ public struct MergedActionRefusal: Error, Hashable, CustomStringConvertible {
   }
 }
 
-/// What a host does, event by event, for tests, logs and journals.
+/// The steps of a host, one by one, for tests, logs and journals.
 public enum ReactorTrace<R: Reactor>: Sendable {
   /// The host is about to call `mutate` with an action.
   case action(R.Action)

@@ -1,6 +1,6 @@
 /// Something that a program can show, such as a view, a dialog or a link.
 public protocol Presentable: Sendable {
-  /// What the program shows for it: a view controller in an app, a URL on a server.
+  /// The thing that the program shows for it: a view controller in an app, a URL on a server.
   associatedtype Presentation: Sendable
 
   /// Makes the presentation.
