@@ -108,7 +108,10 @@ struct StoreRestoreTests {
     ("ALTER TABLE favorites ADD COLUMN extra TEXT", "the table favorites is not as Lockstep creates it"),
     ("DROP TABLE modules; CREATE VIEW modules AS SELECT 1", "the table modules is not as Lockstep creates it"),
     ("DELETE FROM store", "the table store has 0 rows, not one"),
-    ("UPDATE users SET email = CAST(x'ff' || email AS TEXT)", "users: a text in the column email is not UTF-8"),
+    (
+      "INSERT INTO registered_defaults (suite, key, revision, value, at) VALUES ('s', 'k', 1, CAST(x'22ff22' AS TEXT), 0)",
+      "registered_defaults: a text in the column value is not UTF-8"
+    ),
   ]
 
   @Test("A backup that was changed manually is refused, and the check finds the change too", arguments: changes.indices)
@@ -206,7 +209,7 @@ struct StoreRestoreTests {
       )
       let error = #expect(throws: MaintenanceError.self) { try restore.restore(from: path, overwriting: true) }
       #expect(
-        error == .damaged(path: path, what: "a row of profiles refers to a missing row of users")
+        error == .damaged(path: path, what: "row of profiles refers to a missing row of users")
       )
     default:
       #expect(throws: MaintenanceError.sameFile(path: files.path)) {

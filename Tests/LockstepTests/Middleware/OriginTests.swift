@@ -104,7 +104,8 @@ struct OriginTests {
       #expect(lines() == 3)
       for number in 0..<400 { _ = try await signUp(users, ["Origin: https://n\(number).example"]) }
       #expect(lines() < 300)
-      #expect(users.log.lines.count { $0.contains("so many origins that no more are logged") } == 1)
+      // Once more after the origins of the hour before are forgotten.
+      #expect(1...2 ~= users.log.lines.count { $0.contains("so many origins that no more are logged") })
     }
   }
 }

@@ -9,7 +9,7 @@ struct ProblemCursorTests {
     ("GET", "/v1/favorites?limit=0", nil, [], 400), ("GET", "/v1/favorites?after=absent", nil, [], 400),
     ("GET", "/v1/favorites?at=x", nil, [], 400), ("GET", "/v1/favorites?at=other000.1.0", nil, [], 404),
     ("GET", "/v1/favorites", nil, ["If-None-Match: x"], 400), ("GET", "/v1/defaults/a%20b", nil, [], 400),
-    ("GET", "/v1/defaults/standard?x=%zz", nil, [], 400), ("GET", "/v1/favorites/absent", nil, [], 404),
+    ("GET", "/v1/favorites?limit=%zz", nil, [], 400), ("GET", "/v1/favorites/absent", nil, [], 404),
     ("PUT", "/v1/favorites/a", "{", [], 400), ("PUT", "/v1/favorites/a", "[]", [], 422),
     ("PUT", "/v1/favorites/a", "{}", ["Content-Type: text/plain"], 415),
     ("PUT", "/v1/favorites/a", "{}", ["If-Match: x"], 400), ("PUT", "/v1/favorites/a", "{}", [#"If-Match: "x""#], 412),
