@@ -9,7 +9,7 @@ extension JSON {
   ///
   /// The last value of a repeated name wins, at the position of the first. An integer that does not
   /// fit into 64 bits fails with `numberOutOfRange`. So does a number that is too large for a
-  /// double, or not zero but too close to zero.
+  /// double, and a number other than zero that a double would round to zero.
   ///
   /// Takes time in proportion to the text, for any input, and never recurses. The caller must limit
   /// the size of the text: the value takes at most about 40 times the memory of its text (for

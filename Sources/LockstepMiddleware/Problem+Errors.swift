@@ -23,8 +23,8 @@ extension Problem {
     // The disk fails, or another process has locked the database. The server logs this once.
     case let error as SQLiteError where error.isStoreFailure || error.kind == .busy || error.kind == .rolledBack:
       .overloaded("The store cannot be used at present. The server's log has the reason.")
-    // The client that waited for a reader has disconnected, or the server is stopping.
-    case is CancellationError, is PoolShutDownError: .overloaded("The server is stopping.")
+    // The client that waited for a reader has disconnected, or the server is shutting down.
+    case is CancellationError, is PoolShutDownError: .overloaded("The server is shutting down.")
     default: nil
     }
   }

@@ -101,7 +101,7 @@ enum FailureText {
 
   static func refused(_ action: String) -> String {
     text(
-      "send(\(action)) was refused: the host has as many unsettled actions as its capacity allows.",
+      "send(\(action)) was refused, because too many actions wait or have a running effect: the host is at its capacity.",
       "Let effects end with advance(by:) before sending more."
     )
   }

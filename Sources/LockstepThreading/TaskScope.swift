@@ -5,7 +5,7 @@
 package final class TaskScope: Sendable {
   package typealias Work = @Sendable () async -> Void
 
-  /// The scope accepts no more tasks, because the server is stopping.
+  /// The scope accepts no more tasks, because the server is shutting down.
   package struct ShutDownError: Error {}
 
   /// Groups start on demand, so that a new server has none.

@@ -337,7 +337,7 @@ struct TestReactorTests {
     #expect(
       log.texts == [
         """
-        send(nothing) was refused: the host has as many unsettled actions as its capacity allows.
+        send(nothing) was refused, because too many actions wait or have a running effect: the host is at its capacity.
 
         Let effects end with advance(by:) before sending more.
         """

@@ -107,9 +107,9 @@ struct ReceiptTests {
     #expect(throws: AdmissionError.closed) { try full.submit(.now("a")) }
     #expect(
       AdmissionError.full.description
-        == "The reactor has as many unsettled actions as its capacity allows. Try again later."
+        == "The host is at its capacity: too many actions wait or have a running effect. Try again later."
     )
-    #expect(AdmissionError.closed.description == "The reactor is closed and accepts no more actions.")
+    #expect(AdmissionError.closed.description == "The host is closed and accepts no more actions.")
   }
 
   @Test("A cancelled caller stops waiting, and the action continues")

@@ -14,14 +14,14 @@ enum BackupCommand {
     summary: "Copy a store, also while a server uses it.",
     about: """
       Copy a store as it is at one moment, also while a server uses it and writes continue. The backup is
-      one file that only its owner can read. The file gets its name when all of it is on disk and SQLite
-      has checked every page. Keep the backup as safe as the store, because it contains everything in the
-      store, including password hashes and sessions.
+      one file that only its owner can read. The command writes <file>.partial, and renames it to <file>
+      when all of it is on disk and SQLite has checked every page. Keep the backup as safe as the store,
+      because it contains everything in the store, including password hashes and sessions.
       """,
     options: [
       .data, .file("--to", \.to, "The backup's file. Required."),
       CommandOption("--rate", \.rate, .copyRate, hasVariable: false)
-        .help("The most to copy in a second, so that the server's writes do not wait for the disk; 0 sets no limit."),
+        .help("The most bytes to copy in a second, so that the server's writes do not wait for the disk; 0 sets no limit."),
       .flag("--force", \.force, "Replace an existing file after the copy is complete."),
     ]
   )

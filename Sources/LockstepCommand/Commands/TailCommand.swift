@@ -26,8 +26,8 @@ enum TailCommand {
         .help("An e-mail address, or an id from `lockstep user list`. Required."),
       CommandOption("--since", \.since, .since, hasVariable: false)
         .help(
-          "Where to begin: after a cursor, at a time such as 2026-11-21T05:00:00.000Z, or a time ago, such as 30m. Default: "
-            + "with as many of the last entries as -n sets."
+          "Where to begin: after a cursor, at a time such as 2026-11-21T05:00:00.000Z, or at a time span before now, such "
+            + "as 30m. Without --since, -n decides."
         ),
       CommandOption("-n", \.limit, .integer(0...1_000_000), hasVariable: false)
         .help("How many of the last entries to print first. Ignored with --since."),
@@ -61,7 +61,7 @@ extension OptionFormat where Value == JournalTail.Start {
     if let moment = Timestamp(text) { return .time(moment) }
     if text.utf8.contains(UInt8(ascii: ".")), !text.utf8.contains(UInt8(ascii: ":")) { return .cursor(text) }
     throw OptionValueError(
-      reason: "it must be a cursor, a time such as 2026-11-21T05:00:00.000Z, or a time ago, such as 30m"
+      reason: "it must be a cursor, a time such as 2026-11-21T05:00:00.000Z, or a time span such as 30m"
     )
   }
 }

@@ -23,7 +23,8 @@ enum Input<R: Reactor>: Sendable {
 public enum SendResult: Sendable, Hashable {
   /// The host handles the action after all that were sent before it.
   case accepted
-  /// The host has as many unsettled actions as its capacity allows. It did not queue the action.
+  /// The host is at its capacity: too many actions wait or have a running effect. It did not queue
+  /// the action.
   case full
   /// The host is closed.
   case closed
@@ -124,7 +125,8 @@ final class Inbox<R: Reactor>: Sendable {
     settled.store(settled.load(ordering: .relaxed) + 1, ordering: .releasing)
   }
 
-  /// Returns `true` only to the first caller, which then runs the loop, and not after `close()`.
+  /// Returns `true` to the first caller, which then runs the loop. Returns `false` to every other
+  /// caller, and after `close()`.
   @inlinable
   func open() -> Bool {
     contents.withState { contents in

@@ -2,7 +2,8 @@
 public struct ReactorFailure<Action: Sendable>: Error {
   /// Where a failure came from.
   public enum Origin: Sendable {
-    /// The effect of this action failed. The mutations before the failure stay reduced.
+    /// The effect of this action failed. The mutations that were reduced before the failure stay
+    /// in the state.
     case action(Action)
     /// A stream merged by `transform(action:)`. After ``MergedActionRefusal`` or
     /// ``EventsLostError`` the stream continues; any other error has ended it.
@@ -29,8 +30,8 @@ public struct ReactorFailure<Action: Sendable>: Error {
 public struct MergedActionRefusal: Error, Hashable, CustomStringConvertible {
   /// The cause, and how to fix it.
   public var description: String {
-    "The host has as many unsettled actions as its capacity allows, so it dropped an action of a merged stream. "
-      + "Raise the capacity, or let effects end sooner."
+    "The host is at its capacity: too many actions wait or have a running effect. It dropped an action of a merged "
+      + "stream. Raise the capacity, or let effects end sooner."
   }
 }
 
@@ -44,9 +45,9 @@ public enum ReactorTrace<R: Reactor>: Sendable {
   case mutation(R.Mutation)
   /// A state that differs from the one before was shown to observers.
   case state(R.State)
-  /// Work that takes time began. The number identifies the effect within its host.
+  /// An effect began work that takes time. The number identifies the effect within its host.
   case effectStarted(R.Action, effect: UInt64)
-  /// Work that takes time has ended: it is done, has failed or was cancelled.
+  /// The work of an effect has ended: it is done, has failed or was cancelled.
   case effectEnded(R.Action, effect: UInt64)
   /// An effect or a merged stream failed.
   case failure(ReactorFailure<R.Action>)

@@ -20,8 +20,8 @@ public final class ReactorHost<R: Reactor>: ViewModel {
   ///
   /// - Parameters:
   ///   - reactor: The reactor. Its `transform` functions are called here, once.
-  ///   - capacity: How many actions may be unsettled: waiting, or with a running effect. The host
-  ///     refuses more.
+  ///   - capacity: How many actions may wait or have a running effect at a time. The host refuses
+  ///     more.
   ///   - trace: Called by the loop for each event. It must be quick and must not block.
   public init(
     _ reactor: R,
@@ -167,7 +167,7 @@ extension ReactorHost {
 
 /// Why a host did not queue an action.
 public enum AdmissionError: Error, Hashable, CustomStringConvertible {
-  /// The host has as many unsettled actions as its capacity allows. Try again later.
+  /// The host is at its capacity: too many actions wait or have a running effect. Try again later.
   case full
   /// The host is closed.
   case closed
@@ -176,8 +176,8 @@ public enum AdmissionError: Error, Hashable, CustomStringConvertible {
   @inlinable
   public var description: String {
     switch self {
-    case .full: "The reactor has as many unsettled actions as its capacity allows. Try again later."
-    case .closed: "The reactor is closed and accepts no more actions."
+    case .full: "The host is at its capacity: too many actions wait or have a running effect. Try again later."
+    case .closed: "The host is closed and accepts no more actions."
     }
   }
 }

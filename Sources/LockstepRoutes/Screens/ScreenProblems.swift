@@ -32,7 +32,7 @@ extension Problem {
         : "The maximum number of anonymous screens is open. Try again in a few minutes."
       self.init(.tooManyRequests, detail: detail)
       fields.append(.retryAfter, tooMany == .ofSession ? "1" : "60")
-    case is TaskScope.ShutDownError: self = .overloaded("The server is stopping.")
+    case is TaskScope.ShutDownError: self = .overloaded("The server is shutting down.")
     default:
       guard let problem = Problem.describing(error) else { return nil }
       self = problem

@@ -45,7 +45,8 @@ final class UserSnapshot: Sendable, Equatable {
 
 /// A user's state at one moment and all its later states, without a gap between them.
 package struct FollowedState: Sendable {
-  /// Bound before `found` was read.
+  /// The states since the subscription, which began before `found` was read. So no commit between
+  /// the two is missed.
   let published: BoundValue<UserSnapshot?>
   let found: UserSnapshot
 

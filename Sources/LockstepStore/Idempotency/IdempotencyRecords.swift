@@ -28,7 +28,8 @@ package struct KeyedResponse: Sendable {
   }
 }
 
-/// The recorded responses in the tables `idempotency_keys` and `outsider_keys`.
+/// The recorded responses. The table `idempotency_keys` holds those to users, and `outsider_keys`
+/// those to all other owners of keys, such as the administrator.
 package struct IdempotencyRecords {
   /// How long a response is kept, in milliseconds.
   static let lifetime: Int64 = 24 * 3_600_000

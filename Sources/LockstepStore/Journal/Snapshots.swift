@@ -92,8 +92,8 @@ package struct SnapshotDamagedError: Error, CustomStringConvertible {
   package let revision: Revision
 
   package var description: String {
-    "the snapshot of \(collection) of user \(user) at revision \(revision) cannot be read: the store is damaged; restore a "
-      + "backup, or delete that row of the table snapshots and lose the history before that revision"
+    "the snapshot of \(collection) of user \(user) at revision \(revision) cannot be read: the store is damaged. Restore a "
+      + "backup. Do not delete the snapshot: states rebuilt without it can be wrong."
   }
 }
 
