@@ -101,7 +101,7 @@ enum FailureText {
 
   static func refused(_ action: String) -> String {
     text(
-      "send(\(action)) was refused, because too many actions wait or have a running effect: the host is at its capacity.",
+      "send(\(action)) was refused: too many actions wait or have a running effect.",
       "Let effects end with advance(by:) before sending more."
     )
   }

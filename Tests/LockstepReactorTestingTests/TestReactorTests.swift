@@ -337,7 +337,7 @@ struct TestReactorTests {
     #expect(
       log.texts == [
         """
-        send(nothing) was refused, because too many actions wait or have a running effect: the host is at its capacity.
+        send(nothing) was refused: too many actions wait or have a running effect.
 
         Let effects end with advance(by:) before sending more.
         """

@@ -99,8 +99,8 @@ struct TransformTests {
       world.failures.events == [
         .next(
           110,
-          "The host is at its capacity: too many actions wait or have a running effect. It dropped an action of a merged "
-            + "stream. Raise the capacity, or let effects end sooner. from actionStream"
+          "The host is at its capacity: too many actions wait or have a running effect. It dropped an action of a "
+            + "merged stream. Raise the capacity, or let effects end sooner. from actionStream"
         )
       ]
     )

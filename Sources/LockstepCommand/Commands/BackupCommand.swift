@@ -21,7 +21,7 @@ enum BackupCommand {
     options: [
       .data, .file("--to", \.to, "The backup's file. Required."),
       CommandOption("--rate", \.rate, .copyRate, hasVariable: false)
-        .help("The most bytes to copy in a second, so that the server's writes do not wait for the disk; 0 sets no limit."),
+        .help("The most bytes to copy in a second, so that users' writes do not wait for the disk; 0 sets no limit."),
       .flag("--force", \.force, "Replace an existing file after the copy is complete."),
     ]
   )

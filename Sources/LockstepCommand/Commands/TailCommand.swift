@@ -26,8 +26,8 @@ enum TailCommand {
         .help("An e-mail address, or an id from `lockstep user list`. Required."),
       CommandOption("--since", \.since, .since, hasVariable: false)
         .help(
-          "Where to begin: after a cursor, at a time such as 2026-11-21T05:00:00.000Z, or at a time span before now, such "
-            + "as 30m. Without --since, -n decides."
+          "Where to begin: after a cursor, at a time such as 2026-11-21T05:00:00.000Z, or at a time span before now, "
+            + "such as 30m. Without --since, -n decides."
         ),
       CommandOption("-n", \.limit, .integer(0...1_000_000), hasVariable: false)
         .help("How many of the last entries to print first. Ignored with --since."),

@@ -92,8 +92,8 @@ package struct SnapshotDamagedError: Error, CustomStringConvertible {
   package let revision: Revision
 
   package var description: String {
-    "the snapshot of \(collection) of user \(user) at revision \(revision) cannot be read: the store is damaged. Restore a "
-      + "backup. Do not delete the snapshot: states rebuilt without it can be wrong."
+    "the snapshot of \(collection) of user \(user) at revision \(revision) cannot be read: the store is damaged. "
+      + "Restore a backup. Do not delete the snapshot: states rebuilt without it can be wrong."
   }
 }
 
