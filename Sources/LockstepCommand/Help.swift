@@ -2,7 +2,7 @@
 enum Help {
   static let command =
     """
-    Lockstep is a state server: it keeps an app's state in lockstep on all of a user's devices, over plain HTTP.
+    Lockstep is a state server: it keeps an app's state the same on all of a user's devices, over plain HTTP.
 
     Usage: lockstep <command>
 
@@ -10,7 +10,7 @@ enum Help {
     """
     + table(
       Command.all().map { ($0.name, $0.summary) } + [
-        ("--help", "Print this text; after a command, its options."), ("--version", "Print the version."),
+        ("--help", "Print this text. After a command: print its help."), ("--version", "Print the version."),
       ]
     )
 

@@ -11,9 +11,9 @@ enum BackupCommand {
 
   static let syntax = CommandSyntax<Settings>(
     name: "backup",
-    summary: "Copy a store, also while a server uses it.",
+    summary: "Copy a store, even while a server uses it.",
     about: """
-      Copy a store as it is at one moment, also while a server uses it and writes continue. The backup is
+      Copy a store as it is at one moment, even while a server uses it and writes continue. The backup is
       one file that only its owner can read. The command writes <file>.partial, and renames it to <file>
       when all of it is on disk and SQLite has checked every page. Keep the backup as safe as the store,
       because it contains everything in the store, including password hashes and sessions.

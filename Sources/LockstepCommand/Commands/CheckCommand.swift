@@ -4,15 +4,15 @@ import LockstepMaintenance
 enum CheckCommand {
   static let syntax = CommandSyntax<Configuration>(
     name: "check",
-    summary: "Check a store for damage, also while a server uses it.",
+    summary: "Check a store for damage, even while a server uses it.",
     about: """
-      Check a whole store, also while a server uses it. The check finds damaged pages, indexes and columns
+      Check a whole store, even while a server uses it. The check finds damaged pages, indexes and columns
       (SQLite's own check), unknown tables, references to missing rows, text that is not JSON, and users
-      whose state differs from the state that their journal gives. It changes nothing.
+      whose state differs from the state that their journal gives. The command changes nothing.
       """,
     notes: """
-      Exits with 0 if there is no damage, with 65 if there is. Users above their quotas are listed. They are
-      not damage, because the operator may have lowered a quota.
+      Exits with code 0 if there is no damage, and with code 65 if there is damage. The command also lists
+      users above their quotas. They are not damage, because the operator may have lowered a quota.
       """,
     options: [.data] + ServeOptions.quotas
   )

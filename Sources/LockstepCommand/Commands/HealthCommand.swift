@@ -15,18 +15,18 @@ enum HealthCommand {
 
   static let syntax = CommandSyntax<Settings>(
     name: "health",
-    summary: "Ask a server whether it is ready: exits with 0 or 1.",
+    summary: "Ask a server whether it is ready. Exits with code 0 or 1.",
     about: """
-      Ask a running server, at /readyz, whether it is ready for requests. It is ready if its store is
-      writable and it is not shutting down.
+      Ask a running server, at /readyz, whether it is ready for requests. It is ready if it can write
+      to its store and is not shutting down.
       """,
     notes: """
-      Prints one line. Exits with 0 if the server is ready, with 1 if it is not ready or does not respond.
-      Without options, it asks the server at LOCKSTEP_HOST and LOCKSTEP_PORT.
+      Prints one line. Exits with code 0 if the server is ready, and with code 1 if it is not ready or
+      does not respond. Without options, the command asks the server at LOCKSTEP_HOST and LOCKSTEP_PORT.
       """,
     options: [
       CommandOption("--url", \.address, .serverURL, hasVariable: false)
-        .help("The server, such as http://127.0.0.1:8080; only http. Replaces --host and --port."),
+        .help("The server's URL, such as http://127.0.0.1:8080, without https. Use it instead of --host and --port."),
       CommandOption("--host", \.address.host, .text("<address>"))
         .help("The server's name or address."),
       CommandOption("--port", \.address.port, .integer(1...65_535))

@@ -14,11 +14,11 @@ enum RestoreCommand {
     summary: "Replace a store with a backup.",
     about: """
       Replace a store with a backup while no server uses the store. The command first copies and checks
-      the backup. It refuses a damaged backup and a file that is not a Lockstep store; the store then stays
-      as it was. The restored store gets a new identity, so that every client loads its state again.
+      the backup. If the backup is damaged or is not a Lockstep store, the command refuses it, and the
+      store stays as it was. The restored store gets a new identity, so that every client loads its state again.
       """,
     options: [
-      .data, .file("--from", \.from, "The backup, which is not changed. Required."),
+      .data, .file("--from", \.from, "The backup's file. The command does not change it. Required."),
       .flag("--force", \.force, "Replace an existing store. Its contents are lost."),
       .flag(
         "--end-sessions",

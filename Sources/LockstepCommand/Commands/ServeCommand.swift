@@ -13,7 +13,7 @@ enum ServeCommand {
       long polls and finishes running requests. A second signal ends the server at once.
       """,
     notes: """
-      An environment variable can also set each option: LOCKSTEP_LOG_LEVEL sets --log-level. If both are
+      Each option also has an environment variable: LOCKSTEP_LOG_LEVEL sets --log-level. If both are
       given, the command line overrides the variable.
       When the server is ready, it prints one line with its address to standard output. The log goes to
       standard error.

@@ -28,9 +28,9 @@ enum UserCommands {
     first line of standard input.
     """
   private static let serverNotes = """
-    If a server uses the store, the server runs the admin command within a second or two. This command
-    waits for the result. Ctrl-C withdraws a pending admin command and reports whether it had already
-    run. If no server uses the store, this command does the work itself.
+    If a server uses the store, this command writes an admin command into the store, and waits until the
+    server has run it, usually a second or two. Ctrl-C withdraws an admin command that has not run yet,
+    and prints whether it had already run. If no server uses the store, this command does the work itself.
     """
 
   // MARK: Reading
@@ -93,8 +93,8 @@ enum UserCommands {
   private static let add = CommandEntry(
     CommandSyntax<Settings>(
       name: "user add",
-      summary: "Add a user, also if registration is closed.",
-      about: "Add a user with an e-mail address and a password, also if registration is closed. Prints the user's id.",
+      summary: "Add a user, even if registration is closed.",
+      about: "Add a user with an e-mail address and a password, even if registration is closed. Prints the user's id.",
       notes: "\(passwordNotes)\n\(serverNotes)",
       operands: [CommandOption("<address>", \.user, .emailAddress)],
       options: [data, passwordMinimum]

@@ -9,8 +9,8 @@ enum ServeOptions {
   private static let server: [Option] = [
     Option("--host", \.host, .text("<address>"), .server)
       .help(
-        "The name or address to listen on. The default accepts connections from this machine only; :: listens on IPv6 and "
-          + "IPv4."
+        "The name or address to listen on. The default accepts only connections from this machine. The address :: listens "
+          + "on IPv6 and IPv4."
       ),
     Option("--port", \.port, .integer(0...65_535), .server)
       .help("The port to listen on; 0 chooses a free port."),
@@ -27,7 +27,7 @@ enum ServeOptions {
       .help(
         "Proxies whose X-Forwarded-For header is trusted, separated by commas: addresses or networks such as 10.0.0.0/8, "
           + "fd00::/8. The client of a request from a trusted proxy is the rightmost address in X-Forwarded-For that is not a "
-          + "trusted proxy; the access log and all limits by address use it. Name only proxies that set this header "
+          + "trusted proxy. The access log and all limits by address use this client. Name only proxies that set this header "
           + "themselves. Default: none, the header is ignored."
       ),
     Option("--profile-upstream", \.profileUpstream, .upstreamURL, .server, isSecret: true)
@@ -36,8 +36,8 @@ enum ServeOptions {
           + "by POST, with the user's id, and saves the profile if the response is 2xx. PATCH /v1/profile and POST /v1/actions "
           + "do not call it. Connecting times out after 5s, the whole request after 15s; redirects are not followed. A user and "
           + "a password in the URL become basic credentials. Set such a URL with the variable LOCKSTEP_PROFILE_UPSTREAM, because "
-          + "every user of this machine can read arguments with ps. https_proxy and no_proxy apply as for curl. Needs libcurl and "
-          + "about 10MiB of memory. Default: none, profiles are saved at once."
+          + "every user of this machine can read arguments with ps. The variables https_proxy and no_proxy apply as in curl. The "
+          + "option needs libcurl and about 10MiB of memory. Default: none, profiles are saved at once."
       ),
   ]
 
@@ -47,13 +47,13 @@ enum ServeOptions {
 
   private static let accounts: [Option] = [
     Option("--registration", \.accounts.registration, .choice, .accounts)
-      .help("Whether new users may sign up. With closed, only the operator adds users."),
+      .help("Whether new users may sign up. If it is closed, only the operator can add users."),
     Option("--token-days", \.accounts.tokenLifetime, .days(1...36_500), .accounts)
       .help("How many days after its last use a session's token expires."),
     passwordMinimum,
     Option("--admin-token", \.administratorToken, .token, .accounts, isSecret: true)
       .help(
-        "The administrator token, which requests to /v1/admin must carry. Set the variable LOCKSTEP_ADMIN_TOKEN instead of "
+        "The administrator token, which requests to /v1/admin must contain. Set the variable LOCKSTEP_ADMIN_TOKEN instead of "
           + "this option: every user of this machine can read arguments with ps. Default: none, /v1/admin is off."
       ),
   ]
@@ -65,24 +65,24 @@ enum ServeOptions {
     Option("--max-favorites", \.favoritesQuota.elements, .integer(count), .storage)
       .help("How many favorites a user may have; more are refused with 507."),
     Option("--max-favorites-bytes", \.favoritesQuota.bytes, .size(0...largestSize), .storage)
-      .help("The largest size of a user's favorites as JSON; a write beyond it is refused with 507."),
+      .help("The largest size of a user's favorites as JSON; a write that exceeds it is refused with 507."),
     Option("--max-suites", \.defaultsQuota.suites, .integer(count), .storage)
       .help("In how many suites of defaults a user may have values; more are refused with 507."),
     Option("--max-default-keys", \.defaultsQuota.keys, .integer(count), .storage)
       .help("How many keys a suite may have; more are refused with 507."),
     Option("--max-suite-bytes", \.defaultsQuota.bytes, .size(0...largestSize), .storage)
-      .help("The largest size of a suite's keys and values as JSON; a write beyond it is refused with 507."),
+      .help("The largest size of a suite's keys and values as JSON; a write that exceeds it is refused with 507."),
   ]
 
   static let storage: [Option] = [
     Option("--history-days", \.history.days, .integer(0...36_500), .storage)
-      .help("For how many days history is kept, for past states and the feed. The present state is always kept."),
+      .help("How many days history is kept, for past states and the feed. The present state is always kept."),
     Option("--history-min", \.history.revisions, .integer(1...1_000_000_000), .storage)
       .help("How many of a user's last revisions are kept even if they are older than --history-days."),
     // With a much lower limit, history would contain only the last large write, and every write
     // would copy the whole state.
     Option("--max-history-bytes", \.history.bytes, .size(1_048_576...largestSize), .storage)
-      .help("The largest size of a user's history, 1MiB or more. Beyond it the oldest is pruned, whatever its age."),
+      .help("The largest size of a user's history, 1MiB or more. If it is larger, its oldest part is pruned."),
     Option("--cache-mb", \.cacheBytes, .mebibytes(1...1_048_576), .storage)
       .help(
         "How many MiB the states of active users may take in memory, approximately. Other states are read from the store."
@@ -92,7 +92,7 @@ enum ServeOptions {
   static let waiting: [Option] = [
     Option("--max-wait", \.longestWait, .integer(0...86_400, "<seconds>"), .waiting)
       .help(
-        "The longest time that a long poll waits; longer waits are shortened to it. Many proxies and clients time out after "
+        "The longest time that a long poll waits, even if the client asks for more. Many proxies and clients time out after "
           + "60 seconds."
       ),
     Option("--max-waits-per-user", \.waiting.perUser, .integer(count), .waiting)
@@ -104,20 +104,20 @@ enum ServeOptions {
   static let limits: [Option] = [
     Option("--max-connections", \.limits.connections, .integer(1...10_000_000), .limits)
       .help(
-        "How many connections may be open, one open file each. Up to as many again get 503 and are closed, if the limit "
-          + "on open files allows it. All others are closed without a response."
+        "How many connections may be open. Each takes one open file. As many connections again get 503 and are closed, if "
+          + "the limit on open files allows it. All others are closed without a response."
       ),
     Option("--rate-limit", \.tokenRate, .rate, .limits)
       .help(
         "How many requests each token may send, such as 100/10s, and after a comma how many at once (by default the same "
           + "number); more are refused with 429. Used requests become available again at a steady rate. The RateLimit header "
-          + "of a response has the number left. Default: no limit."
+          + "of each response has the number of requests left. Default: no limit."
       ),
     Option("--rate-limit-address", \.addressRate, .rate, .limits)
       .help(
         "How many requests each IPv4 address, or /64 network of IPv6, may send, with or without a token, as in "
-          + "--rate-limit; /healthz, /readyz and /metrics do not count. Name reverse proxies with --trusted-proxy, or all their "
-          + "clients count as one. Default: no limit."
+          + "--rate-limit; /healthz, /readyz and /metrics do not count. If a reverse proxy is not named with --trusted-proxy, "
+          + "all its clients count as one. Default: no limit."
       ),
     Option("--max-request-line", \.limits.requestLine, .size(64...1_048_576), .limits)
       .help("The longest request line; a longer one is refused with 414."),
@@ -131,8 +131,8 @@ enum ServeOptions {
       .help("How long a request's head may take to arrive; after that, the response is 408."),
     Option("--max-body-memory", \.limits.bodyMemory, .size(0...largestSize), .limits)
       .help(
-        "The memory for the bodies of all running requests; a request beyond it is refused with 503. It cannot be less than "
-          + "--max-body, so that the largest body fits."
+        "The memory for the bodies of all running requests; a request whose body does not fit is refused with 503. It "
+          + "cannot be less than --max-body."
       ),
     Option("--body-grace", \.limits.bodyGrace, .time(), .limits)
       .help("How long a request body may make no progress; after that, the response is 408."),
@@ -140,13 +140,14 @@ enum ServeOptions {
       .help("The lowest rate that counts as progress of a body, in bytes a second, averaged over --body-grace."),
     Option("--max-output-memory", \.limits.outputMemory, .size(0...largestSize), .limits)
       .help(
-        "The memory for output that clients have not read yet. Beyond it a GET with a long response is refused with 503, and a "
-          + "connection that cannot take even a short response is closed. A single response may be larger, also with 0."
+        "The memory for output that clients have not read yet. If a long response to a GET does not fit, the client gets "
+          + "503. If other output does not fit, the connection is closed. One response may be larger, even with 0, if no "
+          + "other connection has output in memory."
       ),
     Option("--idle-timeout", \.limits.idleTime, .time(), .limits)
       .help("How long a connection without a request is kept open."),
     Option("--output-timeout", \.limits.outputStall, .time(), .limits)
-      .help("How long a client may read slower than --response-rate; after that, the connection is closed."),
+      .help("How long a client may read more slowly than --response-rate; after that, the connection is closed."),
     Option("--response-rate", \.limits.responseRate, .size(1...1_073_741_824), .limits)
       .help("The lowest rate at which a client may read, in bytes a second, averaged over --output-timeout."),
     Option("--drain-timeout", \.limits.drainTime, .time(), .limits)
@@ -159,15 +160,15 @@ enum ServeOptions {
   private static let backups: [Option] = [
     Option("--backup-dir", \.backups.folder, .text("<folder>"), .backups)
       .help(
-        "The folder for scheduled backups, one file each, named by its time. The server creates the folder. A backup that "
-          + "fails is logged, counted and retried, and the server keeps serving. Default: none, no backups are made."
+        "The folder for scheduled backups. Each is one file with its time in the name. The server creates the folder. A "
+          + "backup that fails is logged, counted and retried, and the server keeps serving. Default: none, no backups are made."
       ),
     Option("--backup-every", \.backups.every, .time(from: .seconds(60)), .backups)
       .help("The time between two backups, 60s or more. A restart of the server does not reset it."),
     Option("--backup-keep", \.backups.keep, .integer(1...100_000), .backups)
       .help("How many backups to keep. The oldest are deleted after a new one is complete."),
     Option("--backup-rate", \.backups.bytesPerSecond, .copyRate, .backups)
-      .help("The most that a backup copies in a second, so that writes do not wait for the disk; 0 sets no limit."),
+      .help("The most bytes that a backup copies in a second, so that writes do not wait for the disk; 0: no limit."),
   ]
 
   private static let log: [Option] = [
@@ -177,8 +178,8 @@ enum ServeOptions {
       .help("The lowest level that is logged."),
     Option("--access-log", \.accessLog, .flag, .log)
       .help(
-        "Log one line for each request at level info: client, method, path, status, bytes, time. For a request that is "
-          + "refused before its head is complete: client, status, reason. Default: off."
+        "Log one line for each request at level info: client, method, path, status, bytes, time. If a request is refused "
+          + "before its head is complete, its line has client, status, reason. Default: off."
       ),
   ]
 }
