@@ -72,7 +72,6 @@ enum ExitCode: Int32 {
   }
 }
 
-/// Why a command failed, and its exit code.
 struct CommandError: Error, Equatable, CustomStringConvertible {
   let code: ExitCode
   /// The failure, and what to do, in sentences.

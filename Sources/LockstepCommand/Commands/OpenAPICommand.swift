@@ -9,8 +9,7 @@ enum OpenAPICommand {
       Print the response of GET /openapi.json: every route with its parameters and responses, in OpenAPI 3.1.
       """,
     notes: """
-      The command needs no server and no store. To write a file for a client generator:
-        lockstep openapi > openapi.json
+      The command needs no server and no store. For a client generator:  lockstep openapi > openapi.json
       """,
     // The only option that changes the description.
     options: [ServeOptions.passwordMinimum]

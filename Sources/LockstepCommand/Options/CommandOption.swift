@@ -35,7 +35,6 @@ struct OptionSyntax: Sendable {
   var takesFile: Bool { ["<file>", "<folder>"].contains(placeholder) }
 }
 
-/// One option of a command.
 @dynamicMemberLookup
 struct CommandOption<Settings: CommandSettings>: Sendable {
   var syntax: OptionSyntax
@@ -95,7 +94,6 @@ extension CommandOption {
   }
 }
 
-/// How `--help` groups the options.
 enum OptionGroup: String, CaseIterable {
   case general = "Options"
   case server = "Server"
@@ -119,7 +117,6 @@ extension CommandOption where Settings: StoreSettings {
 }
 
 extension CommandOption {
-  /// A file that must be chosen on each run.
   static func file(
     _ name: String,
     _ path: WritableKeyPath<Settings, String?> & Sendable,

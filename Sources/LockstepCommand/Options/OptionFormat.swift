@@ -40,7 +40,6 @@ extension OptionFormat {
 }
 
 extension OptionFormat where Value == String {
-  /// Any text that is not empty.
   static func text(_ placeholder: String) -> OptionFormat {
     OptionFormat(placeholder, text: { $0.isEmpty ? nil : $0 }, reason: "it is empty") { $0.isEmpty ? nil : $0 }
   }

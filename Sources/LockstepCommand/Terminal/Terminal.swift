@@ -10,7 +10,6 @@ enum Terminal {
 
   static func show(_ text: String) throws(CommandError) { try show(Array(text.utf8)) }
 
-  /// Prints to standard output, or throws if that fails.
   static func show(_ bytes: [UInt8]) throws(CommandError) {
     guard write(bytes, to: STDOUT_FILENO) else {
       throw CommandError(.store, "standard output cannot be written: \(String(cString: strerror(errno))).")

@@ -13,7 +13,6 @@ enum Input<R: Reactor>: Sendable {
   case failed(ReactorFailure<R.Action>, Acknowledgement)
 }
 
-/// Numbers the effects of one host.
 @usableFromInline typealias EffectID = UInt64
 
 /// Resumes an input's sender: `true` when the loop handled the input, `false` when it was dropped.
