@@ -26,7 +26,7 @@ enum HealthCommand {
       """,
     options: [
       CommandOption("--url", \.address, .serverURL, hasVariable: false)
-        .help("The server's URL, such as http://127.0.0.1:8080, without https. Use it instead of --host and --port."),
+        .help("The server's URL with http, not https: http://127.0.0.1:8080. Use it instead of --host and --port."),
       CommandOption("--host", \.address.host, .text("<address>"))
         .help("The server's name or address."),
       CommandOption("--port", \.address.port, .integer(1...65_535))

@@ -14,8 +14,8 @@ enum RestoreCommand {
     summary: "Replace a store with a backup.",
     about: """
       Replace a store with a backup while no server uses the store. The command first copies and checks
-      the backup. If the backup is damaged or is not a Lockstep store, the command refuses it, and the
-      store stays as it was. The restored store gets a new identity, so that every client loads its state again.
+      the backup. It refuses a backup that is damaged or is not a Lockstep store. Then the store stays as
+      it was. The restored store gets a new identity, so that every client loads its state again.
       """,
     options: [
       .data, .file("--from", \.from, "The backup's file. The command does not change it. Required."),

@@ -47,7 +47,7 @@ enum ServeOptions {
 
   private static let accounts: [Option] = [
     Option("--registration", \.accounts.registration, .choice, .accounts)
-      .help("Whether new users may sign up. If it is closed, only the operator can add users."),
+      .help("Whether new users may sign up. With the value closed, only the operator can add users."),
     Option("--token-days", \.accounts.tokenLifetime, .days(1...36_500), .accounts)
       .help("How many days after its last use a session's token expires."),
     passwordMinimum,
@@ -82,7 +82,7 @@ enum ServeOptions {
     // With a much lower limit, history would contain only the last large write, and every write
     // would copy the whole state.
     Option("--max-history-bytes", \.history.bytes, .size(1_048_576...largestSize), .storage)
-      .help("The largest size of a user's history, 1MiB or more. If it is larger, its oldest part is pruned."),
+      .help("The largest size of a user's history, 1MiB or more. Above it, the oldest part is pruned, whatever its age."),
     Option("--cache-mb", \.cacheBytes, .mebibytes(1...1_048_576), .storage)
       .help(
         "How many MiB the states of active users may take in memory, approximately. Other states are read from the store."
