@@ -82,7 +82,7 @@ enum ServeOptions {
     // With a much lower limit, history would contain only the last large write, and every write
     // would copy the whole state.
     Option("--max-history-bytes", \.history.bytes, .size(1_048_576...largestSize), .storage)
-      .help("The largest size of a user's history, 1MiB or more. Above it, the oldest part is pruned, whatever its age."),
+      .help("The largest size of a user's history, 1MiB or more. Above it, the oldest is pruned, whatever its age."),
     Option("--cache-mb", \.cacheBytes, .mebibytes(1...1_048_576), .storage)
       .help(
         "How many MiB the states of active users may take in memory, approximately. Other states are read from the store."
