@@ -4,10 +4,10 @@ extension DatabaseWriter {
     let capacity: Int
     /// The largest number of units in a transaction, at least 1.
     let groupLimit: Int
-    /// How many pages the WAL grows by before a checkpoint, at least 1. The default is 16 MiB of
-    /// 4-KiB pages. A larger value means fewer but longer pauses and less work in total, because a
-    /// page that changed many times is moved once. Up to 4,062 pages, SQLite finds a page in the
-    /// WAL in one step.
+    /// How many pages the WAL grows by before a checkpoint, at least 1. The default is about 16
+    /// MiB of 4-KiB pages. A larger value means fewer but longer pauses and less work in total,
+    /// because a page that changed many times is moved once. Up to 4,062 pages, SQLite finds a
+    /// page in the WAL in one step.
     let checkpointPages: Int
     /// How long a checkpoint waits for readers if the WAL is eight times as long as usual, or
     /// longer.

@@ -6,7 +6,8 @@ import LockstepTime
 
 /// Finds the session of a token in memory or in the store.
 ///
-/// - It writes the use and last cursor of a session in memory to the store at most once a minute.
+/// - For a session in memory, it writes the time of use and the last cursor to the store, at most
+///   once a minute.
 /// - It reads other sessions from the store, once for all waiting requests with the same token.
 /// - It refuses a guessed token without a read, because its authentication tag is wrong
 ///   (`TokenIssuer`). A bounded set remembers tokens that are no longer valid.

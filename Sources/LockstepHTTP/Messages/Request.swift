@@ -23,7 +23,8 @@ public struct Request: Sendable {
     self.loop = loop
   }
 
-  /// A copy that refuses a body above `limit` with 413, unless the body arrived with its head.
+  /// A copy whose body, if the handler still has to read it, is refused above `limit` with 413. The
+  /// length of a body that arrived with its head has already been checked.
   public func limited(toBody limit: Int) -> Request {
     guard case .source(let source, let previous) = body else { return self }
     var request = self

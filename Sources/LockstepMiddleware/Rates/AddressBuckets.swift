@@ -36,8 +36,9 @@ package final class AddressBuckets: Sendable {
   }
 
   /// Evicts all buckets whose whole burst is available, and at least a quarter of all buckets, so
-  /// that many requests share the cost of sorting. It closes them, so that a response that holds
-  /// one is not sent again. The next request is handled in full and gets a new bucket.
+  /// that many requests share the cost of sorting. It closes the evicted buckets. A cached
+  /// response that holds a closed bucket is no longer valid, so the next request is handled in full
+  /// and gets a new bucket.
   private func makeRoom(in buckets: inout [IPAddress: RateBucket], at now: Int64) {
     let byRecovery = buckets.map { (network: $0.key, recovery: $0.value.recovery(at: now)) }
       .sorted { $0.recovery < $1.recovery }

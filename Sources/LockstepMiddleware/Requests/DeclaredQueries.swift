@@ -18,8 +18,9 @@ final class DeclaredQueries: Sendable {
     names = Mutex([:])
   }
 
-  /// Throws `invalid-parameter` if the query of a route below `/v1` cannot be decoded, or has
-  /// parameters that the route does not take.
+  /// Throws `invalid-parameter` if the query of a route below `/v1` has parameters that the route
+  /// does not take, or names that cannot be decoded. The route itself refuses values that cannot be
+  /// decoded.
   func check(_ head: RequestHead, of route: Int) throws(Problem) {
     guard head.hasQuery, let taken = names(of: route) else { return }
     // Without escapes in the names, this decides without decoding. The values are decoded by the

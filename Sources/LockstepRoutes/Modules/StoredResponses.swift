@@ -16,8 +16,8 @@ import LockstepSync
 /// The server keeps idempotency keys for a day, and history usually longer. It keeps less history
 /// if the operator sets a lower limit, or if so much was written that the oldest part was pruned.
 struct StoredResponses: Sendable {
-  /// The longest body, in bytes, that is stored although it can be rebuilt. The journal entry of a
-  /// changed favorite has about as many bytes.
+  /// A body with more bytes is not stored if it can be rebuilt. The journal entry of the largest
+  /// favorite has about as many bytes.
   static let longestBody = 16 * 1024
 
   let reading: StateReader

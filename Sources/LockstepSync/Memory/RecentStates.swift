@@ -14,8 +14,8 @@ struct RecentStates: Sendable {
     let state: UserState
     let previous: Past?
     let count: Int
-    /// The memory that the later states do not share, in bytes: the order of the elements, and
-    /// elements that were removed since.
+    /// The memory in bytes that only this state and the earlier states of its generation use: the
+    /// order of their elements, and elements that a later state no longer has.
     let cost: Int
 
     init(_ state: UserState, cost: Int, previous: Past?) {
