@@ -44,7 +44,8 @@ struct ShutdownSignals {
   }
 }
 
-/// SIGINT and SIGTERM of a command that must not end while a server has its admin command. A thread
+/// Handles SIGINT and SIGTERM for a process that has sent an admin command to a server. The process
+/// must not end before the server has run the command or the process has withdrawn it. A thread
 /// waits for the signals.
 ///
 /// Between `hold()` and `release()`, the first signal is recorded, and the second ends the process

@@ -2,8 +2,9 @@ import LockstepHTTP
 
 extension ConnectionStateMachine {
   enum State: Equatable, Sendable {
-    /// Between two requests, or in the middle of a head. `hasBegun` says for which of the two the
-    /// deadline is set; nil if none is set.
+    /// Between two requests, or in the middle of a head. `hasBegun` is false if the
+    /// current deadline is for the time between requests, true if it is for a head, and nil if there
+    /// is no deadline.
     case readingHead(hasBegun: Bool?)
     /// The responder or a parked request makes the response.
     case responding

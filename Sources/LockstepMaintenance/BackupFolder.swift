@@ -28,8 +28,8 @@ struct BackupFolder {
     throw .cannotMake(path: path, reason: errno)
   }
 
-  /// Deletes the oldest backups so that `count` are left. `made` was made just now and stays. A
-  /// file whose name has a later time was dated by a wrong clock, and is deleted first.
+  /// Deletes the oldest backups so that `count` are left. Keeps `made`, the newest backup. A file
+  /// with a later time in its name got it from a wrong clock, and is deleted first.
   func removeOldest(keeping count: Int, after made: String) {
     let names = names(endingIn: ".db")
     let isLater = { (name: String) in "\(path)/\(name)" > made }

@@ -1,8 +1,9 @@
 import CLockstepSQLite
 
 extension SQLiteConnection {
-  /// Switches the file to a write-ahead log permanently. Call this outside a transaction, after
-  /// opening a file `asFound`. Throws on most network file systems, which do not support it.
+  /// Switches the file to a write-ahead log permanently. Call this outside a transaction, on a
+  /// connection that was opened with the journal mode `.asFound`. Throws on most network file
+  /// systems, which do not support it.
   package func useWriteAheadLog() throws(SQLiteError) {
     let sql: StaticString = "PRAGMA journal_mode = WAL"
     let mode = try pragma(sql, as: String.self)

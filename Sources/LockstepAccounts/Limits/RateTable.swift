@@ -29,7 +29,8 @@ struct RateTable<Key: Hashable & Sendable>: Sendable {
   }
 
   /// Evicts the keys whose whole burst is available. If that is not enough, it evicts the keys
-  /// with the most requests left until a quarter is free. So many uses share the cost of sorting.
+  /// with the most requests left until a quarter is free. The table sorts once for many new
+  /// keys, so each key costs little.
   private mutating func makeRoom(at now: Int64) {
     restored = restored.filter { $0.value > now }
     guard restored.count > capacity * 3 / 4 else { return }

@@ -123,7 +123,7 @@ package struct PayloadReader {
   // `known` is short, so searching it is faster than making a set.
   private func isUnread(_ name: String) -> Bool { !known.contains { $0.hasSameBytes(as: name) } }
 
-  package static let unknown = "There is no such member here."
+  package static let unknown = "This member is not allowed here. Check its name."
 }
 
 /// The rules for names that clients choose: ids of list elements and keys of map values.

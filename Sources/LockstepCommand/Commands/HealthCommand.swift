@@ -26,7 +26,10 @@ enum HealthCommand {
       """,
     options: [
       CommandOption("--url", \.address, .serverURL, hasVariable: false)
-        .help("The server's URL with http, not https: http://127.0.0.1:8080. Use it instead of --host and --port."),
+        .help(
+          "The server's URL, for example http://127.0.0.1:8080. It must begin with http://, not https://. Use this option "
+            + "instead of --host and --port."
+        ),
       CommandOption("--host", \.address.host, .text("<address>"))
         .help("The server's name or address."),
       CommandOption("--port", \.address.port, .integer(1...65_535))

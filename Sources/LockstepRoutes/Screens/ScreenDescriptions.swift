@@ -68,7 +68,11 @@ struct ScreenDescriptions {
           fields: fields,
           content: [("application/json", shown), ("text/event-stream", .textSchema)]
         ),
-        RouteResponse(.notModified, "The client has this state, even after the wait.", fields: fields),
+        RouteResponse(
+          .notModified,
+          "The screen's state has not changed, even after the wait. The client already has it.",
+          fields: fields
+        ),
       ],
       problems: [.invalidParameter, .unauthorized, .notFound, .tooManyRequests],
       schemas: states

@@ -107,7 +107,11 @@ extension MetricsPage {
     }
     each("lockstep_http_rate_limited_total", "Requests refused, by kind of rate limit.", "by", refusals)
     single("lockstep_http_connections", "Open connections.", count(.open))
-    single("lockstep_http_connections_accepted_total", "Connections accepted or refused.", count(.accepted))
+    single(
+      "lockstep_http_connections_accepted_total",
+      "Connections accepted, including those refused because there were too many.",
+      count(.accepted)
+    )
     single("lockstep_http_connections_refused_total", "Connections over the limit, refused with 503.", count(.refused))
     single("lockstep_http_connections_timed_out_total", "Connections ended by a time-out.", count(.timedOut))
     single(
@@ -155,7 +159,8 @@ extension MetricsPage {
 
   package mutating func addSessions(cached: Int, _ attempts: AttemptLimiter.Metrics) {
     single("lockstep_cached_sessions", "Sessions in memory.", cached)
-    let help = "Passwords refused, by reason: wrong password or e-mail address, or too many attempts."
+    let help =
+      "Passwords refused, by reason: password (it or the e-mail address is wrong) or limit (too many attempts)."
     let reasons = [("password", attempts.failed), ("limit", attempts.refused)]
     each("lockstep_logins_refused_total", help, "reason", reasons)
   }
@@ -189,7 +194,7 @@ extension MetricsPage {
     single("lockstep_backup_failures_total", "Backups that failed since the server started.", backups.failures)
     let name = "lockstep_backup_last_success_timestamp_seconds"
     single(name, "Seconds from 1970 to the newest backup; 0 without a backup.", Double(backups.last ?? 0) / 1000)
-    single("lockstep_backup_last_bytes", "Bytes of the last backup since the server started.", backups.bytes)
+    single("lockstep_backup_last_bytes", "Size in bytes of the last backup that this server made.", backups.bytes)
     single("lockstep_backup_last_duration_seconds", "Seconds the last backup took.", backups.duration / .seconds(1))
   }
 }

@@ -80,7 +80,7 @@ package struct Migrator: Sendable {
     }
     try migrations.check(applied, path: path)
     guard version > 0, applied.map(\.number) == Array(1...version) else {
-      let what = "its schema is \(version), and its migrations are \(applied.numbers)"
+      let what = "its schema version is \(version), but its recorded migrations are \(applied.numbers)"
       throw StoreError.inconsistent(path: path, what: what)
     }
     return version
@@ -115,8 +115,8 @@ extension [AppliedMigration] {
 }
 
 extension [Migration] {
-  /// Throws if an applied migration has another name or text than this program's migration of the
-  /// same number.
+  /// Throws if an applied migration has another text than this program's migration of the same number.
+  /// The error depends on whether the names are equal.
   func check(_ applied: [AppliedMigration], path: String, module: String? = nil) throws(StoreError) {
     for (known, past) in zip(self, applied) where known.number == past.number {
       if checksum(of: known.sql) == past.checksum { continue }

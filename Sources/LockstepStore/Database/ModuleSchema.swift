@@ -11,7 +11,8 @@ package struct ModuleSchema: Sendable {
 
 /// Migrates the tables of modules, in the transaction of the product's own migrations.
 ///
-/// A server refuses a store that was ever served with a module that the server does not have.
+/// A server refuses a store if an earlier server used it with a module that this server does not
+/// have.
 /// Cursors, journal and snapshots contain the module's state. A server without the module would
 /// omit its changes from responses and its state from exports. It would lose the module's history
 /// when it pruned the journal.
@@ -71,7 +72,8 @@ struct ModuleMigrator {
       throw StoreError.newerSchema(path: path, module: name, found: applied.count, known: known)
     }
     guard applied.map(\.number) == Array(1..<(applied.count + 1)) else {
-      throw StoreError.inconsistent(path: path, what: "the migrations of its module \(name) are \(applied.numbers)")
+      let what = "the recorded migrations of its module \(name) are \(applied.numbers), and one before them is missing"
+      throw StoreError.inconsistent(path: path, what: what)
     }
     return applied.count
   }

@@ -34,7 +34,7 @@ package final class CachedState: Sendable {
   /// Keeps the previous state's representations of unchanged collections.
   init(_ state: UserState, after previous: CachedState?, mutationBytes: Int = 0) {
     self.state = state
-    // A load from the store may have inserted `previous` with any other revision.
+    // `previous` may come from a load from the store. Then it need not be the state directly before.
     let follows = previous.map { $0.state.revision.number + 1 == state.revision.number } ?? false
     recent = follows ? previous.map { $0.recent.adding($0.state, before: state, mutationBytes) } ?? .none : .none
     cost = state.cost + recent.cost

@@ -143,11 +143,11 @@ struct MigratorTests {
   @Test(
     "A store that was changed manually is refused",
     arguments: [
-      ("DELETE FROM migrations", "its schema is 1, and its migrations are none"),
-      ("PRAGMA user_version = 0", "its schema is 0, and its migrations are 1"),
+      ("DELETE FROM migrations", "its schema version is 1, but its recorded migrations are none"),
+      ("PRAGMA user_version = 0", "its schema version is 0, but its recorded migrations are 1"),
       (
         "INSERT INTO migrations VALUES (3, '0003_x', '', 0)",
-        "its schema is 1, and its migrations are 1, 3"
+        "its schema version is 1, but its recorded migrations are 1, 3"
       ),
       ("DROP TABLE migrations", "it has no table of migrations"),
     ]
