@@ -19,13 +19,13 @@ enum ExitCode: Int32 {
   case program = 70
   /// A file cannot be created, or would have to be overwritten.
   case cannotCreate = 73
-  /// The store cannot be opened or written, or the output cannot be written.
+  /// The store cannot be read, written or locked, or the output cannot be written.
   case store = 74
   /// A later attempt may succeed, because another process uses the store or the server is busy.
   case temporary = 75
-  /// The process was ended by a second signal, or by SIGINT before an admin command ran.
+  /// The process was ended by a second signal, or by SIGINT while a server had its admin command.
   case interrupted = 130
-  /// The process was ended by SIGTERM before an admin command ran.
+  /// The process was ended by SIGTERM while a server had its admin command.
   case terminated = 143
 
   init(for error: any Error) {

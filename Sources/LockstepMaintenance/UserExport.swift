@@ -164,7 +164,7 @@ package struct UserExport: Sendable {
     }
   }
 
-  /// Writes a snapshot in the form in which the feed sends a whole collection.
+  /// Writes a snapshot: its collection, its cursor, and its items or values.
   private func write(_ name: Snapshots.Name, of user: UserID, to pieces: inout PieceBuffer) async throws {
     // The reader thread encodes the snapshot, because the collection in memory is several times as
     // large as its text.
@@ -206,8 +206,8 @@ private struct PieceBuffer {
     if bytes.count >= Self.length { try await send() }
   }
 
-  /// Appends an element of an array or object, or its beginning. A comma comes before it, unless it
-  /// is the first one.
+  /// Appends an element of an array or object, or the first part of an element whose rest follows.
+  /// A comma comes before it, unless it is the first one.
   mutating func append(element: some Collection<UInt8>) async throws {
     separate()
     try await append(element)

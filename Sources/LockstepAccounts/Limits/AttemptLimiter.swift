@@ -9,8 +9,9 @@ import LockstepThreading
 ///
 /// - An account has one limit for all unknown networks, and one for each network of a recent login.
 ///   So attackers who use up the first limit do not lock the owner out of a known network.
-/// - During an attack, the server may refuse the owner on an unknown network. Accepting the right
-///   password there would show the attacker which password is right.
+/// - During an attack, the server may refuse the owner on an unknown network, even with the right
+///   password. If the right password were accepted beyond the limit, the limit would not stop
+///   guessing.
 /// - A login gives back only its own attempt. So an attacker in the owner's network does not profit
 ///   from the owner's logins.
 ///

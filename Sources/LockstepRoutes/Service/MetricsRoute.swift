@@ -99,7 +99,7 @@ extension MetricsPage {
   package mutating func add(_ count: (ServerCounter) -> Int, _ rates: [RateMeter]) {
     single(
       "lockstep_http_malformed_requests_total",
-      "Requests refused because they were malformed, too large or too slow.",
+      "Requests refused because the head was malformed, too large or too slow, or the chunked coding was malformed.",
       count(.malformed)
     )
     let refusals = RateMeter.Partition.allCases.map { partition in
@@ -112,7 +112,11 @@ extension MetricsPage {
       "Connections accepted, including those refused because there were too many.",
       count(.accepted)
     )
-    single("lockstep_http_connections_refused_total", "Connections over the limit, refused with 503.", count(.refused))
+    single(
+      "lockstep_http_connections_refused_total",
+      "Connections over the limit, refused with 503 or closed at once.",
+      count(.refused)
+    )
     single("lockstep_http_connections_timed_out_total", "Connections ended by a time-out.", count(.timedOut))
     single(
       "lockstep_http_accept_pauses_total",
