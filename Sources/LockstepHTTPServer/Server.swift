@@ -102,7 +102,6 @@ package final class Server: Sendable {
     for thread in threads.withLock({ $0 }) { thread.join() }
   }
 
-  /// The value of a counter.
   package func count(_ counter: ServerCounter) -> Int {
     switch counter {
     case .bodyBytes: shared.bodyBytes.load(ordering: .relaxed)

@@ -6,7 +6,6 @@ struct Socket {
   enum Outcome: Equatable {
     /// This many bytes, at least one, were read or written.
     case bytes(Int)
-    /// The call would block.
     case wouldBlock
     /// Reading: the client sends no more.
     case end

@@ -8,7 +8,6 @@ extension DatabaseHandle {
     let end: Int
   }
 
-  /// Compiles the statement at `start`.
   func compile(_ text: [UInt8], from start: Int = 0, isCached: Bool) throws(SQLiteError) -> Step {
     if text.contains(0) {
       let message = "the SQL contains a NUL character, after which SQLite reads nothing"

@@ -79,7 +79,6 @@ public struct GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Send
 }
 
 extension GenerationalCache where Value == Void {
-  /// Adds a key.
   package mutating func insert(_ key: Key) { insert((), for: key) }
 
   /// Whether the cache has the key, which then counts as recently used.

@@ -6,7 +6,6 @@ enum ModuleCheck {
     "actions", "admin", "changes", "defaults", "favorites", "journal", "me", "profile", "reactors", "sessions", "users",
   ]
 
-  /// Throws `InvalidModuleError` for the first invalid module.
   static func check(_ modules: [UserModule]) throws(InvalidModuleError) {
     var names: Set<String> = []
     for module in modules {

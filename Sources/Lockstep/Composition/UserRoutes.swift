@@ -72,7 +72,6 @@ extension UserServices {
     return directory
   }
 
-  /// The routes of the screens.
   func screenRoutes(
     _ configuration: Configuration,
     _ directory: ScreenDirectory,

@@ -1,6 +1,5 @@
 /// The coding of a response body that a client prefers (RFC 9110, 12.5.3).
 public enum ContentCoding: Sendable {
-  /// The body as it is.
   case identity
   /// The body compressed by zlib in the format of RFC 1952.
   case gzip

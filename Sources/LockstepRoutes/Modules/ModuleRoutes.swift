@@ -238,7 +238,6 @@ extension Request {
 }
 
 extension PayloadReader {
-  /// Throws all faults as a problem.
   func finishProblem() throws(Problem) {
     do throws(Refusal) { try finish() } catch { throw Problem(error) }
   }

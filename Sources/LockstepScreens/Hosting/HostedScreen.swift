@@ -43,7 +43,6 @@ struct ScreenObserver: Sendable {
   let failed: @Sendable (_ failure: ScreenFailure, _ isFirst: Bool) -> Void
 }
 
-/// A reactor that runs as a screen.
 final class HostedScreen<R: Reactor>: ScreenEngine {
   /// The newest state. It is encoded when the first client reads it. A short encoding is kept for
   /// the other clients. A long encoding is not kept, because it takes several times as much memory

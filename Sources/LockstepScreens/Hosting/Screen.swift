@@ -1,7 +1,6 @@
 import LockstepAccounts
 import Synchronization
 
-/// An open screen.
 package final class Screen: Sendable {
   /// 128 random bits, in hexadecimal. Any client that knows this id may use an anonymous screen.
   package let id: String
@@ -25,7 +24,6 @@ package final class Screen: Sendable {
     lastUse = Atomic(now)
   }
 
-  /// The cursor of the state with this number.
   package func cursor(_ number: UInt64) -> String { "\(tag).\(number)" }
 
   package var isEnded: Bool { ended.load(ordering: .acquiring) || session?.isEnded ?? false }

@@ -2,7 +2,6 @@ import LockstepCollections
 import LockstepSQLite
 import LockstepTime
 
-/// A session in the store.
 package struct StoredSession: Sendable {
   package var session: Session
   package var user: UserID
@@ -38,7 +37,6 @@ package struct SessionUsage: Sendable, Equatable {
   }
 }
 
-/// The table `sessions`.
 package struct SessionRecords {
   let connection: SQLiteConnection
 
@@ -114,7 +112,6 @@ package struct SessionRecords {
     )
   }
 
-  /// Ends all sessions of a user except `kept`.
   package func endAll(of user: UserID, except kept: SessionID? = nil) throws -> [EndedSession] {
     try connection.all(
       "DELETE FROM sessions WHERE user_id = ? AND id IS NOT ? RETURNING id, token_hash",

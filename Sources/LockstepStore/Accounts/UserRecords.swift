@@ -26,7 +26,6 @@ extension Account {
   }
 }
 
-/// The table `users`.
 package struct UserRecords {
   let connection: SQLiteConnection
 

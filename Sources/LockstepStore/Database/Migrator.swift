@@ -50,7 +50,6 @@ package struct Migrator: Sendable {
     return try countOfApplied(connection)
   }
 
-  /// The number of the last migration.
   package var last: Int { migrations.count }
 
   /// Whether the file is empty. Throws if it is the database of another program.

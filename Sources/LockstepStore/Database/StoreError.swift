@@ -24,7 +24,6 @@ public enum StoreError: Error, Sendable, Equatable {
   case outlivesUsers(path: String, table: String)
   /// The store's records contradict each other.
   case inconsistent(path: String, what: String)
-  /// SQLite failed.
   case database(SQLiteError)
   /// Another server or command has the store open.
   case inUse(path: String)
@@ -36,7 +35,6 @@ public enum StoreError: Error, Sendable, Equatable {
   case noThread(NamedThread.NotStarted)
   /// Too much work waits for the store.
   case overloaded
-  /// The store is closed.
   case closed
 
   /// Converts an error that the store's own parts have thrown.

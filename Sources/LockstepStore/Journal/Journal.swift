@@ -79,7 +79,6 @@ package struct Journal {
     ) { try $0[0] }
   }
 
-  /// A user's entries of one revision.
   package func entries(of user: UserID, at revision: Revision) throws -> [JournalEntry] {
     try entries(of: user, after: Revision(rawValue: revision.rawValue - 1), upTo: revision)
   }

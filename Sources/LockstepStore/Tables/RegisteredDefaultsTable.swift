@@ -2,7 +2,6 @@ import LockstepCollections
 import LockstepSQLite
 import LockstepTime
 
-/// The table `registered_defaults`.
 package struct RegisteredDefaultsTable: Sendable {
   package init() {}
 
