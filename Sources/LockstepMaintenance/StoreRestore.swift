@@ -76,6 +76,8 @@ package struct StoreRestore: Sendable {
     if let fault = report.findings.first(where: { $0.area != .quotas }) {
       throw MaintenanceError.damaged(path: backup, what: fault.what)
     }
+    // The check leaves this out for a store with an older schema.
+    if let fault = try copy.identityFaults().first { throw MaintenanceError.damaged(path: backup, what: fault) }
     // SQLite must overwrite deleted data, as it does in a server.
     try copy.execute("PRAGMA secure_delete = ON")
     let users = try copy.transaction {

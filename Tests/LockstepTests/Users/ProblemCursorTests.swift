@@ -18,6 +18,7 @@ struct ProblemCursorTests {
     ("PUT", "/v1/defaults/standard/k", "1", ["Idempotency-Key: used"], 422),
     ("POST", "/v1/actions", "{}", [], 422), ("POST", "/v1/actions", #"{"actions":[{}]}"#, [], 422),
     ("GET", "/v1/changes?since=a/b", nil, [], 400), ("GET", "/v1/changes?collections=nothing", nil, [], 400),
+    ("GET", "/v1/changes?collections=", nil, [], 400), ("GET", "/v1/changes?collections=favorites,", nil, [], 400),
     ("GET", "/v1/journal?limit=0", nil, [], 400), ("GET", "/v1/journal?since=a/b", nil, [], 400),
   ]
 
