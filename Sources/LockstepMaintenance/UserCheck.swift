@@ -50,7 +50,7 @@ struct UserCheck {
       return (left.count > right.count ? left.items.dropFirst(right.count) : right.items.dropFirst(left.count)).first?
         .id.text
     case (.map(let left), .map(let right)):
-      return Set(left.values.keys).union(right.values.keys).sorted().first { left.values[$0] != right.values[$0] }?.text
+      return left.changedKeys(in: right).first?.text
     default: return nil
     }
   }

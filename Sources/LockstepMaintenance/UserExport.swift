@@ -220,9 +220,9 @@ private struct PieceBuffer {
   }
 
   mutating func append(_ state: CollectionState) async throws {
-    let (opening, elements, closing) = state.parts
+    let (opening, closing) = state.brackets
     try await append(opening.utf8)
-    for element in elements { try await append(element: element) }
+    for text in state.texts { try await append(element: text) }
     try await append(closing.utf8)
   }
 
@@ -240,31 +240,16 @@ private struct PieceBuffer {
 }
 
 extension CollectionState {
-  /// The elements' JSON texts, and the text before and after them.
-  fileprivate var parts: (opening: String, elements: any Sequence<[UInt8]>, closing: String) {
+  /// The texts before and after the elements.
+  fileprivate var brackets: (opening: String, closing: String) {
     switch self {
-    case .list(let list): ("[", list.items.lazy.map(\.encoded), "]")
-    case .map(let map):
-      (
-        "{",
-        map.values.sorted { $0.key < $1.key }.lazy.map { key, value in
-          var member: [UInt8] = []
-          member.append(json: key.text)
-          member.append(UInt8(ascii: ":"))
-          return member + value.encoded
-        },
-        "}"
-      )
+    case .list: ("[", "]")
+    case .map: ("{", "}")
     }
   }
 
   fileprivate var text: [UInt8] {
-    let (opening, elements, closing) = parts
-    var text = Array(opening.utf8)
-    for element in elements {
-      if text.count > 1 { text.append(UInt8(ascii: ",")) }
-      text.append(contentsOf: element)
-    }
-    return text + closing.utf8
+    let (opening, closing) = brackets
+    return Array(opening.utf8) + texts.joined(separator: CollectionOfOne(UInt8(ascii: ","))) + closing.utf8
   }
 }

@@ -43,16 +43,12 @@ package enum CollectionState: Sendable, Equatable {
   ) -> CollectionEdits {
     switch (self, reducer) {
     case (.list(var list), .list(let reduce)):
-      // The enum must not hold the list during the change. With a second reference, each change
-      // would copy the list's arrays.
-      self = .list(ListState())
       let edits = list.recordEdits(in: revision) { list in
         for case .list(let mutation) in mutations { reduce(&list, mutation) }
       }
       self = .list(list)
       return .list(edits)
     case (.map(var map), .map(let reduce)):
-      self = .map(MapState())
       let edits = map.recordEdits(in: revision) { map in
         for case .map(let mutation) in mutations { reduce(&map, mutation) }
       }
@@ -61,5 +57,57 @@ package enum CollectionState: Sendable, Equatable {
     case (.list, .map): return .list([])
     case (.map, .list): return .map([])
     }
+  }
+}
+
+extension CollectionState {
+  private var tree: PackedTree {
+    switch self {
+    case .list(let list): list.elements.tree
+    case .map(let map): map.tree
+    }
+  }
+
+  /// The memory in bytes.
+  package var memory: Int {
+    switch self {
+    case .list(let list): list.memory
+    case .map(let map): map.memory
+    }
+  }
+
+  /// The memory that this version does not share with a later one, in bytes.
+  package func memory(notIn later: CollectionState?) -> Int {
+    switch (self, later) {
+    case (.list(let list), .list(let later)?): list.memory(notIn: later)
+    case (.map(let map), .map(let later)?): map.memory(notIn: later)
+    default: memory
+    }
+  }
+
+  /// The texts of the elements, or of the members of a map, as JSON with commas between them. Each
+  /// text has one or several elements. The texts are those in memory, without a copy.
+  package var texts: [[UInt8]] {
+    var texts: [[UInt8]] = []
+    tree.forEachLeaf { texts.append($0.text) }
+    return texts
+  }
+
+  /// What a comparison with a past version has to look at: the elements that are not in shared
+  /// memory, and of these the ones that changed after a revision.
+  package func changes(since revision: Revision, from past: CollectionState) -> (
+    compared: Int, changed: Int, changedBytes: Int
+  ) {
+    let comparison = TreeComparison(past.tree, tree)
+    var changes = (compared: 0, changed: 0, changedBytes: 0)
+    for place in comparison.old { changes.compared += place.leaf.count }
+    for place in comparison.new {
+      changes.compared += place.leaf.count
+      for (offset, entry) in place.leaf.entries.enumerated() where entry.revision > revision {
+        changes.changed += 1
+        changes.changedBytes += place.leaf.range(at: offset).count
+      }
+    }
+    return changes
   }
 }

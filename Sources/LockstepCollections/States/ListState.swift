@@ -1,26 +1,42 @@
 import LockstepJSON
 
-/// An element of a list. It is immutable: a change replaces it.
-public final class ListItem: Sendable, Equatable {
-  /// The id.
-  public let id: ElementKey
-  /// The JSON object, as sent to clients.
-  public let encoded: [UInt8]
-  /// The revision of its last change.
-  public let revision: Revision
+/// An element of a list.
+public struct ListItem: Sendable, Identifiable {
+  // The element stays in its leaf, and is copied only when it is read.
+  private let leaf: PackedLeaf
+  private let offset: Int
+
+  init(_ leaf: PackedLeaf, _ offset: Int) {
+    self.leaf = leaf
+    self.offset = offset
+  }
 
   package init(id: ElementKey, encoded: [UInt8], revision: Revision) {
-    self.id = id
-    self.encoded = encoded
-    self.revision = revision
+    var leaf = PackedLeafBuilder()
+    leaf.append(PackedElement(item: encoded, id: id, revision: revision))
+    self.init(leaf.leaf(label: 0), 0)
   }
+
+  /// The id.
+  public var id: ElementKey { leaf.name(at: offset) }
+
+  /// The JSON object, as sent to clients.
+  public var encoded: [UInt8] { Array(text) }
+
+  /// The revision of its last change.
+  public var revision: Revision { leaf.entries[offset].revision }
 
   /// The JSON object.
   public var object: JSONObject { JSON(trusting: encoded).objectValue ?? JSONObject() }
 
+  /// The JSON object, without a copy.
+  package var text: ArraySlice<UInt8> { leaf.text[leaf.range(at: offset)] }
+}
+
+extension ListItem: Equatable {
   /// Two elements are equal if clients see the same bytes.
   public static func == (left: ListItem, right: ListItem) -> Bool {
-    left === right || (left.id == right.id && left.encoded == right.encoded)
+    left.leaf.hasElement(at: left.offset, equalTo: right.leaf, at: right.offset)
   }
 }
 
@@ -39,30 +55,39 @@ public enum ListMutation: Sendable, Equatable {
 }
 
 /// A list of elements with ids, at one revision.
-public struct ListState: Sendable, Equatable {
+///
+/// A copy is free. A change takes O(log n), because the changed list shares most of its memory with
+/// the list before it.
+public struct ListState: Sendable {
   /// The revision of the last change. While mutations are applied, it is their revision.
   public internal(set) var revision = Revision.none
-  /// The elements, in their order.
-  public private(set) var items: [ListItem] = []
-  private var byID: [ElementKey: ListItem] = [:]
-  /// The size of the elements in bytes.
-  public private(set) var bytes = 0
+  private(set) var elements = PackedList()
   /// The changes since recording began, or `nil` while nothing is recorded.
   private var edits: [ListEdit]?
-
-  /// The number of elements.
-  public var count: Int { items.count }
 
   /// An empty list.
   public init() {}
 
-  /// The element with this id, or `nil` if there is none.
-  public subscript(id: String) -> ListItem? { byID[ElementKey(id)] }
+  /// The elements, in their order.
+  public var items: ListItems { ListItems(elements.tree) }
 
-  /// The index of an element. The search is linear, but fast, because it only compares references.
-  public func index(of id: String) -> Int? {
-    guard let item = self[id] else { return nil }
-    return items.firstIndex { $0 === item }
+  /// The number of elements.
+  public var count: Int { elements.tree.count }
+
+  /// The size of the elements in bytes.
+  public var bytes: Int { elements.tree.bytes }
+
+  /// The memory in bytes.
+  package var memory: Int { elements.memory }
+
+  /// The element with this id, or `nil` if there is none.
+  public subscript(id: String) -> ListItem? { place(of: id)?.item }
+
+  /// The index of an element.
+  public func index(of id: String) -> Int? { place(of: id)?.index }
+
+  package func place(of id: String) -> (index: Int, item: ListItem)? {
+    elements.place(of: ElementKey(id)).map { ($0.start + $0.offset, ListItem($0.leaf, $0.offset)) }
   }
 
   /// Applies a mutation. It never fails, because a damaged journal may contain any mutation. An
@@ -71,24 +96,30 @@ public struct ListState: Sendable, Equatable {
   public mutating func apply(_ mutation: ListMutation) {
     switch mutation {
     case .inserted(let id, let item, let index):
-      guard self[id] == nil else { return }
-      let item = (ListItem(id: ElementKey(id), encoded: item.encoded, revision: revision), item)
-      let gap = insert(item.0, at: index)
-      edits?.append(.inserted(item.0.id, item.1, gap))
+      let id = ElementKey(id)
+      guard elements.place(of: id) == nil else { return }
+      let gap = insert(PackedElement(item: item.encoded, id: id, revision: revision), at: index)
+      edits?.append(.inserted(id, item, gap))
     case .modified(let id, let item):
-      guard replace(ListItem(id: ElementKey(id), encoded: item.encoded, revision: revision)) else { return }
-      edits?.append(.modified(ElementKey(id), item))
+      let id = ElementKey(id)
+      guard let place = elements.place(of: id) else { return }
+      let element = PackedElement(item: item.encoded, id: id, revision: revision)
+      elements.replace(at: place.start + place.offset, with: element)
+      edits?.append(.modified(id, item))
     case .removed(let id):
-      guard let item = remove(id) else { return }
-      edits?.append(.removed(item.id))
+      guard let index = index(of: id) else { return }
+      elements.remove(at: index)
+      edits?.append(.removed(ElementKey(id)))
     case .moved(let id, let index):
-      guard let item = remove(id) else { return }
-      let gap = insert(ListItem(id: item.id, encoded: item.encoded, revision: revision), at: index)
-      edits?.append(.moved(item.id, gap))
+      let id = ElementKey(id)
+      guard let place = elements.place(of: id) else { return }
+      let item = ListItem(place.leaf, place.offset).encoded
+      elements.remove(at: place.start + place.offset)
+      let gap = insert(PackedElement(item: item, id: id, revision: revision), at: index)
+      edits?.append(.moved(id, gap))
     case .cleared:
-      let isRecording = edits != nil
-      self = ListState(revision: revision)
-      if isRecording { edits = [.cleared] }
+      elements = PackedList()
+      if edits != nil { edits = [.cleared] }
     }
   }
 
@@ -103,8 +134,7 @@ public struct ListState: Sendable, Equatable {
       self.revision = revision
       return edits
     }
-    let items = items.map { ListItem(id: $0.id, encoded: $0.encoded, revision: revision) }
-    self = ListState(items, revision: revision)
+    self = ListState(items.map { ListItem(id: $0.id, encoded: $0.encoded, revision: revision) }, revision: revision)
     var previous: ElementKey?
     return [.cleared]
       + items.map { item in
@@ -114,44 +144,84 @@ public struct ListState: Sendable, Equatable {
       }
   }
 
-  /// Two lists are equal if their revisions are equal and clients see the same elements.
-  public static func == (left: ListState, right: ListState) -> Bool {
-    left.revision == right.revision && left.items == right.items
-  }
-
-  package init(_ items: [ListItem] = [], revision: Revision) {
+  /// A list of these elements. Of two elements with the same id, only the first is kept.
+  package init(_ items: some Sequence<ListItem>, revision: Revision) {
     self.revision = revision
-    self.items = items
-    byID = Dictionary(items.map { ($0.id, $0) }) { first, _ in first }
-    bytes = items.reduce(0) { $0 + $1.encoded.count }
+    var (tree, ids) = (PackedTreeBuilder(.labels), Set<ElementKey>())
+    for item in items where ids.insert(item.id).inserted {
+      tree.append(PackedElement(item: item.encoded, id: item.id, revision: item.revision))
+    }
+    elements = PackedList(tree.tree())
   }
 
-  private mutating func insert(_ item: ListItem, at index: Int) -> ListGap {
-    let index = min(max(index, 0), items.count)
+  private mutating func insert(_ element: PackedElement, at index: Int) -> ListGap {
+    let index = min(max(index, 0), count)
     let gap = ListGap(
       after: index > 0 ? items[index - 1].id : nil,
-      before: index < items.count ? items[index].id : nil
+      before: index < count ? items[index].id : nil
     )
-    items.insert(item, at: index)
-    byID[item.id] = item
-    bytes += item.encoded.count
+    elements.insert(element, at: index)
     return gap
   }
+}
 
-  private mutating func replace(_ item: ListItem) -> Bool {
-    guard let index = index(of: item.id.text) else { return false }
-    bytes += item.encoded.count - items[index].encoded.count
-    items[index] = item
-    byID[item.id] = item
-    return true
+extension ListState: Equatable {
+  /// Two lists are equal if their revisions are equal and clients see the same elements.
+  public static func == (left: ListState, right: ListState) -> Bool {
+    left.revision == right.revision && left.elements.tree.hasSameElements(as: right.elements.tree)
+  }
+}
+
+extension ListState {
+  /// The length of the text that `appendText` appends, approximately.
+  package var length: Int { elements.tree.length }
+
+  /// Appends all elements as JSON, with commas between them.
+  package func appendText(to bytes: inout [UInt8]) { elements.tree.appendText(to: &bytes) }
+
+  /// The memory that this version does not share with a later one, in bytes.
+  package func memory(notIn later: ListState) -> Int {
+    let comparison = TreeComparison(elements.tree, later.elements.tree)
+    // The index has about one changed page for each changed leaf.
+    return comparison.oldMemory + comparison.old.count * 1024
+  }
+}
+
+/// The elements of a list, in their order. An element is found in O(log n).
+public struct ListItems: RandomAccessCollection, Sendable {
+  private let tree: PackedTree
+
+  init(_ tree: PackedTree) {
+    self.tree = tree
   }
 
-  private mutating func remove(_ id: String) -> ListItem? {
-    guard let index = index(of: id) else { return nil }
-    byID[ElementKey(id)] = nil
-    let item = items.remove(at: index)
-    bytes -= item.encoded.count
-    return item
+  /// 0.
+  public var startIndex: Int { 0 }
+
+  /// The number of elements.
+  public var endIndex: Int { tree.count }
+
+  /// The element at an index.
+  public subscript(index: Int) -> ListItem {
+    guard let (leaf, start) = tree.leaf(at: index) else {
+      preconditionFailure("The list has \(tree.count) elements, and none at index \(index).")
+    }
+    return ListItem(leaf, index - start)
+  }
+
+  /// Visits each leaf once.
+  public func makeIterator() -> Iterator { Iterator(tree) }
+
+  /// Visits the elements in their order.
+  public struct Iterator: IteratorProtocol {
+    private var elements: PackedTree.Elements
+
+    fileprivate init(_ tree: PackedTree) {
+      elements = PackedTree.Elements(tree, from: 0)
+    }
+
+    /// The next element.
+    public mutating func next() -> ListItem? { elements.next().map { ListItem($0.leaf, $0.offset) } }
   }
 }
 

@@ -41,15 +41,30 @@ package struct RegisteredDefaults: Sendable {
     return keys.compactMapValues { changes in changes.last { $0.revision <= revision }?.value }
   }
 
+  /// The keys of a suite that changed after a revision, up to another one.
+  package func changedKeys(of suite: String, after start: Revision, upTo end: Revision) -> [ElementKey] {
+    guard start != end, let keys = suites[suite] else { return [] }
+    return keys.filter { $0.value.contains { start < $0.revision && $0.revision <= end } }.map(\.key)
+  }
+
   package func value(of key: String, in suite: String, at revision: Revision) -> MapValue? {
     suites[suite]?[ElementKey(key)]?.last { $0.revision <= revision }?.value
+  }
+
+  /// The values of keys that the user has not set, in order.
+  package func values(of suite: String, at revision: Revision, behind own: MapState) -> [(
+    key: ElementKey, value: MapValue
+  )] {
+    values(of: suite, at: revision).filter { own.values[$0.key] == nil }.sorted { $0.key < $1.key }.map {
+      ($0.key, $0.value)
+    }
   }
 
   package func values(of suite: String) -> [ElementKey: MapValue] { values(of: suite, at: revision) }
 
   /// The last revision, up to `revision`, that changed the visible registered values of a suite. A
   /// key that the user has set hides the registered value.
-  package func shownRevision(of suite: String, behind own: [ElementKey: MapValue], at revision: Revision) -> Revision {
+  package func shownRevision(of suite: String, behind own: MapValues, at revision: Revision) -> Revision {
     guard let keys = suites[suite] else { return .none }
     return keys.reduce(Revision.none) { last, entry in
       guard own[entry.key] == nil, let change = entry.value.last(where: { $0.revision <= revision }) else {

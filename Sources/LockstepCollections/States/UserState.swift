@@ -31,9 +31,7 @@ package struct UserState: Sendable {
     by reducer: CollectionReducer,
     revision: Revision
   ) -> CollectionEdits {
-    // The dictionary must not hold the collection during the change. With a second reference, each
-    // change would copy the collection's arrays.
-    var collection = collections.removeValue(forKey: name) ?? reducer.initialState
+    var collection = collections[name] ?? reducer.initialState
     let edits = collection.reduce(mutations, by: reducer, revision: revision)
     collections[name] = collection
     return edits
@@ -43,11 +41,15 @@ package struct UserState: Sendable {
     collections[name].map { ($0.count, $0.bytes) } ?? (0, 0)
   }
 
-  /// The size of all elements in bytes.
-  package var bytes: Int { collections.values.reduce(0) { $0 + $1.bytes } }
+  /// The approximate memory in bytes.
+  package var cost: Int { collections.values.reduce(512) { $0 + 256 + $1.memory } }
 
-  /// The approximate memory of the state without its elements, in bytes.
-  package var orderCost: Int { collections.values.reduce(256) { $0 + 64 + $1.count * 40 } }
-
-  package var cost: Int { collections.values.reduce(512) { $0 + 256 + $1.bytes + $1.count * 160 } }
+  /// The approximate memory that this state does not share with a later one, in bytes.
+  package func cost(notIn later: UserState) -> Int {
+    collections.reduce(256) { cost, entry in
+      let changed = later.collections[entry.key]
+      if let changed, changed.revision == entry.value.revision { return cost + 64 }
+      return cost + 64 + entry.value.memory(notIn: changed)
+    }
+  }
 }

@@ -73,7 +73,7 @@ package struct DefaultsReactor: ModuleReactor {
     guard let object = document.objectValue else {
       throw .invalid("", "The result of the patch must be an object with keys and their values.")
     }
-    let removed = state.values.keys.filter { !object.contains(name: $0.text) }.sorted()
+    let removed = state.values.keys.filter { !object.contains(name: $0.text) }
     if let null = object.first(where: { $0.value.isNull }) {
       throw .invalid(JSONPointer(tokens: [null.name]).description, DefaultValue.fault(of: .null) ?? "")
     }
@@ -103,7 +103,7 @@ package struct DefaultsReactor: ModuleReactor {
   }
 
   private static func object(of state: MapState) -> JSONObject {
-    JSONObject(state.values.sorted { $0.key < $1.key }.map { ($0.key.text, $0.value.json) })
+    JSONObject(state.values.map { ($0.key.text, $0.value.json) })
   }
 }
 

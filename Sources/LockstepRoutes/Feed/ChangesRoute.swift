@@ -111,16 +111,16 @@ package struct ChangesRoute: Sendable {
               guard let base = try feed.base(cursor, changed, of: user, from: connection) else {
                 return feed.reset(since: text, view: view, query.filter)
               }
-              return try feed.changes(since: cursor, as: text, base: base, view: view, query.filter)
+              return feed.changes(since: cursor, as: text, base: base, view: view, query.filter)
             }
           }
         )
       }
-      let make = { @Sendable () throws in
-        try feed.changes(since: cursor, as: text, base: base, view: view, query.filter)
+      let make = { @Sendable () in
+        feed.changes(since: cursor, as: text, base: base, view: view, query.filter)
       }
       let isLong = feed.weight(since: cursor, base: base, in: view.state) > BackgroundEncoder.bound
-      return isLong ? encoded(moment, make) : .known(try make())
+      return isLong ? encoded(moment, make) : .known(make())
     }
   }
 

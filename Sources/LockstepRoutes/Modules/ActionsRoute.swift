@@ -148,7 +148,7 @@ struct ActionBatch: StateWrite {
   }
 
   func weight(of committed: Committed, in view: StateView) -> Int {
-    committed.mutations.reduce(0) { $0 + $1.reduce(0) { $0 + BackgroundEncoder.Weight.element + $1.bytes } }
+    committed.mutations.reduce(0) { $0 + $1.reduce(0) { $0 + BackgroundEncoder.Weight.mutation + $1.bytes } }
   }
 
   func problem(for refused: ActionRefusal, store: String) -> Problem {

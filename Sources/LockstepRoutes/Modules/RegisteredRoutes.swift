@@ -116,7 +116,7 @@ package struct RegisteredRoutes: Sendable {
         fields: HeaderFields([.etag: "\"\(present.tag)\""])
       )
     }
-    let state = MapState(registered.values(of: suite))
+    let state = MapState(registered.values(of: suite).map { ($0.key, $0.value) })
     let mutations = try DefaultsReactor(quota: quota, registered: { _ in nil }).mutate(action, in: state)
     return mutations.compactMap { mutation in
       switch mutation {

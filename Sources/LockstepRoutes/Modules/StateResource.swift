@@ -52,11 +52,11 @@ enum StateResource: Sendable, Equatable {
     switch self {
     case .list(let query):
       let list = view.state.list(query.collection)
-      let whole = CollectionState.list(list).weight
-      guard let limit = query.limit, limit < list.count else { return whole }
-      return whole / list.count * limit + list.count * BackgroundEncoder.Weight.stayingElement
-    case .suite(let name, _): return CollectionState.map(view.state.map(DefaultsAction.collection(name))).weight
-    case .map(let name, _): return CollectionState.map(view.state.map(name)).weight
+      let searched = query.prefix == nil ? 0 : list.count * BackgroundEncoder.Weight.comparedElement
+      guard let limit = query.limit, limit < list.count else { return list.bytes + searched }
+      return list.bytes / list.count * limit + searched
+    case .suite(let name, _): return view.state.map(DefaultsAction.collection(name)).bytes
+    case .map(let name, _): return view.state.map(name).bytes
     case .element, .entry, .suites, .value, .object: return 0
     }
   }
@@ -78,9 +78,9 @@ enum StateResource: Sendable, Equatable {
 
   private static func map(_ name: CollectionName, prefix: String?, _ view: StateView) -> Representation {
     let map = view.state.map(name)
-    let shown = prefix.map { prefix in map.values.filter { $0.key.hasPrefix(prefix) } } ?? map.values
-    var content = Array(#""count":\#(shown.count),"values":"#.utf8)
-    content.append(object: shown.sorted { $0.key < $1.key }.map { ($0.key.text, $0.value) })
+    let shown = prefix.map { map.values.values(withPrefix: $0) }
+    var content = Array(#""count":\#(shown?.count ?? map.count),"values":"#.utf8)
+    if let shown { content.append(object: shown.map { ($0.key.text, $0.value) }) } else { content.append(whole: map) }
     content.append(UInt8(ascii: "}"))
     let cursor = view.cursor(map.revision, detail: prefix == nil ? nil : Digest.text(of: content))
     return Representation(cursor: cursor, body: Array(#"{"cursor":"\#(cursor.text)","#.utf8) + content)
@@ -92,7 +92,7 @@ enum StateResource: Sendable, Equatable {
 
   private static func element(_ id: String, of name: CollectionName, _ view: StateView) -> Representation? {
     let list = view.state.list(name)
-    guard let item = list[id], let index = list.index(of: id) else { return nil }
+    guard let (index, item) = list.place(of: id) else { return nil }
     var body = item.encoded
     body.removeLast()
     body.append(contentsOf: #","index":\#(index)}"#.utf8)
@@ -136,9 +136,13 @@ enum StateResource: Sendable, Equatable {
   private static func suite(_ name: String, prefix: String?, _ view: StateView) -> Representation {
     let shown = SuiteContent(name, prefix: prefix, view)
     var content: [UInt8] = Array(#""values":"#.utf8)
-    content.append(object: shown.values.map { ($0.key.text, $0.value) })
+    if let map = shown.map {
+      content.append(whole: map, with: shown.behind)
+    } else {
+      content.append(object: shown.values.map { ($0.key.text, $0.value) })
+    }
     content.append(contentsOf: #","registered":["#.utf8)
-    for (index, key) in shown.registered.enumerated() {
+    for (index, (key, _)) in shown.behind.enumerated() {
       if index > 0 { content.append(UInt8(ascii: ",")) }
       content.append(json: key.text)
     }
@@ -156,36 +160,45 @@ extension [UInt8] {
       if index > 0 { append(UInt8(ascii: ",")) }
       append(json: member.name)
       append(UInt8(ascii: ":"))
-      append(contentsOf: member.value.encoded)
+      append(contentsOf: member.value.text)
     }
+    append(UInt8(ascii: "}"))
+  }
+
+  fileprivate mutating func append(whole map: MapState, with others: [(key: ElementKey, value: MapValue)] = []) {
+    append(UInt8(ascii: "{"))
+    map.appendText(to: &self, with: others)
     append(UInt8(ascii: "}"))
   }
 }
 
 /// The content of a suite: the user's own values, and the registered defaults for all other keys.
 struct SuiteContent {
-  /// All values, sorted by key.
-  let values: [(key: ElementKey, value: MapValue)]
-  /// The keys whose values are registered defaults.
-  let registered: [ElementKey]
+  /// The user's own values; nil if only a part of them is shown.
+  let map: MapState?
+  /// The shown values of the user's own, in order.
+  private let own: [(key: ElementKey, value: MapValue)]
+  /// The shown registered defaults, in order.
+  let behind: [(key: ElementKey, value: MapValue)]
   /// The revision at which the user last changed the suite.
   let revision: Revision
   /// The revision at which the visible registered defaults last changed.
   let registeredRevision: Revision
 
+  /// `prefix` selects the values by their keys.
   init(_ name: String, prefix: String?, _ view: StateView) {
-    let own = view.state.map(DefaultsAction.collection(name))
-    var behind = view.registered.values(of: name, at: view.registeredRevision).filter { own.values[$0.key] == nil }
-    var all = own.values
-    if let prefix {
-      behind = behind.filter { $0.key.hasPrefix(prefix) }
-      all = all.filter { $0.key.hasPrefix(prefix) }
-    }
-    registered = behind.keys.sorted()
-    all.merge(behind) { own, _ in own }
-    values = all.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-    revision = own.revision
-    registeredRevision = view.registered.shownRevision(of: name, behind: own.values, at: view.registeredRevision)
+    let all = view.state.map(DefaultsAction.collection(name))
+    let registered = view.registered.values(of: name, at: view.registeredRevision, behind: all)
+    map = prefix == nil ? all : nil
+    own = prefix.map { all.values.values(withPrefix: $0) } ?? []
+    behind = prefix.map { prefix in registered.filter { $0.key.hasPrefix(prefix) } } ?? registered
+    revision = all.revision
+    registeredRevision = view.registered.shownRevision(of: name, behind: all.values, at: view.registeredRevision)
+  }
+
+  /// All shown values, in order.
+  var values: [(key: ElementKey, value: MapValue)] {
+    ((map.map { Array($0.values) } ?? own) + behind).sorted { $0.key < $1.key }
   }
 }
 
@@ -216,31 +229,48 @@ struct ListQuery: Sendable, Equatable {
 
   func representation(of view: StateView) throws(Problem) -> Representation {
     let list = view.state.list(collection)
-    let (page, count, hasMore) = try page(of: list)
     var content: [UInt8] = []
-    content.reserveCapacity(page.reduce(128) { $0 + $1.encoded.count + 1 })
-    content.append(contentsOf: #""count":\#(count),"items":["#.utf8)
-    for (index, item) in page.enumerated() {
-      if index > 0 { content.append(UInt8(ascii: ",")) }
-      content.append(contentsOf: item.encoded)
+    var next: String?
+    if isWhole {
+      content.reserveCapacity(list.length + 128)
+      content.append(contentsOf: #""count":\#(list.count),"items":["#.utf8)
+      list.appendText(to: &content)
+    } else {
+      let (page, count, hasMore) = try page(of: list)
+      content.append(contentsOf: #""count":\#(count),"items":["#.utf8)
+      for (index, item) in page.enumerated() {
+        if index > 0 { content.append(UInt8(ascii: ",")) }
+        content.append(contentsOf: item.text)
+      }
+      if hasMore { next = page.last.map { "<\(link(after: $0.id.text, at: view.cursor))>; rel=\"next\"" } }
     }
     content.append(contentsOf: "]}".utf8)
     let cursor = view.cursor(list.revision, detail: isWhole ? nil : Digest.text(of: content))
-    let next = hasMore ? page.last.map { "<\(link(after: $0.id.text, at: view.cursor))>; rel=\"next\"" } : nil
     return Representation(cursor: cursor, body: Array(#"{"cursor":"\#(cursor.text)","#.utf8) + content, link: next)
   }
 
-  private func page(of list: ListState) throws(Problem) -> (items: ArraySlice<ListItem>, count: Int, hasMore: Bool) {
-    let matching = prefix.map { prefix in list.items.filter { $0.id.hasPrefix(prefix) } } ?? list.items
-    var rest = matching[...]
-    if let after {
-      guard let index = matching.firstIndex(where: { $0.id == ElementKey(after) }) else {
-        throw Problem(.invalidParameter, detail: "There is no element with the id “\(after)” to start after.")
-      }
-      rest = matching[(index + 1)...]
+  /// The elements of the page, the number of elements that the request selects, and whether more
+  /// of them follow the page.
+  private func page(of list: ListState) throws(Problem) -> (items: [ListItem], count: Int, hasMore: Bool) {
+    guard let prefix else {
+      let rest = list.items[(try start(in: list.items) { list.index(of: $0) })...]
+      return (Array(rest.prefix(limit ?? rest.count)), list.count, rest.count > limit ?? rest.count)
     }
-    guard let limit, rest.count > limit else { return (rest, matching.count, false) }
-    return (rest.prefix(limit), matching.count, true)
+    let matching = list.items.filter { $0.id.hasPrefix(prefix) }
+    let rest = matching[(try start(in: matching) { after in matching.firstIndex { $0.id == ElementKey(after) } })...]
+    return (Array(rest.prefix(limit ?? rest.count)), matching.count, rest.count > limit ?? rest.count)
+  }
+
+  /// The index after the element that the parameter `after` names.
+  private func start(
+    in items: some RandomAccessCollection<ListItem>,
+    _ index: (String) -> Int?
+  ) throws(Problem) -> Int {
+    guard let after else { return 0 }
+    guard let index = index(after) else {
+      throw Problem(.invalidParameter, detail: "There is no element with the id “\(after)” to start after.")
+    }
+    return index + 1
   }
 
   /// The link contains the cursor of this page's state. So if the list changes between two

@@ -111,16 +111,16 @@ extension CollectionState {
       bytes.append(contentsOf: #"{"kind":"list","revision":\#(list.revision.rawValue),"items":["#.utf8)
       for (index, item) in list.items.enumerated() {
         bytes.append(contentsOf: "\(index > 0 ? "," : "")[\(item.revision.rawValue),".utf8)
-        bytes.append(contentsOf: item.encoded)
+        bytes.append(contentsOf: item.text)
         bytes.append(UInt8(ascii: "]"))
       }
     case .map(let map):
       bytes.append(contentsOf: #"{"kind":"map","revision":\#(map.revision.rawValue),"values":["#.utf8)
-      for (index, entry) in map.values.sorted(by: { $0.key < $1.key }).enumerated() {
+      for (index, entry) in map.values.enumerated() {
         bytes.append(contentsOf: index > 0 ? ",[".utf8 : "[".utf8)
         bytes.append(json: entry.key.text)
         bytes.append(contentsOf: ",\(entry.value.revision.rawValue),".utf8)
-        bytes.append(contentsOf: entry.value.encoded)
+        bytes.append(contentsOf: entry.value.text)
         bytes.append(UInt8(ascii: "]"))
       }
     }
@@ -139,11 +139,11 @@ extension CollectionState {
       }
       self = .list(ListState(items, revision: revision))
     } else if let rows = json["values"]?.arrayValue {
-      let values = rows.compactMap { row -> (ElementKey, MapValue)? in
+      let values = rows.compactMap { row -> (key: ElementKey, value: MapValue)? in
         guard let key = row[0]?.stringValue, let revision = row[1]?.revision, let value = row[2] else { return nil }
         return (ElementKey(key), MapValue(encoded: value.encoded(), revision: revision))
       }
-      self = .map(MapState(Dictionary(values) { _, last in last }, revision: revision))
+      self = .map(MapState(values, revision: revision))
     } else {
       return nil
     }

@@ -42,13 +42,13 @@ extension CollectionTable {
 
   /// The module's maps with these values. Maps that were never changed are missing.
   package func maps(
-    _ values: [CollectionName: [ElementKey: MapValue]],
+    _ values: [CollectionName: [(key: ElementKey, value: MapValue)]],
     of user: UserID,
     from connection: SQLiteConnection
   ) throws -> [CollectionName: CollectionState] {
-    let last = values.mapValues { $0.values.lazy.map(\.revision).max() }
+    let last = values.mapValues { $0.lazy.map(\.value.revision).max() }
     let revisions = try lastChanges(last, of: user, from: connection)
-    return revisions.reduce(into: [:]) { $0[$1.key] = .map(MapState(values[$1.key] ?? [:], revision: $1.value)) }
+    return revisions.reduce(into: [:]) { $0[$1.key] = .map(MapState(values[$1.key] ?? [], revision: $1.value)) }
   }
 
   /// The revision that last changed each collection: the revision of its newest row or of its

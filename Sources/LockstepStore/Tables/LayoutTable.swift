@@ -32,11 +32,11 @@ final class LayoutTable: CollectionTable {
       }
       return try lists(items, of: user, from: connection)
     case .map:
-      var values: [CollectionName: [ElementKey: MapValue]] = [:]
+      var values: [CollectionName: [(key: ElementKey, value: MapValue)]] = [:]
       try connection.forEach(statements.load, owner(user)) { row in
         let key: String = try row[0]
         let value = MapValue(encoded: try encoded(key, row), revision: try row[1])
-        values[try collection(row), default: [:]][ElementKey(key)] = value
+        values[try collection(row), default: []].append((ElementKey(key), value))
       }
       return try maps(values, of: user, from: connection)
     }

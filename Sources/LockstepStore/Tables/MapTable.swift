@@ -48,10 +48,9 @@ struct MapTableAdapter: CollectionTable {
 
   func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState] {
     let values = try table.rows(of: user, in: connection).map { row in
-      (ElementKey(row.key), MapValue(encoded: row.value.encoded(), revision: row.revision))
+      (key: ElementKey(row.key), value: MapValue(encoded: row.value.encoded(), revision: row.revision))
     }
-    let map = Dictionary(values) { _, last in last }
-    return try maps([CollectionName(module): map], of: user, from: connection)
+    return try maps([CollectionName(module): values], of: user, from: connection)
   }
 
   func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {

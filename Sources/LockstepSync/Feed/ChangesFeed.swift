@@ -98,11 +98,10 @@ package struct ChangesFeed: Sendable {
   }
 
   package func weight(ofAll state: UserState, _ filter: Filter) -> Int {
-    state.collections.reduce(0) { $0 + (filter.includes($1.key) ? $1.value.weight : 0) }
+    state.collections.reduce(0) { $0 + (filter.includes($1.key) ? $1.value.bytes : 0) }
   }
 
-  package func changes(since cursor: Cursor, as text: String, base: Base, view: StateView, _ filter: Filter) throws
-    -> Document
+  package func changes(since cursor: Cursor, as text: String, base: Base, view: StateView, _ filter: Filter) -> Document
   {
     var changesets: [UInt8] = []
     for name in names(in: view.state, filter, view.registered) {
@@ -112,15 +111,13 @@ package struct ChangesFeed: Sendable {
       switch hasChanged ? (past ?? present) : present {
       case .list?:
         guard hasChanged else { continue }
-        let old = if case .list(let list)? = past { list.items } else { [ListItem]() }
-        let new = view.state.list(name).items
-        _ = try CollectionChange.append(name, from: old, to: new, since: cursor.revision, into: &changesets)
+        let old = if case .list(let list)? = past { list } else { ListState() }
+        CollectionChange.append(name, ListDifference(from: old, to: view.state.list(name)), into: &changesets)
       case .map?, nil:
         let now = view.state.map(name)
         let then = if hasChanged { if case .map(let map)? = past { map } else { MapState() } } else { now }
-        let old = shown(then, of: name, view.registered, at: cursor.registered)
-        let new = shown(now, of: name, view.registered, at: view.registeredRevision)
-        _ = CollectionChange.append(name, from: old, to: new, into: &changesets)
+        let changes = shownChanges(of: name, from: (then, cursor.registered), to: now, view)
+        CollectionChange.append(name, changes, into: &changesets)
       }
     }
     return document(since: text, at: view.cursor, isReset: false, changesets)
@@ -138,10 +135,11 @@ package struct ChangesFeed: Sendable {
         case nil: fixed.first { $0.name == name }?.kind == .list
         }
       if isList {
-        CollectionChange.append(name, whole: view.state.list(name).items, into: &changesets)
+        CollectionChange.append(name, whole: view.state.list(name), into: &changesets)
       } else {
-        let values = shown(view.state.map(name), of: name, view.registered, at: view.registeredRevision)
-        CollectionChange.append(name, whole: values, into: &changesets)
+        let own = view.state.map(name)
+        let behind = suite(name).map { view.registered.values(of: $0, at: view.registeredRevision, behind: own) }
+        CollectionChange.append(name, whole: own, behind ?? [], into: &changesets)
       }
     }
     return document(since: text, at: view.cursor, isReset: true, changesets)
@@ -159,16 +157,30 @@ package struct ChangesFeed: Sendable {
     return Set(Array(state.collections.keys) + suites + named).filter(filter.includes).sorted()
   }
 
-  /// The visible values of a map, with the registered defaults of keys that the user has not set.
-  private func shown(
-    _ map: MapState,
+  /// The keys whose visible values differ, in order, each with its new value. The values of a suite
+  /// include the registered defaults of keys that the user has not set.
+  private func shownChanges(
     of name: CollectionName,
-    _ registered: RegisteredDefaults,
-    at revision: Revision
-  ) -> [ElementKey: MapValue] {
-    guard name.module == "defaults", let suite = name.part else { return map.values }
-    return map.values.merging(registered.values(of: suite, at: revision)) { own, _ in own }
+    from then: (map: MapState, registered: Revision),
+    to now: MapState,
+    _ view: StateView
+  ) -> [(key: ElementKey, value: MapValue?)] {
+    var keys = then.map.changedKeys(in: now)
+    guard let suite = suite(name) else { return keys.map { ($0, now.values[$0]) } }
+    let revision = view.registeredRevision
+    let registered = view.registered.changedKeys(of: suite, after: then.registered, upTo: revision)
+    if !registered.isEmpty { keys = Set(keys + registered).sorted() }
+    return keys.compactMap { key in
+      func shown(_ map: MapState, _ revision: Revision) -> MapValue? {
+        map.values[key] ?? view.registered.value(of: key.text, in: suite, at: revision)
+      }
+      let value = shown(now, revision)
+      return shown(then.map, then.registered) == value ? nil : (key, value)
+    }
   }
+
+  /// The suite of defaults that is a collection's name; nil for any other collection.
+  private func suite(_ name: CollectionName) -> String? { name.module == "defaults" ? name.part : nil }
 
   private func document(since text: String?, at cursor: Cursor, isReset: Bool, _ changesets: [UInt8]) -> Document {
     var body = Array(#"{"since":"#.utf8)
@@ -181,24 +193,11 @@ package struct ChangesFeed: Sendable {
 }
 
 extension CollectionState {
-  package var weight: Int {
-    switch self {
-    case .list(let list): list.bytes + list.count * BackgroundEncoder.Weight.element
-    case .map(let map): map.bytes + map.count * BackgroundEncoder.Weight.sortedElement
-    }
-  }
-
   /// The cost of encoding the changes since a revision, at which the collection was `past`.
   fileprivate func weight(since revision: Revision, from past: CollectionState) -> Int {
-    switch self {
-    case .list(let list):
-      let staying = (list.count + past.count) * BackgroundEncoder.Weight.stayingElement
-      return list.items.reduce(staying + max(0, past.count - list.count) * BackgroundEncoder.Weight.changedElement) {
-        weight,
-        item in
-        item.revision <= revision ? weight : weight + BackgroundEncoder.Weight.changedElement + item.encoded.count
-      }
-    case .map: return weight + past.count * BackgroundEncoder.Weight.sortedElement
-    }
+    let changes = changes(since: revision, from: past)
+    let changed = changes.changed + max(0, past.count - count)
+    return changes.compared * BackgroundEncoder.Weight.comparedElement
+      + changed * BackgroundEncoder.Weight.changedElement + changes.changedBytes
   }
 }

@@ -1,20 +1,11 @@
 import LockstepCollections
 import LockstepJSON
-import LockstepReactor
 
-/// Encodes the difference between two states of a collection for the feed.
+/// Encodes the difference between two states of a collection, or a whole collection, for the feed.
 enum CollectionChange {
-  /// Appends the changeset between two states of a list. Returns whether there is a difference.
-  static func append(
-    _ name: CollectionName,
-    from old: [ListItem],
-    to new: [ListItem],
-    since revision: Revision,
-    into bytes: inout [UInt8]
-  ) throws -> Bool {
-    // A changed or moved element has a new revision.
-    let changes = try ListChangeset(from: old, to: new, stays: { $0.revision <= revision })
-    if changes.isEmpty { return false }
+  /// Appends the changeset of a list, unless it is empty.
+  static func append(_ name: CollectionName, _ changes: ListDifference, into bytes: inout [UInt8]) {
+    if changes.isEmpty { return }
     open(name, "list", &bytes)
     list("deletions", changes.deletions, &bytes) { deletion, bytes in
       bytes.append(contentsOf: #"{"index":\#(deletion.index),"id":"#.utf8)
@@ -22,7 +13,7 @@ enum CollectionChange {
     }
     list("insertions", changes.insertions, &bytes) { insertion, bytes in
       bytes.append(contentsOf: #"{"index":\#(insertion.index),"item":"#.utf8)
-      bytes.append(contentsOf: insertion.element.encoded)
+      bytes.append(contentsOf: insertion.item.text)
     }
     list("moves", changes.moves, &bytes) { move, bytes in
       bytes.append(contentsOf: #"{"from":\#(move.from),"to":\#(move.to),"id":"#.utf8)
@@ -30,49 +21,53 @@ enum CollectionChange {
     }
     list("modifications", changes.modifications, &bytes) { change, bytes in
       bytes.append(contentsOf: #"{"index":\#(change.index),"newIndex":\#(change.newIndex),"item":"#.utf8)
-      bytes.append(contentsOf: change.element.encoded)
+      bytes.append(contentsOf: change.item.text)
     }
     bytes.append(UInt8(ascii: "}"))
-    return true
   }
 
-  /// Appends the changeset between two states of a map. Returns whether there is a difference.
+  /// Appends the changeset of a map, unless it is empty: keys with their new values; nil for a
+  /// removed key.
   static func append(
     _ name: CollectionName,
-    from old: [ElementKey: MapValue],
-    to new: [ElementKey: MapValue],
+    _ changes: [(key: ElementKey, value: MapValue?)],
     into bytes: inout [UInt8]
-  ) -> Bool {
-    let set = new.filter { old[$0.key] != $0.value }.sorted { $0.key < $1.key }
-    let removed = old.keys.filter { new[$0] == nil }.sorted()
-    if set.isEmpty, removed.isEmpty { return false }
+  ) {
+    if changes.isEmpty { return }
     open(name, "map", &bytes)
-    bytes.append(contentsOf: #","set":"#.utf8)
-    append(set.map { ($0.key, $0.value) }, into: &bytes)
-    bytes.append(contentsOf: #","removed":"#.utf8)
-    bytes.append(json: .array(removed.map { .string($0.text) }))
+    bytes.append(contentsOf: #","set":{"#.utf8)
+    var isFirst = true
+    for (key, value) in changes {
+      guard let value else { continue }
+      if !isFirst { bytes.append(UInt8(ascii: ",")) }
+      isFirst = false
+      bytes.append(json: key.text)
+      bytes.append(UInt8(ascii: ":"))
+      bytes.append(contentsOf: value.text)
+    }
+    bytes.append(contentsOf: #"},"removed":"#.utf8)
+    bytes.append(json: .array(changes.filter { $0.value == nil }.map { .string($0.key.text) }))
     bytes.append(UInt8(ascii: "}"))
-    return true
   }
 
-  static func append(_ name: CollectionName, whole items: [ListItem], into bytes: inout [UInt8]) {
-    // Growing the array step by step would take longer than all other work here.
-    bytes.reserveCapacity(items.reduce(bytes.count + 256) { $0 + $1.encoded.count + 1 })
+  static func append(_ name: CollectionName, whole list: ListState, into bytes: inout [UInt8]) {
     open(name, "list", &bytes)
     bytes.append(contentsOf: #","items":["#.utf8)
-    for (index, item) in items.enumerated() {
-      if index > 0 { bytes.append(UInt8(ascii: ",")) }
-      bytes.append(contentsOf: item.encoded)
-    }
+    list.appendText(to: &bytes)
     bytes.append(contentsOf: "]}".utf8)
   }
 
-  static func append(_ name: CollectionName, whole values: [ElementKey: MapValue], into bytes: inout [UInt8]) {
-    bytes.reserveCapacity(values.reduce(bytes.count + 256) { $0 + $1.key.text.utf8.count + $1.value.encoded.count + 4 })
+  /// Appends a whole map, with more values whose keys it does not have.
+  static func append(
+    _ name: CollectionName,
+    whole map: MapState,
+    _ more: [(key: ElementKey, value: MapValue)],
+    into bytes: inout [UInt8]
+  ) {
     open(name, "map", &bytes)
-    bytes.append(contentsOf: #","values":"#.utf8)
-    append(values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, into: &bytes)
-    bytes.append(UInt8(ascii: "}"))
+    bytes.append(contentsOf: #","values":{"#.utf8)
+    map.appendText(to: &bytes, with: more)
+    bytes.append(contentsOf: "}}".utf8)
   }
 
   private static func open(_ name: CollectionName, _ kind: String, _ bytes: inout [UInt8]) {
@@ -81,17 +76,6 @@ enum CollectionChange {
     bytes.append(contentsOf: #"{"collection":"#.utf8)
     bytes.append(json: name.description)
     bytes.append(contentsOf: #","kind":"\#(kind)""#.utf8)
-  }
-
-  private static func append(_ values: [(key: ElementKey, value: MapValue)], into bytes: inout [UInt8]) {
-    bytes.append(UInt8(ascii: "{"))
-    for (index, entry) in values.enumerated() {
-      if index > 0 { bytes.append(UInt8(ascii: ",")) }
-      bytes.append(json: entry.key.text)
-      bytes.append(UInt8(ascii: ":"))
-      bytes.append(contentsOf: entry.value.encoded)
-    }
-    bytes.append(UInt8(ascii: "}"))
   }
 
   /// Appends an array of objects. `body` begins each object, and this function ends it.
@@ -110,5 +94,3 @@ enum CollectionChange {
     bytes.append(UInt8(ascii: "]"))
   }
 }
-
-extension ListItem: Identifiable {}

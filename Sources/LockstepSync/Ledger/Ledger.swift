@@ -185,8 +185,7 @@ package final class Ledger: Sendable {
     defer { pending.withLock { if $0[user]?.ticket == ticket { $0[user] = nil } } }
     return result.map { unit in
       if let change = unit.change {
-        let mutationBytes = change.writeSet.actions.reduce(0) { $0 + $1.entry.mutations.utf8.count }
-        cache.publish(change.state, of: user, mutationBytes: mutationBytes)
+        cache.publish(change.state, of: user)
         notify(user, change.state)
         maintain(change, of: user)
       }

@@ -37,7 +37,7 @@ struct TransactionExecution {
   }
 
   private mutating func run(_ action: UserAction, at position: Int) throws {
-    let decided = try decide(action)
+    let decided = try action.decide(ActionContext(state: state, registered: before.registered, now: now))
     mutations.append(decided)
     guard !decided.isEmpty, let module = tables[action.collection.module] else { return }
     let revision = writeSet.revision
@@ -58,11 +58,5 @@ struct TransactionExecution {
     )
     writeSet.actions.append((edits, entry))
     state.revision = revision
-  }
-
-  // A separate function, so that the context does not keep a second reference to the state. With
-  // one, `reduce` would copy the state.
-  private func decide(_ action: UserAction) throws -> [CollectionMutation] {
-    try action.decide(ActionContext(state: state, registered: before.registered, now: now))
   }
 }

@@ -32,11 +32,11 @@ package final class CachedState: Sendable {
   }
 
   /// Keeps the previous state's representations of unchanged collections.
-  init(_ state: UserState, after previous: CachedState?, mutationBytes: Int = 0) {
+  init(_ state: UserState, after previous: CachedState?) {
     self.state = state
     // `previous` may come from a load from the store. Then it need not be the state directly before.
     let follows = previous.map { $0.state.revision.number + 1 == state.revision.number } ?? false
-    recent = follows ? previous.map { $0.recent.adding($0.state, before: state, mutationBytes) } ?? .none : .none
+    recent = follows ? previous.map { $0.recent.adding($0.state, before: state) } ?? .none : .none
     cost = state.cost + recent.cost
     let kept = previous?.encoded.withLock { $0.representations } ?? [:]
     encoded = LockedState(

@@ -14,8 +14,8 @@ struct RecentStates: Sendable {
     let state: UserState
     let previous: Past?
     let count: Int
-    /// The memory in bytes that only this state and the earlier states of its generation use: the
-    /// order of their elements, and elements that a later state no longer has.
+    /// The memory in bytes that only this state and the earlier states of its generation use. They
+    /// share the rest with later states.
     let cost: Int
 
     init(_ state: UserState, cost: Int, previous: Past?) {
@@ -50,11 +50,8 @@ struct RecentStates: Sendable {
   func state(at revision: Revision) -> UserState? { young?.state(at: revision) ?? old?.state(at: revision) }
 
   /// These states and one more.
-  func adding(_ state: UserState, before latest: UserState, _ mutationBytes: Int) -> RecentStates {
-    // The added elements have at most as many bytes as the mutations. So at most this many bytes
-    // were removed.
-    let gone = max(0, state.bytes + mutationBytes - latest.bytes)
-    let cost = state.orderCost + gone
+  func adding(_ state: UserState, before latest: UserState) -> RecentStates {
+    let cost = state.cost(notIn: latest)
     if let young, young.count < Self.capacity / 2, young.cost + cost <= Self.bytes / 2 {
       return RecentStates(young: Past(state, cost: cost, previous: young), old: old)
     }

@@ -61,11 +61,11 @@ package final class StateCache: Sendable {
   }
 
   /// Makes a state that is on disk the latest one. Only one thread at a time may call this.
-  func publish(_ state: UserState, of user: UserID, mutationBytes: Int) {
+  func publish(_ state: UserState, of user: UserID) {
     let previous = contents.withLock { $0.states.peek(user) }
     // Made outside the lock, because every request takes the lock. Meanwhile only a load can insert
     // a state, and that state is not newer.
-    let cached = CachedState(state, after: previous, mutationBytes: mutationBytes)
+    let cached = CachedState(state, after: previous)
     flights.invalidate(user)
     let dropped = contents.withLock { contents in
       contents.states.insert(cached, for: user)

@@ -188,7 +188,7 @@ struct DefaultsReactorTests {
   @Test("An empty suite does not count, and above the limit no new suite is accepted")
   func suites() throws {
     var state = UserState(DefaultsAction.collection("standard"), .map(Self.present))
-    state.collections[DefaultsAction.collection("empty")] = .map(MapState(revision: 1))
+    state.collections[DefaultsAction.collection("empty")] = .map(MapState([], revision: 1))
     state.collections[CollectionName("profile")] = .map(Self.present)
     let payload = #"{"suite":"other","key":"a","value":1}"#
     #expect(try Self.decision("set", payload, quota: .init(suites: 2), in: state) == Self.set("a", "1"))

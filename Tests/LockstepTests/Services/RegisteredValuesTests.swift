@@ -58,14 +58,14 @@ struct RegisteredValuesTests {
     let value = MapValue(encoded: [], revision: 1)
     func shown(_ own: [ElementKey], at revision: Revision = 5) -> Revision {
       let own = Dictionary(uniqueKeysWithValues: own.map { ($0, value) })
-      return Self.registered.shownRevision(of: "standard", behind: own, at: revision)
+      return Self.registered.shownRevision(of: "standard", behind: MapState(own).values, at: revision)
     }
     #expect(shown([]) == 5)
     #expect(shown(["size"]) == 3)
     #expect(shown(["theme"]) == 5)
     #expect(shown(["theme"], at: 4) == 1)
     #expect(shown(["theme", "size"]) == 0)
-    #expect(Self.registered.shownRevision(of: "none", behind: [:], at: 5) == 0)
+    #expect(Self.registered.shownRevision(of: "none", behind: MapState().values, at: 5) == 0)
   }
 
   // MARK: On disk

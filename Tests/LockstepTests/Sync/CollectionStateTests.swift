@@ -50,7 +50,7 @@ struct CollectionStateTests {
     // The list's size and index match its elements.
     #expect(list.bytes == list.items.reduce(0) { $0 + $1.encoded.count })
     for (index, item) in list.items.enumerated() {
-      #expect(list[item.id.text] === item && list.index(of: item.id.text) == index)
+      #expect(list[item.id.text] == item && list.index(of: item.id.text) == index)
     }
     #expect(list["x"] == nil || row.ids.contains("x"))
     // Only the changed or moved element has the new revision.

@@ -39,7 +39,7 @@ struct LongResponseTests {
   }
 
   /// Adds large favorites in one revision and returns the cursor after it.
-  private static func fill(_ device: Device, title: String, bytes: Int = 1_960) async throws -> String {
+  private static func fill(_ device: Device, title: String, bytes: Int = 2_000) async throws -> String {
     let data = String(repeating: "x", count: bytes)
     let actions = (0..<500).map { number in
       ActionsRouteTests.action("favorites", "add", #"{"id":"\#(number)","title":"\#(title)","data":"\#(data)"}"#)
