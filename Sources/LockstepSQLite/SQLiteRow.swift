@@ -19,17 +19,19 @@ public struct SQLiteRow: ~Copyable {
 
   /// The value of a column, counted from 0. Throws if there is no such column or it has another
   /// type.
-  public subscript<Value: SQLiteConvertible>(column: Int) -> Value {
+  @inlinable public subscript<Value: SQLiteConvertible>(column: Int) -> Value {
     get throws(SQLiteError) {
       let stored = try value(at: column)
-      guard let value = Value(sqliteValue: stored) else {
-        throw owner.error(
-          SQLITE_MISMATCH,
-          "column \(column) (\(name(of: column))) holds \(stored.kindName), which is not \(Value.self)"
-        )
-      }
+      guard let value = Value(sqliteValue: stored) else { throw mismatch(column, stored, "\(Value.self)") }
       return value
     }
+  }
+
+  @usableFromInline func mismatch(_ column: Int, _ stored: SQLiteValue, _ type: String) -> SQLiteError {
+    owner.error(
+      SQLITE_MISMATCH,
+      "column \(column) (\(name(of: column))) holds \(stored.kindName), which is not \(type)"
+    )
   }
 
   /// The stored value of a column. Throws if there is no such column or its text is not UTF-8.
@@ -53,18 +55,34 @@ public struct SQLiteRow: ~Copyable {
   /// Whether the value of a column can be read. A text that is not UTF-8 cannot.
   package func isReadable(at column: Int) -> Bool { (try? value(at: column)) != nil }
 
+  /// Appends a text to bytes, without a string in between. Throws if the column holds no text, or
+  /// text that is not UTF-8.
+  package func appendText(at column: Int, to result: inout [UInt8]) throws(SQLiteError) {
+    guard (0..<columnCount).contains(column), sqlite3_column_type(statement, Int32(column)) == SQLITE_TEXT else {
+      throw mismatch(column, try value(at: column), "text")
+    }
+    let bytes = try textBytes(at: column)
+    guard (try? UTF8Span(validating: bytes.span)) != nil else { throw invalidText(column) }
+    result.append(contentsOf: bytes)
+  }
+
   private func text(at column: Int) throws(SQLiteError) -> String {
+    guard let text = String(validating: try textBytes(at: column), as: UTF8.self) else { throw invalidText(column) }
+    return text
+  }
+
+  /// The bytes of a text. SQLite keeps them until the next step, so the callers copy them at once.
+  private func textBytes(at column: Int) throws(SQLiteError) -> UnsafeBufferPointer<UInt8> {
     let index = Int32(column)
     guard let start = sqlite3_column_text(statement, index) else {
       // SQLite had no memory for the text.
       throw owner.error(SQLITE_NOMEM, "out of memory")
     }
-    // SQLite keeps these bytes until the next step. They are copied here.
-    let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index)))
-    guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw owner.error(SQLITE_MISMATCH, "column \(column) (\(name(of: column))) holds text that is not UTF-8")
-    }
-    return text
+    return UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index)))
+  }
+
+  private func invalidText(_ column: Int) -> SQLiteError {
+    owner.error(SQLITE_MISMATCH, "column \(column) (\(name(of: column))) holds text that is not UTF-8")
   }
 
   private func blob(at index: Int32) -> [UInt8] {

@@ -23,6 +23,8 @@ public enum SQLiteValue: Sendable, Equatable {
   }
 }
 
+// The conversions are inlinable, because a generic conversion looks up metadata for each value.
+
 /// A type whose values can be bound to a statement and read from a column.
 ///
 /// Values are never converted: a column of another type is an error. In `STRICT` tables, the error
@@ -47,18 +49,18 @@ public protocol SQLiteConvertible {
 
 extension SQLiteValue: SQLiteConvertible {
   /// The value itself.
-  public var sqliteValue: SQLiteValue { self }
+  @inlinable public var sqliteValue: SQLiteValue { self }
 
   /// The value itself.
-  public init?(sqliteValue: SQLiteValue) { self = sqliteValue }
+  @inlinable public init?(sqliteValue: SQLiteValue) { self = sqliteValue }
 }
 
 extension Int64: SQLiteConvertible {
   /// An integer.
-  public var sqliteValue: SQLiteValue { .integer(self) }
+  @inlinable public var sqliteValue: SQLiteValue { .integer(self) }
 
   /// Reads integers only.
-  public init?(sqliteValue: SQLiteValue) {
+  @inlinable public init?(sqliteValue: SQLiteValue) {
     guard case .integer(let value) = sqliteValue else { return nil }
     self = value
   }
@@ -66,10 +68,10 @@ extension Int64: SQLiteConvertible {
 
 extension Int: SQLiteConvertible {
   /// An integer.
-  public var sqliteValue: SQLiteValue { .integer(Int64(self)) }
+  @inlinable public var sqliteValue: SQLiteValue { .integer(Int64(self)) }
 
   /// Reads integers only.
-  public init?(sqliteValue: SQLiteValue) {
+  @inlinable public init?(sqliteValue: SQLiteValue) {
     guard case .integer(let value) = sqliteValue else { return nil }
     self.init(exactly: value)
   }
@@ -77,10 +79,10 @@ extension Int: SQLiteConvertible {
 
 extension Bool: SQLiteConvertible {
   /// The integer 1 or 0.
-  public var sqliteValue: SQLiteValue { .integer(self ? 1 : 0) }
+  @inlinable public var sqliteValue: SQLiteValue { .integer(self ? 1 : 0) }
 
   /// Reads the integers 1 and 0 only.
-  public init?(sqliteValue: SQLiteValue) {
+  @inlinable public init?(sqliteValue: SQLiteValue) {
     switch sqliteValue {
     case .integer(0): self = false
     case .integer(1): self = true
@@ -92,10 +94,10 @@ extension Bool: SQLiteConvertible {
 extension Double: SQLiteConvertible {
   /// A floating-point number. NaN is stored as NULL, so read a column that may contain NaN as
   /// `Double?`.
-  public var sqliteValue: SQLiteValue { .real(self) }
+  @inlinable public var sqliteValue: SQLiteValue { .real(self) }
 
   /// Reads floating-point numbers only.
-  public init?(sqliteValue: SQLiteValue) {
+  @inlinable public init?(sqliteValue: SQLiteValue) {
     guard case .real(let value) = sqliteValue else { return nil }
     self = value
   }
@@ -103,10 +105,10 @@ extension Double: SQLiteConvertible {
 
 extension String: SQLiteConvertible {
   /// Text.
-  public var sqliteValue: SQLiteValue { .text(self) }
+  @inlinable public var sqliteValue: SQLiteValue { .text(self) }
 
   /// Reads text only.
-  public init?(sqliteValue: SQLiteValue) {
+  @inlinable public init?(sqliteValue: SQLiteValue) {
     guard case .text(let value) = sqliteValue else { return nil }
     self = value
   }
@@ -114,10 +116,10 @@ extension String: SQLiteConvertible {
 
 extension [UInt8]: SQLiteConvertible {
   /// A blob.
-  public var sqliteValue: SQLiteValue { .blob(self) }
+  @inlinable public var sqliteValue: SQLiteValue { .blob(self) }
 
   /// Reads blobs only.
-  public init?(sqliteValue: SQLiteValue) {
+  @inlinable public init?(sqliteValue: SQLiteValue) {
     guard case .blob(let value) = sqliteValue else { return nil }
     self = value
   }
@@ -125,10 +127,10 @@ extension [UInt8]: SQLiteConvertible {
 
 extension Optional: SQLiteConvertible where Wrapped: SQLiteConvertible {
   /// `NULL` for `nil`.
-  public var sqliteValue: SQLiteValue { self?.sqliteValue ?? .null }
+  @inlinable public var sqliteValue: SQLiteValue { self?.sqliteValue ?? .null }
 
   /// Reads `NULL`, and the values of the wrapped type.
-  public init?(sqliteValue: SQLiteValue) {
+  @inlinable public init?(sqliteValue: SQLiteValue) {
     if case .null = sqliteValue {
       self = .none
     } else if let wrapped = Wrapped(sqliteValue: sqliteValue) {

@@ -30,14 +30,16 @@ package enum ListEdit: Sendable {
   case cleared
 }
 
-/// A place in a list, between two neighbors. At an end of the list, one neighbor is nil.
-package struct ListGap: Sendable, Equatable {
-  package let previous: ElementKey?
-  package let next: ElementKey?
+/// The place in a list to which an element came.
+package struct ListGap: Sendable {
+  /// The list without the element.
+  package let list: ListState
+  /// The index that the element got.
+  package let index: Int
 
-  package init(after previous: ElementKey?, before next: ElementKey?) {
-    self.previous = previous
-    self.next = next
+  package init(at index: Int, of list: ListState) {
+    self.index = index
+    self.list = list
   }
 }
 

@@ -19,6 +19,18 @@ package enum CollectionState: Sendable, Equatable {
     }
   }
 
+  /// The collection, with the later one of its revision and this one.
+  package func changed(at revision: Revision) -> CollectionState {
+    switch self {
+    case .list(var list):
+      list.revision = max(list.revision, revision)
+      return .list(list)
+    case .map(var map):
+      map.revision = max(map.revision, revision)
+      return .map(map)
+    }
+  }
+
   package var count: Int {
     switch self {
     case .list(let list): list.count
@@ -78,7 +90,8 @@ extension CollectionState {
 
   /// The memory that this version does not share with a later one, in bytes.
   package func memory(notIn later: CollectionState?) -> Int {
-    switch (self, later) {
+    if tree.hasOneLeaf { return memory }
+    return switch (self, later) {
     case (.list(let list), .list(let later)?): list.memory(notIn: later)
     case (.map(let map), .map(let later)?): map.memory(notIn: later)
     default: memory

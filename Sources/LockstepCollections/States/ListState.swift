@@ -134,14 +134,14 @@ public struct ListState: Sendable {
       self.revision = revision
       return edits
     }
-    self = ListState(items.map { ListItem(id: $0.id, encoded: $0.encoded, revision: revision) }, revision: revision)
-    var previous: ElementKey?
-    return [.cleared]
-      + items.map { item in
-        defer { previous = item.id }
-        let json = EncodedJSON(JSON(trusting: item.encoded), encoded: item.encoded)
-        return .inserted(item.id, json, ListGap(after: previous, before: nil))
-      }
+    let items = items
+    self = ListState([], revision: revision)
+    edits = [.cleared]
+    for item in items {
+      let json = EncodedJSON(JSON(trusting: item.encoded), encoded: item.encoded)
+      apply(.inserted(id: item.id.text, item: json, index: count))
+    }
+    return edits.take() ?? []
   }
 
   /// A list of these elements. Of two elements with the same id, only the first is kept.
@@ -154,12 +154,16 @@ public struct ListState: Sendable {
     elements = PackedList(tree.tree())
   }
 
+  init(_ tree: PackedTree, revision: Revision) {
+    self.revision = revision
+    elements = PackedList(tree)
+  }
+
   private mutating func insert(_ element: PackedElement, at index: Int) -> ListGap {
     let index = min(max(index, 0), count)
-    let gap = ListGap(
-      after: index > 0 ? items[index - 1].id : nil,
-      before: index < count ? items[index].id : nil
-    )
+    var before = self
+    before.edits = nil
+    let gap = ListGap(at: index, of: before)
     elements.insert(element, at: index)
     return gap
   }

@@ -87,6 +87,11 @@ public struct MapState: Sendable {
     tree = builder.tree()
   }
 
+  init(_ tree: PackedTree, revision: Revision) {
+    self.revision = revision
+    self.tree = tree
+  }
+
   /// Applies a mutation. It never fails. Removing a missing key changes nothing.
   public mutating func apply(_ mutation: MapMutation) {
     switch mutation {
@@ -169,7 +174,7 @@ extension MapState {
     tree.forEachLeaf { leaf in
       var offset = 0
       while offset < leaf.count {
-        let end = rest.first.map { leaf.lowerBound(of: $0.key) } ?? leaf.count
+        let end = rest.first.map { leaf.place(of: $0.key).offset } ?? leaf.count
         if end > offset {
           separate()
           bytes.append(contentsOf: leaf.text[leaf.range(at: offset).lowerBound..<leaf.range(at: end - 1).upperBound])
@@ -228,9 +233,9 @@ public struct MapValues: RandomAccessCollection, Sendable {
 
   /// The value of a key, or `nil` if there is none.
   public subscript(key: ElementKey) -> MapValue? {
-    guard let (leaf, _) = tree.lastLeaf(where: { !key.precedes($0) }) else { return nil }
-    let offset = leaf.lowerBound(of: key)
-    return offset < leaf.count && leaf.hasName(key, at: offset) ? MapValue(leaf, offset) : nil
+    guard let (leaf, _) = tree.lastLeaf(where: { !$0.begins(after: key) }) else { return nil }
+    let (offset, isFound) = leaf.place(of: key)
+    return isFound ? MapValue(leaf, offset) : nil
   }
 
   /// The keys, ascending.
@@ -266,19 +271,12 @@ public struct MapValues: RandomAccessCollection, Sendable {
   }
 }
 
-extension ElementKey {
-  /// Whether this key comes before all keys of a leaf.
-  fileprivate func precedes(_ leaf: PackedLeaf) -> Bool {
-    !leaf.hasName(at: 0, before: self) && !leaf.hasName(self, at: 0)
-  }
-}
-
 extension PackedTree {
   /// The index of the first element of a map whose key is not less than `key`, and whether it has
   /// this key.
   fileprivate func place(of key: ElementKey) -> (index: Int, isFound: Bool) {
-    guard let (leaf, start) = lastLeaf(where: { !key.precedes($0) }) else { return (0, false) }
-    let offset = leaf.lowerBound(of: key)
-    return (start + offset, offset < leaf.count && leaf.hasName(key, at: offset))
+    guard let (leaf, start) = lastLeaf(where: { !$0.begins(after: key) }) else { return (0, false) }
+    let (offset, isFound) = leaf.place(of: key)
+    return (start + offset, isFound)
   }
 }

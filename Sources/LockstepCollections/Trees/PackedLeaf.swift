@@ -120,32 +120,41 @@ final class PackedLeaf: Sendable {
     return nil
   }
 
-  /// In a map, the offset of the first element whose name is not less than `name`.
-  func lowerBound(of name: ElementKey) -> Int {
+  /// In a map, the offset of the first element whose name is not less than `name`, and whether it
+  /// has this name.
+  func place(of name: ElementKey) -> (offset: Int, isFound: Bool) {
     var (low, high) = (0, count)
+    if let names {
+      while low < high {
+        let middle = (low + high) / 2
+        if names[middle] < name { low = middle + 1 } else { high = middle }
+      }
+      return (low, low < count && names[low] == name)
+    }
+    let (sought, entries, content) = (name.text, entries, text)
+    let bytes = sought.utf8Span.span
+    let text = content.span
     while low < high {
       let middle = (low + high) / 2
-      if hasName(at: middle, before: name) { low = middle + 1 } else { high = middle }
+      let start = middle == 0 ? 0 : Int(entries[middle - 1].end) + 1
+      // The name is between quotes, and a colon follows.
+      let name = text.extracting((start + 1)..<(start + Int(entries[middle].valueStart) - 2))
+      switch name.order(before: bytes) {
+      case 0: return (middle, true)
+      case 1...: high = middle
+      default: low = middle + 1
+      }
     }
-    return low
+    return (low, false)
   }
 
-  func hasName(at offset: Int, before name: ElementKey) -> Bool {
-    if let names { return names[offset] < name }
-    let other = name.text
-    let bytes = other.utf8Span.span
-    let content = text
+  /// Whether a name comes before all names of a map's leaf.
+  func begins(after name: ElementKey) -> Bool {
+    if let names { return name < names[0] }
+    let (sought, content) = (name.text, text)
+    let bytes = sought.utf8Span.span
     let text = content.span
-    return text.extracting(nameRange(at: offset)).precedes(bytes)
-  }
-
-  func hasName(_ name: ElementKey, at offset: Int) -> Bool {
-    if let names { return names[offset] == name }
-    let other = name.text
-    let bytes = other.utf8Span.span
-    let content = text
-    let text = content.span
-    return text.extracting(nameRange(at: offset)).hasSameBytes(as: bytes)
+    return text.extracting(1..<(Int(entries[0].valueStart) - 2)).order(before: bytes) > 0
   }
 }
 
@@ -164,7 +173,7 @@ struct PackedElement {
     name = id
     text = item
     valueStart = 0
-    isNameInText = Self.isName(id, in: item)
+    isNameInText = Self.isName(id, in: item, at: 0)
     self.revision = revision
   }
 
@@ -172,11 +181,8 @@ struct PackedElement {
   init(value: [UInt8], key: ElementKey, revision: Revision) {
     name = key
     var text: [UInt8] = []
-    let length = key.text.utf8.count
-    text.reserveCapacity(length + 3 + value.count)
-    text.append(json: key.text)
-    isNameInText = text.count == length + 2
-    text.append(UInt8(ascii: ":"))
+    text.reserveCapacity(key.text.utf8.count + 3 + value.count)
+    isNameInText = Self.append(key: key, to: &text)
     valueStart = text.count
     text.append(contentsOf: value)
     self.text = text
@@ -186,15 +192,25 @@ struct PackedElement {
   /// The size that quotas count.
   var bytes: Int { valueStart > 0 ? text.count - valueStart + name.text.utf8.count : text.count }
 
-  /// Whether an item begins with this id, and the id needs no escapes.
-  private static func isName(_ id: ElementKey, in item: [UInt8]) -> Bool {
+  /// Appends a key and a colon. Returns whether the key needs no escapes.
+  static func append(key: ElementKey, to text: inout [UInt8]) -> Bool {
+    let start = text.count
+    text.append(json: key.text)
+    let isPlain = text.count - start == key.text.utf8.count + 2
+    text.append(UInt8(ascii: ":"))
+    return isPlain
+  }
+
+  /// Whether the item that begins at `place` begins with this id, and the id needs no escapes.
+  static func isName(_ id: ElementKey, in text: [UInt8], at place: Int) -> Bool {
     let (idText, prefixBytes) = (id.text, itemPrefix)
     let id = idText.utf8Span.span
     let prefix = prefixBytes.span
-    let item = item.span
-    let end = prefix.count + id.count
-    guard end < item.count, item[end] == UInt8(ascii: "\""), item.extracting(..<prefix.count).hasSameBytes(as: prefix),
-      item.extracting(prefix.count..<end).hasSameBytes(as: id)
+    let text = text.span
+    let start = place + prefix.count
+    let end = start + id.count
+    guard end < text.count, text[end] == UInt8(ascii: "\""), text.extracting(place..<start).hasSameBytes(as: prefix),
+      text.extracting(start..<end).hasSameBytes(as: id)
     else { return false }
     // An id with a quote or a backslash is escaped in JSON. Then these bytes are another id.
     return !id.contains(UInt8(ascii: "\"")) && !id.contains(UInt8(ascii: "\\"))
@@ -202,18 +218,18 @@ struct PackedElement {
 }
 
 extension Span<UInt8> {
-  func hasSameBytes(as other: Span<UInt8>) -> Bool {
+  fileprivate func hasSameBytes(as other: Span<UInt8>) -> Bool {
     guard count == other.count else { return false }
     for index in indices where self[index] != other[index] { return false }
     return true
   }
 
-  /// Whether these bytes come first in the order of bytes.
-  func precedes(_ other: Span<UInt8>) -> Bool {
+  /// Negative if these bytes come before the others in the order of bytes; 0 if they are equal.
+  fileprivate func order(before other: Span<UInt8>) -> Int {
     for index in 0..<Swift.min(count, other.count) where self[index] != other[index] {
-      return self[index] < other[index]
+      return self[index] < other[index] ? -1 : 1
     }
-    return count < other.count
+    return (count - other.count).signum()
   }
 
   fileprivate func contains(_ byte: UInt8) -> Bool {
@@ -245,16 +261,59 @@ struct PackedLeafBuilder {
   mutating func append(_ element: PackedElement) {
     if !entries.isEmpty { text.append(UInt8(ascii: ",")) }
     text.append(contentsOf: element.text)
-    if !element.isNameInText, names == nil { names = leaf(label: 0).allNames }
-    names?.append(element.name)
-    bytes += element.bytes
+    finishElement(element.name, element.isNameInText, element.valueStart, element.bytes, element.revision)
+  }
+
+  /// Appends an element of a list. `write` appends its JSON to the text of the leaf.
+  mutating func appendItem(
+    id: ElementKey,
+    revision: Revision,
+    _ write: (inout [UInt8]) throws -> Void
+  ) rethrows {
+    if !entries.isEmpty { text.append(UInt8(ascii: ",")) }
+    let start = text.count
+    try write(&text)
+    let isNameInText = PackedElement.isName(id, in: text, at: start)
+    finishElement(id, isNameInText, 0, text.count - start, revision)
+  }
+
+  /// Appends a member of a map. `write` appends the JSON of its value to the text of the leaf.
+  mutating func appendMember(
+    key: ElementKey,
+    revision: Revision,
+    _ write: (inout [UInt8]) throws -> Void
+  ) rethrows {
+    if !entries.isEmpty { text.append(UInt8(ascii: ",")) }
+    let start = text.count
+    let isNameInText = PackedElement.append(key: key, to: &text)
+    let valueStart = text.count - start
+    try write(&text)
+    let bytes = text.count - start - valueStart + key.text.utf8.count
+    finishElement(key, isNameInText, valueStart, bytes, revision)
+  }
+
+  /// Adds the entry of an element whose text was just appended.
+  private mutating func finishElement(
+    _ name: ElementKey,
+    _ isNameInText: Bool,
+    _ valueStart: Int,
+    _ bytes: Int,
+    _ revision: Revision
+  ) {
+    if !isNameInText, names == nil { names = leaf(label: 0).allNames }
+    names?.append(name)
+    self.bytes += bytes
     entries.append(
-      PackedLeaf.Entry(
-        revision: element.revision,
-        end: UInt32(text.count),
-        valueStart: UInt32(element.valueStart)
-      )
+      PackedLeaf.Entry(revision: revision, end: UInt32(text.count), valueStart: UInt32(valueStart))
     )
+  }
+
+  /// Removes all elements, and keeps the memory for others.
+  mutating func removeAll() {
+    text.removeAll(keepingCapacity: true)
+    entries.removeAll(keepingCapacity: true)
+    names = nil
+    bytes = 0
   }
 
   /// Appends elements of another leaf.

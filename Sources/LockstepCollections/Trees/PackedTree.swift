@@ -204,23 +204,55 @@ extension PackedTree {
   }
 }
 
-/// Builds a tree from all its elements, in their order.
-struct PackedTreeBuilder {
+/// Builds a list or a map from all its elements, in their order. The keys of a map must ascend.
+package struct PackedTreeBuilder {
   private var leaves: [PackedLeaf] = []
   private var leaf = PackedLeafBuilder()
-  let order: PackedTree.Order
+  private let order: PackedTree.Order
+  /// The newest revision of an element.
+  private var revision = Revision.none
+  private var lastKey: ElementKey?
+  private var isSorted = true
 
   init(_ order: PackedTree.Order) {
     self.order = order
   }
 
+  /// Builds a collection of this kind.
+  package init(_ kind: CollectionMutation.Kind) {
+    self.init(kind == .list ? .labels : .names)
+  }
+
   mutating func append(_ element: PackedElement) {
-    if leaf.count == PackedLeaf.maximumCount
-      || (leaf.count > 0 && leaf.text.count + element.text.count >= PackedLeaf.maximumLength)
-    {
-      finishLeaf()
-    }
     leaf.append(element)
+    finishElement(element.revision)
+  }
+
+  /// Appends an element of a list, or a member of a map. `write` appends the JSON of the element or
+  /// of the value.
+  package mutating func append(
+    _ name: ElementKey,
+    revision: Revision,
+    _ write: (inout [UInt8]) throws -> Void
+  ) rethrows {
+    switch order {
+    case .labels: try leaf.appendItem(id: name, revision: revision, write)
+    case .names:
+      if let lastKey, name <= lastKey { isSorted = false }
+      lastKey = name
+      try leaf.appendMember(key: name, revision: revision, write)
+    }
+    finishElement(revision)
+  }
+
+  /// The collection. Its revision is the newest of its elements.
+  package mutating func state() -> CollectionState {
+    let tree = tree()
+    switch order {
+    case .labels: return .list(ListState(tree, revision: revision))
+    case .names:
+      return .map(isSorted ? MapState(tree, revision: revision) : MapState(MapValues(tree), revision: revision))
+    }
   }
 
   mutating func tree() -> PackedTree {
@@ -228,12 +260,17 @@ struct PackedTreeBuilder {
     return PackedTree(order, leaves: leaves)
   }
 
+  private mutating func finishElement(_ revision: Revision) {
+    self.revision = max(self.revision, revision)
+    if leaf.count == PackedLeaf.maximumCount || leaf.text.count > PackedLeaf.maximumLength * 3 / 4 { finishLeaf() }
+  }
+
   private mutating func finishLeaf() {
     guard leaf.count > 0 else { return }
     let built = leaf.leaf(label: 0)
     // A copy has exactly the memory that it needs.
     leaves.append(built.part(0..<built.count, label: 0))
-    leaf = PackedLeafBuilder()
+    leaf.removeAll()
   }
 }
 

@@ -49,7 +49,7 @@ struct TreeComparison {
   private static func precedes(_ left: PackedLeaf, _ right: PackedLeaf, _ order: PackedTree.Order) -> Bool {
     switch order {
     case .labels: left.label < right.label
-    case .names: left !== right && left.hasName(at: 0, before: right.name(at: 0))
+    case .names: left !== right && right.begins(after: left.name(at: 0))
     }
   }
 

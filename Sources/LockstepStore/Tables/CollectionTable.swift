@@ -12,8 +12,7 @@ package protocol CollectionTable: ModuleStorage {
   /// Empty by default, because Lockstep's own tables are in Lockstep's own migrations.
   var migrations: [Migration] { get }
 
-  /// All collections of a user that have ever been changed, each with the last revision that
-  /// changed it.
+  /// A user's collections that have elements, each with the newest revision of an element.
   func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState]
 
   /// Writes the changes of one collection, within the connection's transaction.
@@ -28,39 +27,6 @@ extension CollectionTable {
   }
 
   package var migrations: [Migration] { [] }
-
-  /// The module's lists with these items, in their order. Lists that were never changed are
-  /// missing.
-  package func lists(
-    _ items: [CollectionName: [ListItem]],
-    of user: UserID,
-    from connection: SQLiteConnection
-  ) throws -> [CollectionName: CollectionState] {
-    let revisions = try lastChanges(items.mapValues { $0.lazy.map(\.revision).max() }, of: user, from: connection)
-    return revisions.reduce(into: [:]) { $0[$1.key] = .list(ListState(items[$1.key] ?? [], revision: $1.value)) }
-  }
-
-  /// The module's maps with these values. Maps that were never changed are missing.
-  package func maps(
-    _ values: [CollectionName: [(key: ElementKey, value: MapValue)]],
-    of user: UserID,
-    from connection: SQLiteConnection
-  ) throws -> [CollectionName: CollectionState] {
-    let last = values.mapValues { $0.lazy.map(\.value.revision).max() }
-    let revisions = try lastChanges(last, of: user, from: connection)
-    return revisions.reduce(into: [:]) { $0[$1.key] = .map(MapState(values[$1.key] ?? [], revision: $1.value)) }
-  }
-
-  /// The revision that last changed each collection: the revision of its newest row or of its
-  /// record in `removals`, whichever is later.
-  private func lastChanges(
-    _ written: [CollectionName: Revision?],
-    of user: UserID,
-    from connection: SQLiteConnection
-  ) throws -> [CollectionName: Revision] {
-    let removed = try RemovalRecords.all(of: user, in: module, from: connection)
-    return written.compactMapValues { $0 }.merging(removed) { max($0, $1) }
-  }
 }
 
 /// The user, the collection and the revision of a change.
@@ -100,15 +66,19 @@ package enum RemovalRecords {
     )
   }
 
-  /// The recorded revisions of a user's collections of one module.
-  fileprivate static func all(
+  /// Adds the recorded revisions of a user to the user's collections. So a collection has the last
+  /// revision that changed it, even if it is empty. `kind` returns the kind of a module.
+  package static func add(
+    to collections: inout [CollectionName: CollectionState],
     of user: UserID,
-    in module: String,
-    from connection: SQLiteConnection
-  ) throws -> [CollectionName: Revision] {
-    let rows = try connection.all("SELECT collection, revision FROM removals WHERE user_id = ?", user) { row in
-      (CollectionName(text: try row[0] as String), try row[1] as Revision)
+    from connection: SQLiteConnection,
+    kind: (_ module: String) -> CollectionMutation.Kind?
+  ) throws {
+    try connection.forEach("SELECT collection, revision FROM removals WHERE user_id = ?", user) { row in
+      let name = CollectionName(text: try row[0] as String)
+      guard let kind = kind(name.module) else { return }
+      var empty = PackedTreeBuilder(kind)
+      collections[name] = (collections[name] ?? empty.state()).changed(at: try row[1])
     }
-    return Dictionary(rows.filter { $0.0.module == module }) { _, last in last }
   }
 }

@@ -22,40 +22,42 @@ final class LayoutTable: CollectionTable {
   // MARK: Loading
 
   func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState] {
-    switch kind {
-    case .list:
-      var items: [CollectionName: [ListItem]] = [:]
-      try connection.forEach(statements.load, owner(user)) { row in
-        let id: String = try row[0]
-        let item = ListItem(id: ElementKey(id), encoded: try encoded(id, row), revision: try row[1])
-        items[try collection(row), default: []].append(item)
-      }
-      return try lists(items, of: user, from: connection)
-    case .map:
-      var values: [CollectionName: [(key: ElementKey, value: MapValue)]] = [:]
-      try connection.forEach(statements.load, owner(user)) { row in
-        let key: String = try row[0]
-        let value = MapValue(encoded: try encoded(key, row), revision: try row[1])
-        values[try collection(row), default: []].append((ElementKey(key), value))
-      }
-      return try maps(values, of: user, from: connection)
+    var collections: [CollectionName: CollectionState] = [:]
+    var part: String?
+    var builder: PackedTreeBuilder?
+    func finish() {
+      if var finished = builder.take() { collections[CollectionName(module, part: part)] = finished.state() }
     }
-  }
-
-  private func collection(_ row: borrowing SQLiteRow) throws -> CollectionName {
-    layout.part == nil ? CollectionName(module) : CollectionName(module, part: try row[2] as String)
+    try connection.forEach(statements.load, owner(user)) { row in
+      if layout.part != nil {
+        let next: String = try row[2]
+        if !(part?.hasSameBytes(as: next) ?? false) {
+          finish()
+          part = next
+        }
+      }
+      if builder == nil { builder = PackedTreeBuilder(kind) }
+      let name: String = try row[0]
+      // A copy of the row cannot be kept, and a closure cannot borrow it.
+      let element = try encoded(name, row)
+      builder?.append(ElementKey(name), revision: try row[1]) { $0.append(contentsOf: element) }
+    }
+    finish()
+    return collections
   }
 
   /// The element or value, byte for byte as it was written.
   private func encoded(_ id: String, _ row: borrowing SQLiteRow) throws -> [UInt8] {
     let first = statements.firstContentColumn
+    var bytes: [UInt8] = []
     switch layout.content {
     case .json:
-      let encoded = Array((try row[first] as String).utf8)
-      guard canRead(encoded) else { throw ModuleError(module, "an element in the store cannot be read") }
-      return encoded
+      try row.appendText(at: first, to: &bytes)
+      guard canRead(bytes) else { throw ModuleError(module, "an element in the store cannot be read") }
+      return bytes
     case .members(let members):
-      var bytes = Array(#"{"id":"#.utf8)
+      bytes.reserveCapacity(256)
+      bytes.append(contentsOf: #"{"id":"#.utf8)
       bytes.append(json: id)
       for (index, member) in members.enumerated() {
         guard case .text(let text) = try row.value(at: first + index) else { continue }
@@ -79,7 +81,7 @@ final class LayoutTable: CollectionTable {
       for edit in edits {
         switch edit {
         case .inserted(let id, let item, let gap):
-          let rank = try ranks(of: owner, connection).rank(of: id, in: gap)
+          let rank = try ranks(of: owner, connection).rank(in: gap)
           var values = inserted(id, item, owner, revision)
           values.append(rank.sqliteValue)
           try connection.run(statements.insert, values)
@@ -91,7 +93,7 @@ final class LayoutTable: CollectionTable {
           values.append(id.sqliteValue)
           try connection.run(statements.replace, values)
         case .moved(let id, let gap):
-          let rank = try ranks(of: owner, connection).rank(of: id, in: gap)
+          let rank = try ranks(of: owner, connection).rank(in: gap)
           try connection.run(statements.move, [rank.sqliteValue, revision] + owner + [id.sqliteValue])
         case .removed(let id): try connection.run(statements.remove, owner + [id.sqliteValue])
         case .cleared: try connection.run(statements.clear, owner)
@@ -150,15 +152,8 @@ final class LayoutTable: CollectionTable {
         try connection.forEach(statements.rank, owner + [id.sqliteValue]) { rank = try $0[0] }
         return rank
       },
-      order: { [statements] in
-        var order: [ElementKey] = []
-        try connection.forEach(statements.order, owner) { order.append(ElementKey(try $0[0])) }
-        return order
-      },
-      setRanks: { [statements] ranks in
-        for (id, rank) in ranks {
-          try connection.run(statements.setRank, [rank.sqliteValue] + owner + [id.sqliteValue])
-        }
+      setRank: { [statements] item, rank in
+        try connection.run(statements.setRank, [rank.sqliteValue] + owner + [item.id.sqliteValue])
       }
     )
   }
@@ -188,7 +183,6 @@ private struct LayoutStatements: Sendable {
   let rank: SQLText
   /// Values: owner.
   let clear: SQLText
-  let order: SQLText
 
   init(_ layout: TableLayout, _ kind: CollectionMutation.Kind) {
     let (table, key) = (layout.table, layout.key)
@@ -205,7 +199,8 @@ private struct LayoutStatements: Sendable {
       columns.map { "\($0) = ?" }.joined(separator: separator)
     }
     let ranked = kind == .list ? ["rank"] : []
-    let order = kind == .list ? " ORDER BY rank" : ""
+    // The rows of a map come in the order of the primary key, without sorting.
+    let order = " ORDER BY " + list(kind == .list ? part + ["rank"] : part + [key])
     load = SQLText(
       "SELECT \(list([key, "revision"] + part + content)) FROM \(table) WHERE \(equal(user))\(order)"
     )
@@ -225,6 +220,5 @@ private struct LayoutStatements: Sendable {
     remove = SQLText("DELETE FROM \(table) WHERE \(row)")
     rank = SQLText("SELECT rank FROM \(table) WHERE \(row)")
     clear = SQLText("DELETE FROM \(table) WHERE \(equal(owner))")
-    self.order = SQLText("SELECT \(key) FROM \(table) WHERE \(equal(owner)) ORDER BY rank")
   }
 }

@@ -57,8 +57,8 @@ extension ListTable {
 public struct ListRow<Element: ListElement>: Sendable {
   /// The element.
   public let element: Element
-  /// The rank. Ranks increase along the list, with gaps, and have no other meaning. While a list is
-  /// renumbered, two rows may have the same rank.
+  /// The rank. Ranks increase along the list, with gaps, and have no other meaning. While rows
+  /// are spread out, two of them may have the same rank.
   public let rank: Int
   /// The revision of the user's state at the row's last change. Store it as an integer.
   public let revision: Revision
@@ -79,10 +79,12 @@ struct ListTableAdapter<Table: ListTable>: CollectionTable {
   var migrations: [Migration] { table.migrations }
 
   func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState] {
-    let items = try table.rows(of: user, in: connection).map { row in
-      ListItem(id: ElementKey(row.element.id), encoded: row.element.json.encoded(), revision: row.revision)
+    let rows = try table.rows(of: user, in: connection)
+    var list = PackedTreeBuilder(.list)
+    for row in rows {
+      list.append(ElementKey(row.element.id), revision: row.revision) { $0.append(json: row.element.json) }
     }
-    return try lists(items.isEmpty ? [:] : [CollectionName(module): items], of: user, from: connection)
+    return rows.isEmpty ? [:] : [CollectionName(module): list.state()]
   }
 
   func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {
@@ -93,14 +95,14 @@ struct ListTableAdapter<Table: ListTable>: CollectionTable {
   private func write(_ edit: ListEdit, at location: MutationLocation, to connection: SQLiteConnection) throws {
     let (user, revision) = (location.user, location.revision)
     switch edit {
-    case .inserted(let id, let item, let gap):
-      let rank = try ranks(of: user, connection).rank(of: id, in: gap)
+    case .inserted(_, let item, let gap):
+      let rank = try ranks(of: user, connection).rank(in: gap)
       try table.put(ListRow(element: try element(item), rank: rank, revision: revision), of: user, in: connection)
     case .modified(let id, let item):
       guard let rank = try table.rank(of: id.text, of: user, in: connection) else { return }
       try table.put(ListRow(element: try element(item), rank: rank, revision: revision), of: user, in: connection)
     case .moved(let id, let gap):
-      let rank = try ranks(of: user, connection).rank(of: id, in: gap)
+      let rank = try ranks(of: user, connection).rank(in: gap)
       try table.move(id.text, to: rank, revision: revision, of: user, in: connection)
     case .removed(let id):
       try table.remove(id.text, of: user, in: connection)
@@ -112,12 +114,8 @@ struct ListTableAdapter<Table: ListTable>: CollectionTable {
   private func ranks(of user: UserID, _ connection: SQLiteConnection) -> ListRanks {
     ListRanks(
       rank: { try table.rank(of: $0.text, of: user, in: connection) },
-      order: { try table.rows(of: user, in: connection).map { ElementKey($0.element.id) } },
-      setRanks: { ranks in
-        for row in try table.rows(of: user, in: connection) {
-          let rank = ranks[ElementKey(row.element.id)] ?? row.rank
-          try table.put(ListRow(element: row.element, rank: rank, revision: row.revision), of: user, in: connection)
-        }
+      setRank: { item, rank in
+        try table.move(item.id.text, to: rank, revision: item.revision, of: user, in: connection)
       }
     )
   }

@@ -47,10 +47,10 @@ struct MapTableAdapter: CollectionTable {
   var migrations: [Migration] { table.migrations }
 
   func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState] {
-    let values = try table.rows(of: user, in: connection).map { row in
-      (key: ElementKey(row.key), value: MapValue(encoded: row.value.encoded(), revision: row.revision))
-    }
-    return try maps([CollectionName(module): values], of: user, from: connection)
+    let rows = try table.rows(of: user, in: connection)
+    var map = PackedTreeBuilder(.map)
+    for row in rows { map.append(ElementKey(row.key), revision: row.revision) { $0.append(json: row.value) } }
+    return rows.isEmpty ? [:] : [CollectionName(module): map.state()]
   }
 
   func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {

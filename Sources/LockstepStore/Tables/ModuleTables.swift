@@ -38,6 +38,7 @@ package struct ModuleTables: Sendable {
     for entry in entries.values {
       state.collections.merge(try entry.table.load(of: user, from: connection)) { _, last in last }
     }
+    try RemovalRecords.add(to: &state.collections, of: user, from: connection) { entries[$0]?.reducer.kind }
     return state
   }
 

@@ -71,7 +71,7 @@ struct FavoritesServiceTests {
     #expect(state.list(CollectionName("favorites")).count == 308)
   }
 
-  @Test("Inserting or moving to a place without a free rank renumbers the list")
+  @Test("Inserting or moving to a place without a free rank spreads the elements out")
   func renumbering() async throws {
     var state = try await play((0..<20).map { Self.insert("\($0)", at: $0) })
     // Leave no free rank between two rows.
@@ -116,7 +116,7 @@ struct FavoritesServiceTests {
     let (service, user) = (service, other.user)
     try await tables.fixture.store.writer.write { connection in
       let place = MutationLocation(user: user, collection: CollectionName("favorites"), revision: 1)
-      let inserted = ListEdit.inserted("a", Self.item("a"), ListGap(after: nil, before: nil))
+      let inserted = ListEdit.inserted("a", Self.item("a"), ListGap(at: 0, of: ListState()))
       try service.apply(.list([inserted]), at: place, to: connection)
       try service.apply(.list([.cleared]), at: place, to: connection)
     }
