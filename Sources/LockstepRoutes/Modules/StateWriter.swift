@@ -79,8 +79,8 @@ package final class StateWriter: Sendable {
     }
   }
 
-  /// Queues a write, and responds when the write is on disk. When this function returns, the write
-  /// is in the writer's queue. Throws if the write cannot be queued, for example because the queue
+  /// Queues a write, and responds when the write is on disk. If the user's state is in memory, the
+  /// write is in the writer's queue when this function returns. Throws if the write cannot be queued, for example because the queue
   /// is full.
   func commit(
     _ write: some StateWrite,
@@ -133,13 +133,21 @@ package final class StateWriter: Sendable {
       case .failure(let error): throw reading.gate.addingCursor(to: problem(error) ?? error, of: user)
       }
     }
-    let pending = PendingWrite(respond: respond)
-    do {
-      try ledger.submit(transaction) { pending.settle($0) }
-    } catch {
-      return try respond(.failure(error))
+    let reservation = ledger.reserve(user)
+    let submit = { @Sendable [ledger] () throws -> HandlerResult in
+      let pending = PendingWrite(respond: respond)
+      do {
+        try ledger.submit(transaction, reservation) { pending.settle($0) }
+      } catch {
+        return try respond(.failure(error))
+      }
+      return .parked(pending)
     }
-    return .parked(pending)
+    guard reservation.needsLoading else { return try submit() }
+    return .async { [ledger] in
+      do { try await ledger.load(reservation) } catch { return try respond(.failure(error)) }
+      return try submit()
+    }
   }
 }
 

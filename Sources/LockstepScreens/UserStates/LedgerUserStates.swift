@@ -71,7 +71,9 @@ package struct LedgerUserStates: UserStates {
         refusal: { _ in nil }
       )
       _ = try await turns.run(for: session.user) {
-        try await withCompletion { try ledger.submit(transaction, completion: $0) }
+        let reservation = ledger.reserve(session.user)
+        if reservation.needsLoading { try await ledger.load(reservation) }
+        return try await withCompletion { try ledger.submit(transaction, reservation, completion: $0) }
       }
     } catch {
       throw StateChangeError(message: Self.message(for: error))

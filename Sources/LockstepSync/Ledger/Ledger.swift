@@ -18,8 +18,7 @@ package final class Ledger: Sendable {
   private let cache: StateCache
   private let states: ModuleTables
   private let now: @Sendable () -> Timestamp
-  /// The newest decided state of each user, until it is published.
-  private let pending = LockedState<[UserID: Pending]>([:])
+  private let decided = DecidedStates()
   private let tickets = Atomic<UInt64>(0)
   private let inFlightKeys: InFlightKeys
   private let maintenance: HistoryMaintenance
@@ -52,6 +51,14 @@ package final class Ledger: Sendable {
     self.notify = notify
   }
 
+  /// Reserves a place for a transaction. If the reservation needs it, call `load` before `submit`.
+  package func reserve(_ user: UserID) -> WriteReservation { WriteReservation(of: user, in: decided, cache: cache) }
+
+  /// Reads the state for a reservation from the store, on a reader thread.
+  package func load(_ reservation: WriteReservation) async throws {
+    decided.fill(reservation.user, try await cache.load(reservation.user).state)
+  }
+
   /// Queues a transaction. This is the only way to change a user's state.
   ///
   /// `completion` is called once, on a thread of the writer, when the transaction is on disk, was
@@ -61,6 +68,7 @@ package final class Ledger: Sendable {
   /// `PoolShutDownError`, `completion` is not called.
   package func submit(
     _ transaction: Transaction,
+    _ reservation: WriteReservation,
     completion: @escaping @Sendable (Result<Transaction.Outcome, any Error>) -> Void
   ) throws {
     let (user, key) = (transaction.user, transaction.key)
@@ -71,9 +79,7 @@ package final class Ledger: Sendable {
         {
           let unit = try self.run(transaction, in: $0)
           // From here on, the unit can fail only together with its group.
-          if let state = unit.change?.state {
-            self.pending.withLock { $0[user] = Pending(state: state, ticket: ticket) }
-          }
+          if let state = unit.change?.state { self.decided.decide(user, state, ticket: ticket) }
           return unit
         },
         // A single action is refused before anything is written. But with a key, the refusal's
@@ -81,7 +87,8 @@ package final class Ledger: Sendable {
         throwsUnwritten: transaction.actions.count == 1 && key == nil,
         of: user.writeOwner
       ) { result in
-        let outcome = self.publish(result, of: user, ticket)
+        // The reservation keeps the state in memory until it is published.
+        let outcome = withExtendedLifetime(reservation) { self.publish(result, of: user, ticket) }
         if let key { self.inFlightKeys.release(key, of: .user(user)) }
         completion(outcome)
       }
@@ -89,11 +96,6 @@ package final class Ledger: Sendable {
       if let key { inFlightKeys.release(key, of: .user(user)) }
       throw error
     }
-  }
-
-  private struct Pending: Sendable {
-    let state: UserState
-    let ticket: UInt64
   }
 
   private struct Unit: Sendable {
@@ -148,7 +150,8 @@ package final class Ledger: Sendable {
     in connection: SQLiteConnection
   ) throws -> (Committed, Change?) {
     let registered = registry.latest
-    let before = LedgerView(state: try latestState(of: transaction.user, in: connection), registered: registered)
+    guard let latest = decided.latest(transaction.user) else { throw StateNotLoadedError() }
+    let before = LedgerView(state: latest, registered: registered)
     try transaction.condition?(before)
     var execution = TransactionExecution(
       before,
@@ -166,12 +169,6 @@ package final class Ledger: Sendable {
     return (committed, Change(state: execution.state, writeSet: execution.writeSet, written: written))
   }
 
-  private func latestState(of user: UserID, in connection: SQLiteConnection) throws -> UserState {
-    if let pending = pending.withLock({ $0[user] }) { return pending.state }
-    if let cached = cache.state(of: user) { return cached.state }
-    return try states.load(user, from: connection)
-  }
-
   // MARK: After the commit
 
   /// Publishes the state that a unit has committed. Returns the outcome for the caller.
@@ -180,9 +177,8 @@ package final class Ledger: Sendable {
     of user: UserID,
     _ ticket: UInt64
   ) -> Result<Transaction.Outcome, any Error> {
-    // A later transaction's state stays pending until its own handler is called. After a failed
-    // group, no unit runs before all handlers of the group have been called.
-    defer { pending.withLock { if $0[user]?.ticket == ticket { $0[user] = nil } } }
+    let committed = try? result.get().change?.state
+    defer { decided.finish(user, ticket: ticket, committed: committed) }
     return result.map { unit in
       if let change = unit.change {
         cache.publish(change.state, of: user)
@@ -202,6 +198,9 @@ package final class Ledger: Sendable {
     maintenance.noteCommit(of: user, change.state, written: change.written)
   }
 }
+
+/// A transaction was queued without the state of its user, which is a programming error.
+private struct StateNotLoadedError: Error {}
 
 extension UserID {
   /// Identifies the user to the writer, so that long writes of one user do not delay other users.

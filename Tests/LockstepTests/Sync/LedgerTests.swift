@@ -173,6 +173,49 @@ struct LedgerTests {
     }
   }
 
+  @Test("While the state of one user is read from the store, other users' transactions are committed")
+  func coldUser() async throws {
+    let cold = SyncFixture.session(1).user
+    let (arrival, gate) = (ThreadGate(), ThreadGate())
+    let fixture = try SyncFixture { choices in
+      choices.willLoad = { user in
+        guard user == cold else { return }
+        arrival.open()
+        gate.pass()
+      }
+    }
+    defer { gate.open() }
+    let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
+    try await fixture.commit([try fixture.set("count", 1)], as: bob)
+    let ledger = fixture.ledger
+    let transaction = SyncFixture.transaction([try fixture.set("count", 1)], as: ann)
+    let waiting = Pending { try await ledger.settle(transaction) }
+    await arrival.opened()
+    try await fixture.commit([try fixture.set("count", 2)], as: bob)
+    gate.open()
+    _ = try await waiting.value
+    #expect(try await fixture.state(of: ann).revision == 1)
+    #expect(try await fixture.state(of: bob).revision == 2)
+  }
+
+  @Test("If no state stays in memory, concurrent transactions of a user still build on each other")
+  func withoutCache() async throws {
+    let fixture = try SyncFixture { $0.cacheBytes = 1 }
+    let increment = try fixture.action("defaults", "increment", ["key": "count", "by": 1])
+    let users = [try await fixture.user(1), try await fixture.user(2), try await fixture.user(3)]
+    try await withThrowingTaskGroup { group in
+      for _ in 0..<20 {
+        for user in users { group.addTask { try await fixture.commit([increment], as: user) } }
+      }
+      try await group.waitForAll()
+    }
+    for user in users {
+      let state = try await fixture.state(of: user)
+      #expect(state.revision == 20 && state.map(Self.standard)["count"]?.json == 20)
+      #expect(try await fixture.rebuilt(user).fingerprint == state.fingerprint)
+    }
+  }
+
   @Test("A transaction builds on earlier ones even if these are not published yet")
   func whileTelling() async throws {
     let gates = LockedState<[UserID: (arrival: ThreadGate, gate: ThreadGate)]>([:])

@@ -296,7 +296,9 @@ extension UserState {
 extension Ledger {
   /// Submits a transaction and returns when it is on disk.
   func commit(_ transaction: Transaction) async throws -> Transaction.Outcome {
-    try await withCompletion { try submit(transaction, completion: $0) }
+    let reservation = reserve(transaction.user)
+    if reservation.needsLoading { try await load(reservation) }
+    return try await withCompletion { try submit(transaction, reservation, completion: $0) }
   }
 
   /// Commits a transaction and returns its response, with a key or without.
