@@ -58,7 +58,7 @@ compare_medians() {
       met = relation == "≥" ? figure >= target : figure <= target
       verdict = judged == "" ? "" : met ? "reached" : "missed"
       printf "| %s | %s | %s | %s | %s | %s |\n", label, sprintf(format, ours / units),
-        theirs == "-" ? "" : sprintf(format, theirs / units), theirs == "-" ? "" : sprintf("%.2f", ratio),
+        theirs == "-" ? "" : sprintf(format, theirs / units), theirs == "-" ? "" : sprintf(ratio < 0.1 ? "%.2g" : "%.2f", ratio),
         judged == "" ? "" : relation " " target (judged == "ratio" ? " ×" : ""), verdict
     }'
 }
