@@ -86,8 +86,13 @@ install_packages() {
 release_flags=(-c release --product lockstep --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked)
 
 # Makes a release build. The compiler's output goes to stderr. Sets server to the path of the
-# binary.
+# binary. If the option --binary has set server, it only checks that this is a program.
+server=
 build_server() {
+  if [[ $server ]]; then
+    [[ -f $server && -x $server ]] || die 64 "'$server' is not a program"
+    return
+  fi
   local flags=(--package-path "$root" "${release_flags[@]}")
   say "Building a release (the first time takes a few minutes)"
   swift build "${flags[@]}" >&2

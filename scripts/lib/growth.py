@@ -1,9 +1,16 @@
-"""Measures how costs grow with the size of a collection. Run by scripts/bench.d/growth."""
+"""Measures how costs grow with the elements of a collection, or with the users of a store.
+
+Run by scripts/bench.d/growth:
+
+growth.py elements BINARY ROUNDS COUNT SIZE...
+growth.py users BINARY ROUNDS COUNT SIZE... (in a folder that has the program populate)
+"""
 
 import glob
 import json
 import math
 import os
+import random
 import re
 import signal
 import socket
@@ -16,24 +23,35 @@ import time
 
 ROWS = 1_000_000_000
 
+# The elements of each user of a store, how many of the users send requests, and how many then read
+# once: more than fit in the server's memory, and few enough to take half a minute.
+ELEMENTS = 20
+ACTIVE = 100
+READERS = 50_000
+
 
 class Server:
-    """A server, and one connection to it."""
+    """A server, and one connection to it. A `with` block ends the server."""
 
-    def __init__(self, binary, data):
-        command = [
-            binary, "serve", "--port", "0", "--threads", "1", "--data", data, "--log-level", "warning",
-            "--cache-mb", "4096", "--max-favorites", str(ROWS), "--max-favorites-bytes", "1GiB",
-            "--max-default-keys", str(ROWS), "--max-suite-bytes", "1GiB",
-        ]
+    def __init__(self, binary, data, *options):
+        command = [binary, "serve", "--port", "0", "--threads", "1", "--data", data, "--log-level", "warning", *options]
+        start = time.perf_counter()
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
+        self.start_time = (time.perf_counter() - start) * 1e3
         found = re.search(r"listening on http://[^:]*:(\d+)", line)
         if not found:
             sys.exit(f"{binary} does not start")
         self.socket = socket.create_connection(("127.0.0.1", int(found.group(1))))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.token = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
 
     def send(self, method, path, body=None):
         """Sends a request; returns its fields and body."""
@@ -57,6 +75,24 @@ class Server:
             missing -= len(pieces[-1])
         return fields, b"".join(pieces)
 
+    def read_in_batches(self, path, tokens):
+        """Reads a path with each of the tokens. Sends 64 requests at a time."""
+        for place in range(0, len(tokens), 64):
+            batch = tokens[place : place + 64]
+            request = "GET {} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\r\n"
+            self.socket.sendall("".join(request.format(path, token) for token in batch).encode())
+            data, missing = bytearray(), len(batch)
+            while missing > 0:
+                data += self.receive()
+                while (end := data.find(b"\r\n\r\n")) >= 0:
+                    size = end + 4 + int(re.search(rb"content-length: (\d+)", data[:end].lower())[1])
+                    if len(data) < size:
+                        break
+                    if not data.startswith(b"HTTP/1.1 200"):
+                        sys.exit(f"GET {path}: {data[:300].decode(errors='replace')}")
+                    del data[:size]
+                    missing -= 1
+
     def receive(self):
         piece = self.socket.recv(1 << 20)
         if not piece:
@@ -79,9 +115,22 @@ class Server:
         with open(f"/proc/{self.process.pid}/status") as file:
             return int(re.search(r"RssAnon:\s+(\d+)", file.read()).group(1))
 
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait()
+
+def costs(server, count, action, prepare=None):
+    """The CPU time and the median time of an action, in µs. The CPU time is without that of
+    `prepare`, whose result goes to the action."""
+    times, used = [], -server.cpu()
+    for number in range(count):
+        arguments = [number]
+        if prepare:
+            used += server.cpu()
+            arguments.append(prepare(number))
+            used -= server.cpu()
+        start = time.perf_counter()
+        action(*arguments)
+        times.append((time.perf_counter() - start) * 1e6)
+    used += server.cpu()
+    return used / count, statistics.median(times)
 
 
 class List:
@@ -127,66 +176,120 @@ class Map:
         store.executemany("INSERT INTO defaults (user_id, suite, key, value, revision) VALUES (?,?,?,?,?)", rows)
 
 
-def measure(binary, kind, size, count):
+def measure_elements(binary, kind, size, count):
     """The costs with a collection of `size` elements."""
+    options = [
+        "--cache-mb", "4096", "--max-favorites", str(ROWS), "--max-favorites-bytes", "1GiB",
+        "--max-default-keys", str(ROWS), "--max-suite-bytes", "1GiB",
+    ]
     with tempfile.TemporaryDirectory() as folder:
         data = os.path.join(folder, "lockstep.db")
-        server = Server(binary, data)
-        account = json.dumps({"email": "ada@example.com", "password": "a long password"})
-        token = json.loads(server.send("POST", "/v1/users", account)[1])["token"]
-        server.token = token
-        server.send("PUT", kind.path(0), kind.body("first"))
-        server.stop()
+        with Server(binary, data, *options) as server:
+            account = json.dumps({"email": "ada@example.com", "password": "a long password"})
+            token = json.loads(server.send("POST", "/v1/users", account)[1])["token"]
+            server.token = token
+            server.send("PUT", kind.path(0), kind.body("first"))
         store = sqlite3.connect(data)
         with store:
             kind.fill(store, size)
         store.close()
 
-        server = Server(binary, data)
-        server.token = token
-        server.send("GET", "/v1/sessions")
-        before = server.memory()
-        start = time.perf_counter()
-        server.send("PUT", kind.path(size // 2), kind.body("cold"))
-        cold = (time.perf_counter() - start) * 1e6
-        taken = max(0, server.memory() - before) * 1024
-        whole = len(server.send("GET", f"/v1/changes?collections={kind.collection}")[1])
+        with Server(binary, data, *options) as server:
+            server.token = token
+            server.send("GET", "/v1/sessions")
+            before = server.memory()
+            start = time.perf_counter()
+            server.send("PUT", kind.path(size // 2), kind.body("cold"))
+            cold = (time.perf_counter() - start) * 1e6
+            taken = max(0, server.memory() - before) * 1024
+            whole = len(server.send("GET", f"/v1/changes?collections={kind.collection}")[1])
 
-        def each(action, prepare=lambda number: None):
-            """The CPU time and the median time of an action, in µs."""
-            times, spent = [], 0
-            for number in range(count):
-                prepared = prepare(number)
-                used, start = server.cpu(), time.perf_counter()
-                action(number, prepared)
-                times.append((time.perf_counter() - start) * 1e6)
-                spent += server.cpu() - used
-            return spent / count, statistics.median(times)
+            def write(number):
+                index = number * 7919 % size
+                server.send("PUT", kind.path(index), kind.body(f"{number:06}"))
 
-        def write(number, _=None):
-            index = number * 7919 % size
-            return server.send("PUT", kind.path(index), kind.body(f"{number:06}"))[0]["cursor"]
+            def read(_number, _cursor):
+                server.send("GET", f"/v1/changes?collections={kind.collection}")
 
-        def read(number, _):
-            server.send("GET", f"/v1/changes?collections={kind.collection}")
+            def changes(_number, cursor):
+                server.send("GET", f"/v1/changes?since={cursor}&collections={kind.collection}")
 
-        def changes(number, cursor):
-            server.send("GET", f"/v1/changes?since={cursor}&collections={kind.collection}")
+            def write_after_cursor(number):
+                cursor = server.send("GET", "/v1/changes?since=now")[0]["cursor"]
+                write(number)
+                return cursor
 
-        def after(number):
-            cursor = server.send("GET", "/v1/changes?since=now")[0]["cursor"]
-            write(number)
-            return cursor
+            for number in range(20):
+                write(number)
+            result = {"first write, not in memory: µs": cold}
+            result["write: CPU, µs"], result["write: p50, µs"] = costs(server, count, write)
+            result["whole read after a write: CPU, µs"], _ = costs(server, count, read, write_after_cursor)
+            result["changeset after a write: CPU, µs"], _ = costs(server, count, changes, write_after_cursor)
+            result["JSON of an element, bytes"] = whole / size
+            result["memory of an element, bytes"] = taken / size
+            return result
 
-        for number in range(20):
-            write(number)
-        result = {"first write, not in memory: µs": cold}
-        result["write: CPU, µs"], result["write: p50, µs"] = each(write)
-        result["whole read after a write: CPU, µs"], _ = each(read, after)
-        result["changeset after a write: CPU, µs"], _ = each(changes, after)
-        result["JSON of an element, bytes"] = whole / size
-        result["memory of an element, bytes"] = taken / size
-        server.stop()
+
+class Store:
+    """A store with users in the current folder, and their tokens."""
+
+    suite = "/v1/defaults/standard"
+
+    def __init__(self, binary, users):
+        self.data = os.path.abspath(f"{users}.db")
+        with Server(binary, self.data):
+            pass # The server creates the tables.
+        with open("tokens", "w+") as file:
+            subprocess.run(["./populate", self.data, str(users), str(ELEMENTS)], stdout=file, check=True)
+            file.seek(0)
+            self.tokens = file.read().split()
+
+    def some_tokens(self, count):
+        """The tokens of this many users, spread over the store, or of all if it has fewer."""
+        count = min(count, len(self.tokens))
+        return [self.tokens[number * len(self.tokens) // count] for number in range(count)]
+
+    def size(self):
+        return os.path.getsize(self.data)
+
+
+def measure_users(binary, store, count):
+    """The costs with a store, for some of its users."""
+    users = store.some_tokens(ACTIVE)
+    random.Random(ACTIVE).shuffle(users)
+    first, readers, writers = users[:10], users[10:55], users[55:]
+
+    with Server(binary, store.data) as server:
+
+        def read_by(users):
+            def action(number):
+                server.token = users[number % len(users)]
+                server.send("GET", store.suite)
+
+            return action
+
+        def write_by(users):
+            def action(number):
+                server.token = users[number % len(users)]
+                server.send("PUT", f"{store.suite}/setting{number % ELEMENTS}", f'"value {time.monotonic_ns()}"')
+
+            return action
+
+        # The first requests of a server also prepare its statements.
+        costs(server, len(first), read_by(first))
+        costs(server, len(first), write_by(first))
+        result = {"start, ms": server.start_time}
+        for label, number, action in [
+            ("read, not in memory", len(readers), read_by(readers)),
+            ("write, not in memory", len(writers), write_by(writers)),
+            ("read, in memory", count, read_by(users)),
+            ("write, in memory", count, write_by(users)),
+        ]:
+            result[f"{label}: CPU, µs"], result[f"{label}: p50, µs"] = costs(server, number, action)
+        result[f"memory after requests of {ACTIVE} users, MiB"] = server.memory() / 1024
+        server.read_in_batches(store.suite, store.some_tokens(READERS))
+        result[f"memory after a read by each of {READERS:,} users, MiB"] = server.memory() / 1024
+        result["store, MB"] = store.size() / 1e6
         return result
 
 
@@ -198,19 +301,50 @@ def exponent(sizes, values):
     return statistics.linear_regression(*zip(*points)).slope
 
 
-def main():
-    binary, rounds, count, sizes = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), [int(size) for size in sys.argv[4:]]
+def print_table(label, measured):
+    """Prints the medians of the results of each size."""
+    sizes = list(measured)
+    print(f"\n| {label} | " + " | ".join(f"{size:,}" for size in sizes) + " | exponent |")
+    print("|---|" + "--:|" * (len(sizes) + 1))
+    for cost in measured[sizes[0]][0]:
+        values = [statistics.median(result[cost] for result in measured[size]) for size in sizes]
+        cells = [f"{value:,.0f}" if value >= 100 else f"{value:.1f}" for value in values]
+        print(f"| {cost} | " + " | ".join(cells) + f" | {exponent(sizes, values):.2f} |", flush=True)
+
+
+def progress(text):
+    print(f"==> {text}", file=sys.stderr, flush=True)
+
+
+def elements(binary, rounds, count, sizes):
     for kind in (List, Map):
         measured = {size: [] for size in sizes}
         for number in range(1, rounds + 1):
             for size in sizes:
-                print(f"==> Round {number} of {rounds}: a {kind.name} of {size}", file=sys.stderr)
-                measured[size].append(measure(binary, kind, size, count))
-        print(f"\n| {kind.name} of | " + " | ".join(f"{size:,}" for size in sizes) + " | exponent |")
-        print("|---|" + "--:|" * (len(sizes) + 1))
-        for cost in measured[sizes[0]][0]:
-            values = [statistics.median(result[cost] for result in measured[size]) for size in sizes]
-            print(f"| {cost} | " + " | ".join(f"{value:,.0f}" for value in values) + f" | {exponent(sizes, values):.2f} |")
+                progress(f"Round {number} of {rounds}: a {kind.name} of {size}")
+                measured[size].append(measure_elements(binary, kind, size, count))
+        print_table(f"{kind.name} of", measured)
+
+
+def users(binary, rounds, count, sizes):
+    stores = {}
+    for size in sizes:
+        progress(f"Making a store of {size} users")
+        stores[size] = Store(binary, size)
+    measured = {size: [] for size in sizes}
+    for number in range(1, rounds + 1):
+        for size, store in stores.items():
+            progress(f"Round {number} of {rounds}: a store of {size} users")
+            measured[size].append(measure_users(binary, store, count))
+    print_table("users in the store", measured)
+
+
+def main():
+    # The server ends with this program.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    kinds = {"elements": elements, "users": users}
+    kind, binary, rounds, count, *sizes = sys.argv[1:]
+    kinds[kind](binary, int(rounds), int(count), [int(size) for size in sizes])
 
 
 main()

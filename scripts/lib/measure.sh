@@ -12,8 +12,8 @@ median() { # CASE SIDE NAME
     awk '{ all[NR] = $1 } END { print (all[int((NR + 1) / 2)] + all[int((NR + 2) / 2)]) / 2 }'
 }
 
-# load SIDE SECONDS WRK_ARGUMENT…: runs wrk with one thread. Sets rate, p50 and p99 (ms), cpu (µs
-# per request) and failures (how many requests failed).
+# load SIDE SECONDS WRK_ARGUMENT…: runs wrk with one thread. Sets requests (how many), rate, p50 and
+# p99 (ms), cpu (the side's, µs per request) and failures (how many requests failed).
 load() {
   local side=$1 seconds=$2 before after
   before=$(cpu_microseconds "$side")
@@ -23,8 +23,8 @@ load() {
   wait "${pid[wrk]}"
   unset "pid[wrk]"
   after=$(cpu_microseconds "$side")
-  read -r rate p50 p99 cpu failures < <(awk -v cpu=$((after - before)) '
-    $1 == "RESULT" { printf "%.0f %.3f %.3f %.2f %d\n", $2 * 1e6 / $3, $4 / 1e3, $5 / 1e3, cpu / $2, $6 }
+  read -r requests rate p50 p99 cpu failures < <(awk -v cpu=$((after - before)) '
+    $1 == "RESULT" { printf "%d %.0f %.3f %.3f %.2f %d\n", $2, $2 * 1e6 / $3, $4 / 1e3, $5 / 1e3, cpu / $2, $6 }
   ' "$work/wrk.out")
 }
 
@@ -58,7 +58,7 @@ compare_medians() {
       met = relation == "≥" ? figure >= target : figure <= target
       verdict = judged == "" ? "" : met ? "reached" : "missed"
       printf "| %s | %s | %s | %s | %s | %s |\n", label, sprintf(format, ours / units),
-        theirs == "-" ? "" : sprintf(format, theirs / units), theirs == "-" ? "" : sprintf("%.2f", ratio),
+        theirs == "-" ? "" : sprintf(format, theirs / units), theirs == "-" ? "" : sprintf(ratio < 0.1 ? "%.2g" : "%.2f", ratio),
         judged == "" ? "" : relation " " target (judged == "ratio" ? " ×" : ""), verdict
     }'
 }

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables come from common.sh and go to the script that sources this
 # Servers for benchmarks: started on free ports of loopback, measured through /proc, ended on exit.
-# A side is one of the two servers to compare: lockstep or nginx. Source it after common.sh.
+# A side is one of the servers to compare, such as lockstep and nginx. Source it after common.sh.
 
 declare -A pid port
 work=$(mktemp -d)
@@ -113,7 +113,8 @@ mirror() {
 
 # The processes of a side that serve. nginx's first process only supervises the others.
 serving_pids() {
-  if [[ $1 == nginx ]]; then cat "/proc/${pid[nginx]}/task/${pid[nginx]}/children"; else echo "${pid[$1]}"; fi
+  local id=${pid[$1]}
+  if [[ $(<"/proc/$id/comm") == nginx ]]; then cat "/proc/$id/task/$id/children"; else echo "$id"; fi
 }
 
 # The CPU time of a side so far, user and system, in µs. The kernel counts in ticks of 10 ms.

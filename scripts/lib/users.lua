@@ -1,8 +1,9 @@
 -- For wrk: sends requests of many users in turns. Arguments: the kind of request, and a file with
 -- one token per line.
---   get   GET /v1/defaults/standard
---   put   PUT /v1/defaults/standard/appearance, with a new value each time
---   etcd  the same through etcd's JSON gateway: POST /v3/kv/put, one key per user
+--   get    GET /v1/defaults/standard
+--   put    PUT /v1/defaults/standard/appearance, with a new value each time
+--   etcd   the same through etcd's JSON gateway: POST /v3/kv/put, one key per user
+--   kinto  GET of the record settings/standard from Kinto, with the token as the user's password
 -- Prints the same result line as wrk.lua.
 local users, turn, count = {}, 0, 0
 
@@ -48,6 +49,13 @@ local kinds = {
       local body = '{"key":"' .. prepared .. '","value":"' .. base64(value()) .. '"}'
       return with_body("POST /v3/kv/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ", body)
     end,
+  },
+  kinto = {
+    prepare = function(token)
+      return "GET /v1/buckets/default/collections/settings/records/standard HTTP/1.1\r\nHost: localhost\r\n"
+        .. "Authorization: Basic " .. base64("user:" .. token) .. "\r\n\r\n"
+    end,
+    make = function(prepared) return prepared end,
   },
 }
 local kind
