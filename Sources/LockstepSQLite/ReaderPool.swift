@@ -37,16 +37,27 @@ package final class ReaderPool: Sendable {
   nonisolated(nonsending) package func read<Value: Sendable>(
     _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
   ) async throws -> Value {
-    try await pool.run { [monitor] reader in
-      do {
-        let value = try reader.read(body)
-        monitor.withLock { $0?.noteSuccess() }
-        return value
-      } catch let error as SQLiteError where error.isStoreFailure {
-        monitor.withLock { $0?.noteFailure(error) }
-        throw error
-      }
-    }
+    try await withCompletion { try submit(body, completion: $0) }
+  }
+
+  /// Queues `body` like `read`. `completion` is called once, on the reader thread.
+  package func submit<Value: Sendable>(
+    _ body: @escaping @Sendable (SQLiteConnection) throws -> Value,
+    completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) throws {
+    try pool.submit(
+      { [monitor] reader in
+        do {
+          let value = try reader.read(body)
+          monitor.withLock { $0?.noteSuccess() }
+          return value
+        } catch let error as SQLiteError where error.isStoreFailure {
+          monitor.withLock { $0?.noteFailure(error) }
+          throw error
+        }
+      },
+      completion: completion
+    )
   }
 
   /// Accepts no more reads. Returns when all accepted reads are done and the connections are

@@ -60,9 +60,15 @@ public final class ResourcePool<Resource>: Sendable {
   nonisolated(nonsending) public func run<Result: Sendable>(
     _ work: @escaping @Sendable (inout Resource) throws -> Result
   ) async throws -> Result {
-    try await withCompletion { completion in
-      try queue.offer { resource in completion(Swift.Result { try work(&resource) }) }
-    }
+    try await withCompletion { try submit(work, completion: $0) }
+  }
+
+  /// Queues work like `run`. `completion` is called once, on the thread of the pool.
+  package func submit<Result: Sendable>(
+    _ work: @escaping @Sendable (inout Resource) throws -> Result,
+    completion: @escaping @Sendable (Swift.Result<Result, any Error>) -> Void
+  ) throws {
+    try queue.offer { resource in completion(Swift.Result { try work(&resource) }) }
   }
 
   /// Accepts no more work. Returns when all accepted work is done, the threads have ended and the

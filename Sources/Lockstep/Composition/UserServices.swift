@@ -93,6 +93,7 @@ struct UserServices: Sendable {
     )
     maintenance = HistoryMaintenance(
       pruning: JournalPruner(policy: configuration.history, history: history),
+      readers: store.readers,
       writer: writer,
       now: time.now
     )

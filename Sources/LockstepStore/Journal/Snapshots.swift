@@ -60,13 +60,21 @@ package struct Snapshots {
     as collection: CollectionName,
     of user: UserID,
     at revision: Revision
+  ) throws { try keep(state.snapshotText, as: collection, of: user, at: revision) }
+
+  /// Keeps a snapshot that was encoded before. `text` is the state's `snapshotText`.
+  package func keep(
+    _ text: String,
+    as collection: CollectionName,
+    of user: UserID,
+    at revision: Revision
   ) throws {
     try connection.run(
       "INSERT OR REPLACE INTO snapshots (user_id, collection, revision, state) VALUES (?, ?, ?, ?)",
       user,
       collection.description,
       revision,
-      String(decoding: state.snapshot, as: UTF8.self)
+      text
     )
   }
 
@@ -102,6 +110,8 @@ package struct SnapshotDamagedError: Error, CustomStringConvertible {
 // `{"kind":"map","revision":7,"values":[["key",3,…],…]}`.
 
 extension CollectionState {
+  package var snapshotText: String { String(decoding: snapshot, as: UTF8.self) }
+
   /// The collection in this format.
   var snapshot: [UInt8] {
     var bytes: [UInt8] = []

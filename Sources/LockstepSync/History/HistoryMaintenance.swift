@@ -7,7 +7,8 @@ import Synchronization
 
 /// Adds snapshots, so that past states are rebuilt quickly, and prunes the journal.
 ///
-/// A user's own transactions trigger this work. So nothing runs for inactive users.
+/// A user's own transactions trigger this work. So nothing runs for inactive users. Reader threads
+/// do the work that takes longer for larger states, and the writer thread only writes the result.
 package final class HistoryMaintenance: Sendable {
   private static let revisionsBetweenPruning = 64
   /// Pruning is also due each time the history has grown by its limit in bytes, divided by this.
@@ -24,14 +25,21 @@ package final class HistoryMaintenance: Sendable {
   }
 
   private let pruning: JournalPruner
+  private let readers: ReaderPool
   private let writer: DatabaseWriter
   private let now: @Sendable () -> Timestamp
   private let written = Atomic(0)
   private let pruned = Atomic(0)
   private let mutationBytes = LockedState<[Key: Int]>([:])
 
-  package init(pruning: JournalPruner, writer: DatabaseWriter, now: @escaping @Sendable () -> Timestamp) {
+  package init(
+    pruning: JournalPruner,
+    readers: ReaderPool,
+    writer: DatabaseWriter,
+    now: @escaping @Sendable () -> Timestamp
+  ) {
     self.pruning = pruning
+    self.readers = readers
     self.writer = writer
     self.now = now
   }
@@ -45,7 +53,10 @@ package final class HistoryMaintenance: Sendable {
   /// this in the order of the transactions.
   func noteMutations(of user: UserID, in name: CollectionName, state: CollectionState, bytes: Int, revision: Revision) {
     guard isSnapshotDue(Key(user: user, collection: name), state, bytes) else { return }
-    submit(for: user) { try Snapshots(connection: $0).keep(state, as: name, of: user, at: revision) }
+    prepare(for: user) { _ in
+      let text = state.snapshotText
+      return { try Snapshots(connection: $0).keep(text, as: name, of: user, at: revision) }
+    }
   }
 
   /// Notes a transaction that wrote this many bytes of history. Call this in the order of the
@@ -56,9 +67,12 @@ package final class HistoryMaintenance: Sendable {
     let hasGrown = state.written / part != (state.written - written) / part
     guard hasGrown || state.revision.number % Self.revisionsBetweenPruning == 0 else { return }
     let (pruning, now) = (pruning, now())
-    submit(for: user) { [self] in
-      let gone = try pruning.prune(user, now: now, in: $0)
-      pruned.add(gone, ordering: .relaxed)
+    prepare(for: user) { [weak self] connection in
+      guard let plan = try pruning.plan(user, now: now, in: connection) else { return nil }
+      return { [weak self] in
+        let gone = try plan.run(in: $0)
+        self?.pruned.add(gone, ordering: .relaxed)
+      }
     }
   }
 
@@ -72,8 +86,14 @@ package final class HistoryMaintenance: Sendable {
     }
   }
 
-  /// If the writer's queue is full or the unit fails, a later transaction tries again.
-  private func submit(for user: UserID, _ unit: @escaping @Sendable (SQLiteConnection) throws -> Void) {
-    try? writer.submit(unit, of: user.writeOwner) { _ in }
+  private typealias Unit = @Sendable (SQLiteConnection) throws -> Void
+
+  /// Runs `body` on a reader thread, and the unit that it returns on the writer thread. If a queue
+  /// is full or the work fails, a later transaction tries again.
+  private func prepare(for user: UserID, _ body: @escaping @Sendable (SQLiteConnection) throws -> Unit?) {
+    try? readers.submit(body) { [writer] result in
+      guard case .success(let unit?) = result else { return }
+      try? writer.submit(unit, of: user.writeOwner) { _ in }
+    }
   }
 }

@@ -18,16 +18,40 @@ package struct JournalPruner: Sendable {
     self.history = history
   }
 
-  /// Prunes one step if it is due. Returns the number of pruned revisions.
-  func prune(_ user: UserID, now: Timestamp, in connection: SQLiteConnection) throws -> Int {
+  /// The next step, if it is due. This reads and rebuilds the collections that changed in the step,
+  /// so it must not run on the writer thread.
+  func plan(_ user: UserID, now: Timestamp, in connection: SQLiteConnection) throws -> Plan? {
     let journal = Journal(connection: connection)
-    guard let first = try journal.firstRevision(of: user) else { return 0 }
+    guard let first = try journal.firstRevision(of: user) else { return nil }
     let end = try journal.end(of: user)
     let aged = try agedBound(from: first, to: end, of: user, now: now, in: connection)
-    guard let bound = try aged ?? longBound(from: first, to: end, of: user, in: connection) else { return 0 }
-    try keepSnapshots(of: user, at: bound, in: connection)
-    try connection.run("DELETE FROM journal WHERE user_id = ? AND revision <= ?", user, bound)
-    return bound.number - first.number + 1
+    guard let bound = try aged ?? longBound(from: first, to: end, of: user, in: connection) else { return nil }
+    let states = try history.rebuild(names(of: user, upTo: bound, in: connection), of: user, at: bound, from: connection)
+    let emptied = states.filter { $0.key.part != nil && $0.value.count == 0 }.map(\.key)
+    let changedSince = emptied.isEmpty ? [] : try names(of: user, after: bound, upTo: end.revision, in: connection)
+    return Plan(
+      user: user,
+      first: first,
+      bound: bound,
+      end: end.revision,
+      snapshots: states.mapValues(\.snapshotText),
+      emptied: emptied.filter { !changedSince.contains($0) }
+    )
+  }
+
+  /// The collections that changed after one revision, up to another one.
+  private func names(
+    of user: UserID,
+    after start: Revision = .none,
+    upTo end: Revision,
+    in connection: SQLiteConnection
+  ) throws -> [CollectionName] {
+    try connection.all(
+      "SELECT DISTINCT collection FROM journal WHERE user_id = ? AND revision > ? AND revision <= ?",
+      user,
+      start,
+      end
+    ) { CollectionName(text: try $0[0] as String) }
   }
 
   /// The last revision of the oldest step, if it is old enough. Only whole steps are pruned,
@@ -73,40 +97,46 @@ package struct JournalPruner: Sendable {
     ) { (try $0[0], try $0[1]) }
   }
 
-  /// Adds snapshots of the collections that changed in the pruned entries.
-  private func keepSnapshots(of user: UserID, at bound: Revision, in connection: SQLiteConnection) throws {
-    let names = try connection.all(
-      "SELECT DISTINCT collection FROM journal WHERE user_id = ? AND revision <= ?",
-      user,
-      bound
-    ) { CollectionName(text: try $0[0] as String) }
-    let snapshots = Snapshots(connection: connection)
-    let states = try history.rebuild(names, of: user, at: bound, from: connection)
-    for (name, state) in states {
-      try snapshots.keep(state, as: name, of: user, at: bound)
-      try snapshots.delete(name, of: user, before: bound)
-    }
-    let emptied = states.filter { $0.key.part != nil && $0.value.count == 0 }.map(\.key)
-    try deleteTraces(of: emptied, user: user, at: bound, in: connection)
-  }
+  /// A step of pruning, ready to be written.
+  struct Plan: Sendable {
+    let user: UserID
+    /// The first revision of the journal.
+    let first: Revision
+    /// The last revision that is pruned.
+    let bound: Revision
+    /// The last revision that the plan has seen.
+    let end: Revision
+    /// The texts of the collections that changed in the step, at the bound.
+    let snapshots: [CollectionName: String]
+    /// Named collections that are empty, and that no later entry names.
+    let emptied: [CollectionName]
 
-  /// Deletes the records of empty collections that have no later entries, because the number of a
-  /// user's collections is limited. The collections stay in memory until the user is evicted.
-  private func deleteTraces(
-    of emptied: [CollectionName],
-    user: UserID,
-    at bound: Revision,
-    in connection: SQLiteConnection
-  ) throws {
-    guard !emptied.isEmpty else { return }
-    let changedSince = try connection.all(
-      "SELECT DISTINCT collection FROM journal WHERE user_id = ? AND revision > ?",
-      user,
-      bound
-    ) { CollectionName(text: try $0[0] as String) }
-    for name in emptied where !changedSince.contains(name) {
-      try RemovalRecords.forget(name, of: user, in: connection)
-      try Snapshots(connection: connection).delete(name, of: user)
+    /// Prunes the step. Returns the number of pruned revisions, or 0 if another plan was faster.
+    func run(in connection: SQLiteConnection) throws -> Int {
+      guard try Journal(connection: connection).firstRevision(of: user) == first else { return 0 }
+      let records = Snapshots(connection: connection)
+      for (name, text) in snapshots {
+        try records.keep(text, as: name, of: user, at: bound)
+        try records.delete(name, of: user, before: bound)
+      }
+      for name in emptied where try !hasChanged(name, in: connection) {
+        // The number of a user's collections is limited, so the traces of an empty collection are
+        // deleted. It stays in memory until the user is evicted.
+        try RemovalRecords.forget(name, of: user, in: connection)
+        try records.delete(name, of: user)
+      }
+      try connection.run("DELETE FROM journal WHERE user_id = ? AND revision <= ?", user, bound)
+      return bound.number - first.number + 1
+    }
+
+    /// Whether a collection has changed since the plan was made.
+    private func hasChanged(_ name: CollectionName, in connection: SQLiteConnection) throws -> Bool {
+      try connection.first(
+        "SELECT 1 FROM journal WHERE user_id = ? AND revision > ? AND collection = ? LIMIT 1",
+        user,
+        end,
+        name.description
+      ) { _ in true } ?? false
     }
   }
 }

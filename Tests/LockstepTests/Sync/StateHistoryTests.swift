@@ -211,7 +211,7 @@ struct HistoryTests {
         FROM n, users
         """
       )
-      return try pruning.prune(ann.user, now: now, in: connection)
+      return try pruning.plan(ann.user, now: now, in: connection)?.run(in: connection) ?? 0
     }
     #expect(pruned == row.pruned)
     #expect(try await fixture.count("SELECT min(revision) >> 20 FROM journal") == row.pruned + 1)
@@ -310,7 +310,8 @@ struct HistoryTests {
         SELECT id, revision << 20, 0, 'defaults/standard', 0, '{}', '[]' FROM n, users
         """
       )
-      return try pruning.prune(ann.user, now: Timestamp(millisecondsSince1970: 1 << 40), in: connection)
+      return try pruning.plan(ann.user, now: Timestamp(millisecondsSince1970: 1 << 40), in: connection)?
+        .run(in: connection) ?? 0
     }
     #expect(pruned == 256)
     #expect(try await fixture.count("SELECT count(*) FROM journal") == 1 + 257)

@@ -112,6 +112,7 @@ final class SyncFixture: Sendable {
       registry: registry,
       maintenance: HistoryMaintenance(
         pruning: JournalPruner(policy: choices.history, history: history),
+        readers: store.readers,
         writer: store.writer,
         now: now
       ),
