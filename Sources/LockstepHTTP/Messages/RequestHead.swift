@@ -23,6 +23,7 @@ public final class RequestHead: Sendable {
     }
 
     var name: Range<Int> { Int(nameStart)..<Int(nameEnd) }
+    var nameCount: Int { Int(nameEnd) - Int(nameStart) }
     var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
   }
 
@@ -114,8 +115,9 @@ public final class RequestHead: Sendable {
   }
 
   private func firstPlace(of name: FieldName) -> FieldPlace? {
-    bytes.withUnsafeBytes { all in
-      fieldPlaces.first { name.matches(all.slice($0.name)) }
+    // Most names differ in their length.
+    fieldPlaces.first { place in
+      place.nameCount == name.count && bytes.withUnsafeBytes { name.matches($0.slice(place.name)) }
     }
   }
 }

@@ -72,7 +72,7 @@ extension RequestHead.FieldPlace {
       throw .malformed(Self.reason(bytes, line, at: colon))
     }
     let value = bytes.trimmed(colon + 1..<line.upperBound)
-    for index in value where !bytes[index].isFieldValueByte {
+    if let index = bytes.firstControl(in: value) {
       let name = String(decoding: bytes.slice(line.lowerBound..<colon), as: UTF8.self)
       throw .malformed("The value of the field \(name) has a control character (byte \(bytes[index])).")
     }
