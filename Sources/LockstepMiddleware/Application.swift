@@ -49,28 +49,28 @@ public struct Application: Sendable {
 
   /// Responds to a request. Every request gets a response.
   public func respond(to request: Request) -> HandlerResult {
-    // Most requests need neither a client address nor an id, and so no copy.
-    guard proxies != nil || accessLog != nil || request.head.has(.xRequestID) else { return limited(request) }
+    // The one copy that changes: the address and the id here, the parameters when there is a route.
     var request = request
     if let proxies { request = proxies.named(request) }
     request.id = RequestIDs.given(by: request.head) ?? (accessLog == nil ? nil : ids.next())
-    return limited(request)
+    return limited(&request)
   }
 
   /// Applies the rate limit of the client's address.
-  private func limited(_ request: Request) -> HandlerResult {
-    guard let rates else { return routed(request) }
+  private func limited(_ request: inout Request) -> HandlerResult {
+    guard let rates else { return routed(&request) }
+    let (head, peer, arrival) = (request.head, request.peer, request.arrival)
     do {
-      return try rates.respond(to: request) { routed(request) }
+      return try rates.respond(to: head, of: peer, at: arrival) { routed(&request) }
     } catch {
       return finished(failure(error, request, of: nil), to: request, route: nil)
     }
   }
 
-  private func routed(_ request: Request) -> HandlerResult {
+  private func routed(_ request: inout Request) -> HandlerResult {
     var route: Int?
     do {
-      return finished(try result(for: request, &route), to: request, route: route)
+      return finished(try result(for: &request, &route), to: request, route: route)
     } catch {
       return finished(failure(error, request, of: route), to: request, route: route)
     }
@@ -142,7 +142,7 @@ public struct Application: Sendable {
   }
 
   /// The result of the route's handler. Sets `route` once the route is known.
-  private func result(for request: Request, _ route: inout Int?) throws -> HandlerResult {
+  private func result(for request: inout Request, _ route: inout Int?) throws -> HandlerResult {
     switch try router.match(request.head) {
     case .route(let index, let parameters):
       route = index
@@ -150,7 +150,6 @@ public struct Application: Sendable {
       if let problem = tooLarge(request.head, limit ?? .max) ?? coded(request.head) { throw problem }
       try origins.check(request.head)
       try queries.check(request.head, of: index)
-      var request = request
       request.parameters = parameters
       if let limit { request = request.limited(toBody: limit) }
       return try router.routes[index].handler(request)
