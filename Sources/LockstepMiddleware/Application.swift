@@ -113,19 +113,22 @@ public struct Application: Sendable {
   func finished(_ response: Response, _ validity: any ResponseValidity, to request: Request, route: Int?)
     -> HandlerResult
   {
-    var (dressed, isToCompress) = dressed(response, for: request.head)
-    if isToCompress {
-      var response = response
-      response.fields.append(contentsOf: validity.fields)
-      return finished(response, to: request, route: route)
-    }
-    record(dressed, to: request, route: route)
+    let (dressed, isToCompress) = dressed(response, for: request.head)
+    guard isToCompress else { return recorded(dressed, validity, to: request, route: route) }
+    return .async { recorded(await Compression.compressed(dressed), validity, to: request, route: route) }
+  }
+
+  private func recorded(_ response: Response, _ validity: any ResponseValidity, to request: Request, route: Int?)
+    -> HandlerResult
+  {
+    record(response, to: request, route: route)
+    var named = response
     // This id is from the client, and the same each time: only equal requests reuse the response.
-    if accessLog == nil, let id = request.id { dressed.fields.append(.xRequestID, id) }
-    let recorded = RecordedValidity(validity, request, ids: accessLog == nil ? nil : ids) { [self, dressed] in
-      record(dressed, to: $0, cameAt: $1, route: route)
+    if accessLog == nil, let id = request.id { named.fields.append(.xRequestID, id) }
+    let recorded = RecordedValidity(validity, request, ids: accessLog == nil ? nil : ids) { [self, response] in
+      record(response, to: $0, cameAt: $1, route: route)
     }
-    return .reusable(dressed, recorded)
+    return .reusable(named, recorded)
   }
 
   /// The response with the fields of CORS and compression, and whether to compress its body.

@@ -8,7 +8,7 @@ public struct Request: Sendable {
   package let arrival: Int64
   /// The index of the connection's event loop, from 0. Each loop can have its own counters.
   package let loop: Int
-  /// Whether the previous request on this connection had the same bytes.
+  /// Whether the event loop got a request with the same head before, on any connection.
   package var isRepetition = false
   /// The id of the request in the log and in its response.
   package var id: String?

@@ -74,10 +74,8 @@ public final class RequestHead: Sendable {
   /// The size of the head in bytes.
   public var size: Int { bytes.count }
 
-  /// Whether `bytes` begin with the bytes of this head.
-  public func isPrefix(of bytes: UnsafeRawBufferPointer) -> Bool {
-    bytes.count >= size && bytes.slice(0..<size).equals(self.bytes)
-  }
+  /// Whether the head has exactly these bytes.
+  public func hasBytes(_ bytes: UnsafeRawBufferPointer) -> Bool { bytes.equals(self.bytes) }
 
   /// The value of the first field with this name, or nil. Bytes that are not UTF-8 become U+FFFD.
   public subscript(_ name: FieldName) -> String? {
