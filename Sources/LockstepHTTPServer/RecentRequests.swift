@@ -13,8 +13,8 @@ struct RecentRequests {
   /// Longer heads are not kept.
   static let longestHead = 2048
   private static let shortestHead = 8
-  /// The memory of a request besides its bytes.
-  private static let overhead = 1536
+  /// The memory of a request besides its bytes, measured with some reserve.
+  private static let overhead = 1024
   private let capacity: Int
   private let seed = UInt64.random(in: .min ... .max)
   private let factor = UInt64.random(in: .min ... .max) | 1
@@ -24,14 +24,15 @@ struct RecentRequests {
   private var hand = 0
   private(set) var bytes = 0
   /// The upper halves of the keys of requests that have arrived once, in sets of eight. The lower
-  /// bits of a key choose the set. There is room for about twice as many as can be cached.
+  /// bits of a key choose the set. There is room for one in each KiB of the capacity, which is more
+  /// than can be cached.
   private var arrived: [SIMD8<UInt32>]
   private var next = 0
 
   /// `capacity` is in bytes, approximately.
   init(capacity: Int) {
     self.capacity = capacity
-    arrived = Array(repeating: .zero, count: capacity / (Self.overhead * 4))
+    arrived = Array(repeating: .zero, count: capacity / 8192)
   }
 
   var count: Int { requests.count }
@@ -137,9 +138,9 @@ final class ReusableResponse {
   let response: EncodedResponse
   let validity: any ResponseValidity
 
-  /// Nil if the response is too long to be kept.
+  /// Nil if the response is too long to be copied for each request.
   init?(_ response: EncodedResponse, _ validity: any ResponseValidity, host: String) {
-    guard response.body.count < OutputBuffer.longBody else { return nil }
+    guard response.size < OutputBuffer.longBody else { return nil }
     self.host = host
     self.response = response
     self.validity = validity

@@ -15,10 +15,8 @@ public struct Application: Sendable {
   private let proxies: TrustedProxies?
   private let ids: RequestIDs
   private let rates: AddressRates?
-  private let metrics: RequestMetrics.Shard
-  private let accessLog: AccessLog?
+  private let recorder: RequestRecorder
   private let logger: Logger
-  private let monotonic: @Sendable () -> Int64
 
   package init(
     router: Router,
@@ -41,10 +39,8 @@ public struct Application: Sendable {
     self.proxies = proxies
     self.ids = ids
     self.rates = rates
-    self.metrics = metrics
-    self.accessLog = accessLog
+    recorder = RequestRecorder(metrics: metrics, accessLog: accessLog, monotonic: monotonic)
     self.logger = logger
-    self.monotonic = monotonic
   }
 
   /// Responds to a request. Every request gets a response.
@@ -52,7 +48,7 @@ public struct Application: Sendable {
     // The one copy that changes: the address and the id here, the parameters when there is a route.
     var request = request
     if let proxies { request = proxies.named(request) }
-    request.id = RequestIDs.given(by: request.head) ?? (accessLog == nil ? nil : ids.next())
+    request.id = RequestIDs.given(by: request.head) ?? (recorder.accessLog == nil ? nil : ids.next())
     return limited(&request)
   }
 
@@ -77,8 +73,8 @@ public struct Application: Sendable {
   }
 
   package func note(_ refusal: ServerRefusal) {
-    metrics.record(refusal: refusal.kind.status)
-    accessLog?.record(refusal)
+    recorder.metrics.record(refusal: refusal.kind.status)
+    recorder.accessLog?.record(refusal)
   }
 
   private func finished(_ result: HandlerResult, to request: Request, route: Int?) -> HandlerResult {
@@ -91,7 +87,7 @@ public struct Application: Sendable {
     var response = response
     if cors.isOn { response.fields.append(contentsOf: cors.fields(forOrigin: request.head[.origin])) }
     if let id = request.id { response.fields.append(.xRequestID, id) }
-    record(response, to: request, route: route)
+    recorder.record(response, to: request, route: route)
     return response
   }
 
@@ -99,12 +95,12 @@ public struct Application: Sendable {
     var (response, isToCompress) = dressed(response, for: request.head)
     if let id = request.id { response.fields.append(.xRequestID, id) }
     guard isToCompress else {
-      record(response, to: request, route: route)
+      recorder.record(response, to: request, route: route)
       return .response(response)
     }
     return .async { [response] in
       let response = await Compression.compressed(response)
-      record(response, to: request, route: route)
+      recorder.record(response, to: request, route: route)
       return .response(response)
     }
   }
@@ -121,14 +117,14 @@ public struct Application: Sendable {
   private func recorded(_ response: Response, _ validity: any ResponseValidity, to request: Request, route: Int?)
     -> HandlerResult
   {
-    record(response, to: request, route: route)
+    recorder.record(response, to: request, route: route)
+    guard recorder.accessLog == nil else {
+      return .reusable(response, LoggedValidity(validity, recorder, request, response, route: route, ids: ids))
+    }
     var named = response
     // This id is from the client, and the same each time: only equal requests reuse the response.
-    if accessLog == nil, let id = request.id { named.fields.append(.xRequestID, id) }
-    let recorded = RecordedValidity(validity, request, ids: accessLog == nil ? nil : ids) { [self, response] in
-      record(response, to: $0, cameAt: $1, route: route)
-    }
-    return .reusable(named, recorded)
+    if let id = request.id { named.fields.append(.xRequestID, id) }
+    return .reusable(named, CountedValidity(validity, recorder, response.status, route: route))
   }
 
   /// The response with the fields of CORS and compression, and whether to compress its body.
@@ -200,12 +196,6 @@ public struct Application: Sendable {
     // If the request has an id, `finished` adds it later.
     if request.id == nil { problem.fields.append(.xRequestID, id) }
     return problem.response
-  }
-
-  private func record(_ response: Response, to request: Request, cameAt arrival: Int64? = nil, route: Int?) {
-    let duration = monotonic() - (arrival ?? request.arrival)
-    metrics.record(route: route, status: response.status, nanoseconds: duration)
-    accessLog?.record(request, response, nanoseconds: duration)
   }
 
   private func options(_ allow: String, for head: RequestHead) -> Response {

@@ -178,7 +178,7 @@ struct ResponseValidityTests {
     }
   }
 
-  @Test("A long response is not kept", arguments: [(16_381, ["1", "2", "2"]), (16_382, ["1", "2", "3"])])
+  @Test("A long response is not kept", arguments: [(16_356, ["1", "2", "2"]), (16_357, ["1", "2", "3"])])
   func longBodies(padding: Int, expected: [String]) async throws {
     let counter = Counter(padding: padding)
     try await TestServer.run(responder: { counter.respond(to: $0) }) { server in

@@ -1,28 +1,34 @@
-/// A response whose head is encoded once and sent many times.
+/// A response that is encoded once and sent many times.
 public struct EncodedResponse: Sendable {
-  let status: Status
-  /// The lines of the head between `Date` and `Connection`.
-  let lines: [UInt8]
-  /// The body; empty if there is none.
-  public let body: [UInt8]
+  private let status: Status
+  /// The lines of the head between `Date` and `Connection`, the end of the head, and the body.
+  private let bytes: [UInt8]
+  /// Where the lines end.
+  private let linesEnd: Int
+
+  private static let endOfHead = Array("\r\n".utf8)
 
   /// Encodes a response. Nil if its body is a stream.
   public init?(_ response: Response) {
+    var body: [UInt8] = []
     switch response.body {
-    case .none: body = []
-    case .bytes(let bytes): body = response.status.forbidsBody ? [] : bytes
+    case .none: break
+    case .bytes(let bytes): if !response.status.forbidsBody { body = bytes }
     case .stream: return nil
     }
     status = response.status
-    var lines: [UInt8] = []
-    lines.reserveCapacity(response.fields.bytes.count + 24)
-    if !status.forbidsBody { lines.append(contentLength: body.count) }
-    lines.append(contentsOf: response.fields.bytes)
-    self.lines = lines
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(response.fields.bytes.count + body.count + 28)
+    if !status.forbidsBody { bytes.append(contentLength: body.count) }
+    bytes.append(contentsOf: response.fields.bytes)
+    linesEnd = bytes.count
+    bytes.append(contentsOf: Self.endOfHead)
+    bytes.append(contentsOf: body)
+    self.bytes = bytes
   }
 
   /// The size of the encoded lines and the body.
-  public var size: Int { lines.count + body.count }
+  public var size: Int { bytes.count }
 
   /// Appends the head, with additional fields, and the body. `dateField` is a whole field line from
   /// `HTTPDate`.
@@ -34,9 +40,13 @@ public struct EncodedResponse: Sendable {
   ) {
     output.append(contentsOf: status.line.bytes)
     output.append(contentsOf: dateField)
-    output.append(contentsOf: lines)
-    if !fields.isEmpty { output.append(contentsOf: fields.bytes) }
+    // Usually one copy is enough.
+    if fields.isEmpty, exchange.isVersion11, exchange.keepsAlive, !exchange.isHead {
+      return output.append(contentsOf: bytes)
+    }
+    output.append(contentsOf: bytes[..<linesEnd])
+    output.append(contentsOf: fields.bytes)
     ResponseSerializer.appendEnd(for: exchange, to: &output)
-    if !exchange.isHead { output.append(contentsOf: body) }
+    if !exchange.isHead { output.append(contentsOf: bytes[(linesEnd + Self.endOfHead.count)...]) }
   }
 }

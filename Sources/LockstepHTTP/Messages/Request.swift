@@ -23,6 +23,13 @@ public struct Request: Sendable {
     self.loop = loop
   }
 
+  /// The same request that has arrived again, with another id.
+  package func again(at arrival: Int64, id: String) -> Request {
+    var request = Request(head: head, body: body, peer: peer, arrival: arrival, loop: loop)
+    request.id = id
+    return request
+  }
+
   /// A copy whose body, if the handler still has to read it, is refused above `limit` with 413. The
   /// length of a body that arrived with its head has already been checked.
   public func limited(toBody limit: Int) -> Request {
