@@ -32,7 +32,7 @@ extension Connection {
   // MARK: Heads
 
   private enum Parsed {
-    case head(RequestHead, isRepetition: Bool)
+    case head(RequestHead)
     case incomplete
     case refused(Problem)
   }
@@ -41,14 +41,14 @@ extension Connection {
     var parsed = input.isEmpty ? Parsed.incomplete : parse(arrived: UnsafeRawBufferPointer(start: nil, count: 0))
     while true {
       switch parsed {
-      case .head(let head, let isRepetition):
-        if !isRepetition { self.head = head }
+      case .head(let head):
+        self.head = head
         let exchange = ResponseSerializer.Exchange(
           isHead: head.method == .head,
           isVersion11: head.isVersion11,
           keepsAlive: head.keepsAlive
         )
-        return machine.headArrived(exchange, isRepetition: isRepetition)
+        return machine.headArrived(exchange)
       case .refused(let problem): return refuse(problem)
       case .incomplete: break
       }
@@ -74,12 +74,16 @@ extension Connection {
   }
 
   private func parse(_ bytes: UnsafeRawBufferPointer) -> (Parsed, used: Int) {
-    if let head, parser.isAtStart, head.isPrefix(of: bytes), head.body == .none {
-      return (.head(head, isRepetition: true), head.size)
-    }
+    var (key, known) = (UInt64(0), RecentRequest?.none)
     do throws(Problem) {
-      switch try parser.parse(bytes) {
-      case .head(let head, let size): return (.head(head, isRepetition: false), size)
+      let outcome = try parser.parse(bytes) { head in
+        (key, known) = loop.recentRequests.find(head)
+        return known?.head
+      }
+      switch outcome {
+      case .head(let head, let size):
+        recent = known ?? loop.recentRequests.add(head, key)
+        return (.head(head), size)
       // Empty lines before a head are removed as they arrive, because they are not part of it.
       case .incomplete: return (.incomplete, parser.takeEmptyLines())
       }

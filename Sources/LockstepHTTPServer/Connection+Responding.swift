@@ -1,13 +1,15 @@
 import LockstepHTTP
 
 extension Connection {
-  func respond(isRepetition: Bool) -> Action {
+  func respond() -> Action {
     guard let head else { return .wait }
     loop.counters.add(1, to: .requests)
-    if isRepetition, let reusable, reusable.validity.holds(at: loop.now) { return write(reusable.complete) }
-    reusable = nil
+    if let reusable = recent?.response, reusable.host == peer.host {
+      if reusable.validity.holds(at: loop.now) { return write(reusable) }
+      recent?.response = nil
+    }
     var request = Request(head: head, body: beginBody(head), peer: peer, arrival: loop.now, loop: loop.index)
-    request.isRepetition = isRepetition
+    request.isRepetition = recent != nil
     return take(loop.respond(request))
   }
 
@@ -27,9 +29,15 @@ extension Connection {
     switch result {
     case .response(let response): return write(response)
     case .reusable(let response, let validity):
-      let made = ReusableResponse(response, validity)
-      if head?.body == RequestHead.Body.none, made.isShort { reusable = made }
-      return write(made.complete)
+      guard let recent, head?.body == RequestHead.Body.none, let encoded = EncodedResponse(response),
+        let reusable = ReusableResponse(encoded, validity, host: peer.host)
+      else {
+        var response = response
+        response.fields.append(contentsOf: validity.fields)
+        return write(response)
+      }
+      loop.recentRequests.keep(reusable, for: recent)
+      return write(reusable)
     case .async(let work): return startTask { await self.finish(work) }
     case .parked(let request): return park(request)
     case .eventStream(let response, let source): return beginStream(response, source)
@@ -42,6 +50,18 @@ extension Connection {
     addDeciding(response)
     if case .stream(_, let write) = response.body, !machine.exchange.isHead, !response.status.forbidsBody {
       return startTask { await self.stream(write) }
+    }
+    return endResponse()
+  }
+
+  /// Writes a response again. There is always room for it, because it is short.
+  private func write(_ reusable: ReusableResponse) -> Action {
+    // The request has no body, but an earlier one on this connection may have had one.
+    body = nil
+    machine.decideKeepAlive(isStreamed: false, canSkipBody: true)
+    let fields = reusable.validity.fields
+    gather {
+      reusable.response.append(adding: fields, for: machine.exchange, dateField: loop.dateField, to: &$0)
     }
     return endResponse()
   }
@@ -215,35 +235,6 @@ extension Connection {
     response.fields.append(contentsOf: loop.noteRefusal(problem.kind, of: peer, origin: origin))
     add(response, for: .init(isHead: isHead, isVersion11: head?.isVersion11 ?? true, keepsAlive: false))
     return machine.refused(mayBeSending: mayBeSending)
-  }
-}
-
-/// A response that may be sent again: see `ResponseValidity`. It is a class, because copying a
-/// response for each request would cost more.
-final class ReusableResponse {
-  private let response: Response
-  let validity: any ResponseValidity
-
-  init(_ response: Response, _ validity: any ResponseValidity) {
-    self.response = response
-    self.validity = validity
-  }
-
-  var complete: Response {
-    let fields = validity.fields
-    if fields.isEmpty { return response }
-    var response = response
-    response.fields.append(contentsOf: fields)
-    return response
-  }
-
-  /// Longer bodies are not kept, because thousands of connections may each keep one.
-  var isShort: Bool {
-    switch response.body {
-    case .none: true
-    case .bytes(let bytes): bytes.count <= 4096
-    case .stream: false
-    }
   }
 }
 

@@ -26,8 +26,8 @@ final class Connection: @unchecked Sendable {
   var head: RequestHead?
   /// The body of the last request, unless it arrived with its head.
   var body: BodyReader?
-  /// The last response, if it may be sent again.
-  var reusable: ReusableResponse?
+  /// The last request, if the loop got it before.
+  var recent: RecentRequest?
   var parked: (any ParkedRequest)?
   var source: (any EventSource)?
   var task: Task<Void, Never>?
@@ -94,7 +94,7 @@ final class Connection: @unchecked Sendable {
         }
         heads += 1
         action = readHead()
-      case .respond(let isRepetition): action = respond(isRepetition: isRepetition)
+      case .respond: action = respond()
       case .turnAway(let hasHead): action = turnAway(hasHead ? head : nil)
       case .timeOutHead(let hasBegun):
         loop.counters.add(1, to: .timedOut)

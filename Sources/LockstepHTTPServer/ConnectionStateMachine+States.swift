@@ -37,7 +37,7 @@ extension ConnectionStateMachine {
     /// Send the output, then report `drained` or `blocked`.
     case flush
     case readHead
-    case respond(isRepetition: Bool)
+    case respond
     /// Respond with 503 on a surplus connection. `hasHead` is false if the head came too slowly.
     case turnAway(hasHead: Bool)
     /// The time for a head is over: respond with 408 if the head has begun.

@@ -87,12 +87,12 @@ struct ConnectionStateMachine: Sendable {
 
   // MARK: Input
 
-  mutating func headArrived(_ exchange: ResponseSerializer.Exchange, isRepetition: Bool) -> Action {
+  mutating func headArrived(_ exchange: ResponseSerializer.Exchange) -> Action {
     guard case .readingHead = state else { return .wait }
     self.exchange = exchange
     clearDeadline()
     state = .responding
-    return isSurplus ? .turnAway(hasHead: true) : .respond(isRepetition: isRepetition)
+    return isSurplus ? .turnAway(hasHead: true) : .respond
   }
 
   /// All input that has arrived is read, with `received` bytes of the request's body.

@@ -36,6 +36,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   private var dateSecond = -1
   private(set) var dateField: [UInt8] = []
   private(set) lazy var isolation = LoopIsolation(self)
+  var recentRequests: RecentRequests
   /// When this turn of the loop began, in nanoseconds.
   private(set) var now: Int64
   private(set) var isDraining = false
@@ -66,6 +67,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
     self.shared = shared
     poll = try EventPoll()
     mailbox = Mailbox(wakeEvent: poll.wakeEvent)
+    recentRequests = RecentRequests(capacity: configuration.recentRequestBytes / configuration.loops)
     now = time.monotonic()
     wheel = DeadlineWheel(now: now)
     scratch = .allocate(byteCount: 64 * 1024, alignment: 16)

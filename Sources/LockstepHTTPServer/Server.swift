@@ -25,6 +25,9 @@ package final class Server: Sendable {
     /// The number of event loops, each with a thread.
     package var loops = 1
     package var limits = Limits()
+    /// How many bytes the requests and responses may take that all loops together keep, to send
+    /// responses again. 0: none are kept.
+    package var recentRequestBytes = 32 * 1024 * 1024
     /// Additional header fields of a refusal, for the `Origin` of the request if it had one. They
     /// let pages of other origins read the response.
     package var refusalFields: @Sendable (_ origin: String?) -> HeaderFields = { _ in HeaderFields() }

@@ -15,10 +15,8 @@ public struct Application: Sendable {
   private let proxies: TrustedProxies?
   private let ids: RequestIDs
   private let rates: AddressRates?
-  private let metrics: RequestMetrics.Shard
-  private let accessLog: AccessLog?
+  private let recorder: RequestRecorder
   private let logger: Logger
-  private let monotonic: @Sendable () -> Int64
 
   package init(
     router: Router,
@@ -41,44 +39,42 @@ public struct Application: Sendable {
     self.proxies = proxies
     self.ids = ids
     self.rates = rates
-    self.metrics = metrics
-    self.accessLog = accessLog
+    recorder = RequestRecorder(metrics: metrics, accessLog: accessLog, monotonic: monotonic)
     self.logger = logger
-    self.monotonic = monotonic
   }
 
   /// Responds to a request. Every request gets a response.
   public func respond(to request: Request) -> HandlerResult {
-    // Most requests need neither a client address nor an id, and so no copy.
-    guard proxies != nil || accessLog != nil || request.head.has(.xRequestID) else { return limited(request) }
+    // The one copy that changes: the address and the id here, the parameters when there is a route.
     var request = request
     if let proxies { request = proxies.named(request) }
-    request.id = RequestIDs.given(by: request.head) ?? (accessLog == nil ? nil : ids.next())
-    return limited(request)
+    request.id = RequestIDs.given(by: request.head) ?? (recorder.accessLog == nil ? nil : ids.next())
+    return limited(&request)
   }
 
   /// Applies the rate limit of the client's address.
-  private func limited(_ request: Request) -> HandlerResult {
-    guard let rates else { return routed(request) }
+  private func limited(_ request: inout Request) -> HandlerResult {
+    guard let rates else { return routed(&request) }
+    let (head, peer, arrival) = (request.head, request.peer, request.arrival)
     do {
-      return try rates.respond(to: request) { routed(request) }
+      return try rates.respond(to: head, of: peer, at: arrival) { routed(&request) }
     } catch {
       return finished(failure(error, request, of: nil), to: request, route: nil)
     }
   }
 
-  private func routed(_ request: Request) -> HandlerResult {
+  private func routed(_ request: inout Request) -> HandlerResult {
     var route: Int?
     do {
-      return finished(try result(for: request, &route), to: request, route: route)
+      return finished(try result(for: &request, &route), to: request, route: route)
     } catch {
       return finished(failure(error, request, of: route), to: request, route: route)
     }
   }
 
   package func note(_ refusal: ServerRefusal) {
-    metrics.record(refusal: refusal.kind.status)
-    accessLog?.record(refusal)
+    recorder.metrics.record(refusal: refusal.kind.status)
+    recorder.accessLog?.record(refusal)
   }
 
   private func finished(_ result: HandlerResult, to request: Request, route: Int?) -> HandlerResult {
@@ -91,7 +87,7 @@ public struct Application: Sendable {
     var response = response
     if cors.isOn { response.fields.append(contentsOf: cors.fields(forOrigin: request.head[.origin])) }
     if let id = request.id { response.fields.append(.xRequestID, id) }
-    record(response, to: request, route: route)
+    recorder.record(response, to: request, route: route)
     return response
   }
 
@@ -99,12 +95,12 @@ public struct Application: Sendable {
     var (response, isToCompress) = dressed(response, for: request.head)
     if let id = request.id { response.fields.append(.xRequestID, id) }
     guard isToCompress else {
-      record(response, to: request, route: route)
+      recorder.record(response, to: request, route: route)
       return .response(response)
     }
     return .async { [response] in
       let response = await Compression.compressed(response)
-      record(response, to: request, route: route)
+      recorder.record(response, to: request, route: route)
       return .response(response)
     }
   }
@@ -113,19 +109,22 @@ public struct Application: Sendable {
   func finished(_ response: Response, _ validity: any ResponseValidity, to request: Request, route: Int?)
     -> HandlerResult
   {
-    var (dressed, isToCompress) = dressed(response, for: request.head)
-    if isToCompress {
-      var response = response
-      response.fields.append(contentsOf: validity.fields)
-      return finished(response, to: request, route: route)
+    let (dressed, isToCompress) = dressed(response, for: request.head)
+    guard isToCompress else { return recorded(dressed, validity, to: request, route: route) }
+    return .async { recorded(await Compression.compressed(dressed), validity, to: request, route: route) }
+  }
+
+  private func recorded(_ response: Response, _ validity: any ResponseValidity, to request: Request, route: Int?)
+    -> HandlerResult
+  {
+    recorder.record(response, to: request, route: route)
+    guard recorder.accessLog == nil else {
+      return .reusable(response, LoggedValidity(validity, recorder, request, response, route: route, ids: ids))
     }
-    record(dressed, to: request, route: route)
+    var named = response
     // This id is from the client, and the same each time: only equal requests reuse the response.
-    if accessLog == nil, let id = request.id { dressed.fields.append(.xRequestID, id) }
-    let recorded = RecordedValidity(validity, request, ids: accessLog == nil ? nil : ids) { [self, dressed] in
-      record(dressed, to: $0, cameAt: $1, route: route)
-    }
-    return .reusable(dressed, recorded)
+    if let id = request.id { named.fields.append(.xRequestID, id) }
+    return .reusable(named, CountedValidity(validity, recorder, response.status, route: route))
   }
 
   /// The response with the fields of CORS and compression, and whether to compress its body.
@@ -142,7 +141,7 @@ public struct Application: Sendable {
   }
 
   /// The result of the route's handler. Sets `route` once the route is known.
-  private func result(for request: Request, _ route: inout Int?) throws -> HandlerResult {
+  private func result(for request: inout Request, _ route: inout Int?) throws -> HandlerResult {
     switch try router.match(request.head) {
     case .route(let index, let parameters):
       route = index
@@ -150,7 +149,6 @@ public struct Application: Sendable {
       if let problem = tooLarge(request.head, limit ?? .max) ?? coded(request.head) { throw problem }
       try origins.check(request.head)
       try queries.check(request.head, of: index)
-      var request = request
       request.parameters = parameters
       if let limit { request = request.limited(toBody: limit) }
       return try router.routes[index].handler(request)
@@ -198,12 +196,6 @@ public struct Application: Sendable {
     // If the request has an id, `finished` adds it later.
     if request.id == nil { problem.fields.append(.xRequestID, id) }
     return problem.response
-  }
-
-  private func record(_ response: Response, to request: Request, cameAt arrival: Int64? = nil, route: Int?) {
-    let duration = monotonic() - (arrival ?? request.arrival)
-    metrics.record(route: route, status: response.status, nanoseconds: duration)
-    accessLog?.record(request, response, nanoseconds: duration)
   }
 
   private func options(_ allow: String, for head: RequestHead) -> Response {

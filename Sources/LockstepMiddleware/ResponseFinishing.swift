@@ -1,43 +1,91 @@
 import LockstepHTTP
 import Synchronization
 
-/// Records each time that a response is sent again. With an access log, each time has its own id.
-final class RecordedValidity: ResponseValidity {
+/// Records finished requests in the metrics and the access log.
+// A class, so that the many responses that may be sent again share one.
+final class RequestRecorder: Sendable {
+  let metrics: RequestMetrics.Shard
+  let accessLog: AccessLog?
+  private let monotonic: @Sendable () -> Int64
+
+  init(metrics: RequestMetrics.Shard, accessLog: AccessLog?, monotonic: @escaping @Sendable () -> Int64) {
+    self.metrics = metrics
+    self.accessLog = accessLog
+    self.monotonic = monotonic
+  }
+
+  func record(_ response: Response, to request: Request, route: Int?) {
+    let duration = monotonic() - request.arrival
+    metrics.record(route: route, status: response.status, nanoseconds: duration)
+    accessLog?.record(request, response, nanoseconds: duration)
+  }
+
+  /// Records a response that is sent again, without an access log.
+  func record(_ status: Status, route: Int?, arrival: Int64) {
+    metrics.record(route: route, status: status, nanoseconds: monotonic() - arrival)
+  }
+}
+
+/// Counts each time that a response is sent again, if there is no access log.
+final class CountedValidity: ResponseValidity {
   private let validity: any ResponseValidity
+  private let recorder: RequestRecorder
+  private let status: Status
+  private let route: Int?
+
+  init(_ validity: any ResponseValidity, _ recorder: RequestRecorder, _ status: Status, route: Int?) {
+    self.validity = validity
+    self.recorder = recorder
+    self.status = status
+    self.route = route
+  }
+
+  func holds(at arrival: Int64) -> Bool {
+    guard validity.holds(at: arrival) else { return false }
+    recorder.record(status, route: route, arrival: arrival)
+    return true
+  }
+
+  var fields: HeaderFields { validity.fields }
+}
+
+/// Counts and logs each time that a response is sent again. Each time has its own id.
+final class LoggedValidity: ResponseValidity {
+  private let validity: any ResponseValidity
+  private let recorder: RequestRecorder
   private let request: Request
-  /// Nil without an access log.
-  private let ids: RequestIDs?
-  private let record: @Sendable (_ request: Request, _ arrival: Int64) -> Void
+  private let response: Response
+  private let route: Int?
+  private let ids: RequestIDs
   private let id: Mutex<String?>
 
   init(
     _ validity: any ResponseValidity,
+    _ recorder: RequestRecorder,
     _ request: Request,
-    ids: RequestIDs?,
-    record: @escaping @Sendable (_ request: Request, _ arrival: Int64) -> Void
+    _ response: Response,
+    route: Int?,
+    ids: RequestIDs
   ) {
     self.validity = validity
+    self.recorder = recorder
     self.request = request
+    self.response = response
+    self.route = route
     self.ids = ids
-    self.record = record
     id = Mutex(request.id)
   }
 
   func holds(at arrival: Int64) -> Bool {
     guard validity.holds(at: arrival) else { return false }
-    guard let ids else {
-      record(request, arrival)
-      return true
-    }
-    var request = request
-    request.id = RequestIDs.given(by: request.head) ?? ids.next()
+    let request = request.again(at: arrival, id: RequestIDs.given(by: request.head) ?? ids.next())
     id.withLock { $0 = request.id }
-    record(request, arrival)
+    recorder.record(response, to: request, route: route)
     return true
   }
 
   var fields: HeaderFields {
-    guard ids != nil, let id = id.withLock({ $0 }) else { return validity.fields }
+    guard let id = id.withLock({ $0 }) else { return validity.fields }
     var fields = validity.fields
     fields.append(.xRequestID, id)
     return fields

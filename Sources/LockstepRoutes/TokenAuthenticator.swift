@@ -21,6 +21,16 @@ package struct TokenAuthenticator: Sendable {
     self.rates = rates
   }
 
+  /// The session of the request's token, as far as memory tells.
+  func lookUp(_ request: Request) -> SessionDirectory.Lookup {
+    let now = millisecondsSince1970()
+    let found = request.head.withBytes(of: .authorization) { field -> SessionDirectory.Lookup in
+      guard let token = Self.bearerToken(in: field) else { return .refused }
+      return directory.authenticate(token, at: now)
+    }
+    return found ?? .refused
+  }
+
   /// Passes the session of the request's token to `respond`, at once if the session is in memory.
   /// If the token is not valid, `orElse` may return a response.
   func respond(
@@ -28,12 +38,19 @@ package struct TokenAuthenticator: Sendable {
     orElse: (@Sendable () async throws -> Response?)? = nil,
     _ respond: @escaping @Sendable (LiveSession) throws -> HandlerResult
   ) throws -> HandlerResult {
-    let now = millisecondsSince1970()
-    let found = request.head.withBytes(of: .authorization) { field -> SessionDirectory.Lookup in
-      guard let token = Self.bearerToken(in: field) else { return .refused }
-      return directory.authenticate(token, at: now)
-    }
-    switch found ?? .refused {
+    let lookup = lookUp(request)
+    if case .session(let session) = lookup { return try admit(session, request, respond) }
+    return try later(lookup, request, orElse: orElse, respond)
+  }
+
+  /// Responds to a request whose session is not in memory.
+  func later(
+    _ lookup: SessionDirectory.Lookup,
+    _ request: Request,
+    orElse: (@Sendable () async throws -> Response?)? = nil,
+    _ respond: @escaping @Sendable (LiveSession) throws -> HandlerResult
+  ) throws -> HandlerResult {
+    switch lookup {
     case .session(let session): return try admit(session, request, respond)
     case .refused:
       let problem = Problem.unauthorized(request.head.has(.authorization))
@@ -43,6 +60,7 @@ package struct TokenAuthenticator: Sendable {
         return .response(known)
       }
     case .unknown(let token):
+      let now = millisecondsSince1970()
       return .async {
         if let session = try await load(token, at: now) { return try admit(session, request, respond) }
         guard let known = try await orElse?() else { throw Problem.unauthorized(true) }
@@ -51,7 +69,8 @@ package struct TokenAuthenticator: Sendable {
     }
   }
 
-  private func admit(
+  /// Applies the rate limit of the session's token.
+  func admit(
     _ session: LiveSession,
     _ request: Request,
     _ respond: (LiveSession) throws -> HandlerResult
@@ -83,12 +102,31 @@ struct StateAuthenticator: Sendable {
     to request: Request,
     _ respond: @escaping @Sendable (LiveSession) throws -> HandlerResult
   ) throws -> HandlerResult {
-    try sessions.respond(to: request) { session in
-      do {
-        return addingCursor(to: try respond(session), of: session.user)
-      } catch {
-        throw addingCursor(to: error, of: session.user)
-      }
+    try sessions.respond(to: request) { try responded(to: $0, respond) }
+  }
+
+  /// Like `respond(to:_:)`. If the session is in memory, as usual, this calls `now` instead of
+  /// `later`, and makes no closure.
+  func respond(
+    to request: Request,
+    now: (LiveSession) throws -> HandlerResult,
+    later: () -> @Sendable (LiveSession) throws -> HandlerResult
+  ) throws -> HandlerResult {
+    let lookup = sessions.lookUp(request)
+    if case .session(let session) = lookup {
+      return try sessions.admit(session, request) { try responded(to: $0, now) }
+    }
+    let respond = later()
+    return try sessions.later(lookup, request) { try responded(to: $0, respond) }
+  }
+
+  private func responded(to session: LiveSession, _ respond: (LiveSession) throws -> HandlerResult) throws
+    -> HandlerResult
+  {
+    do {
+      return addingCursor(to: try respond(session), of: session.user)
+    } catch {
+      throw addingCursor(to: error, of: session.user)
     }
   }
 

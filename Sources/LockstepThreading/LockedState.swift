@@ -7,14 +7,15 @@ import Glibc
 ///
 /// `@unchecked Sendable`: the state is accessed only while the lock is held.
 public final class LockedState<State: Sendable>: @unchecked Sendable {
-  private struct Primitives {
-    var lock = pthread_mutex_t()
+  @usableFromInline
+  struct Primitives {
+    @usableFromInline var lock = pthread_mutex_t()
     var condition = pthread_cond_t()
   }
 
   /// Allocated and initialised while this object lives. POSIX requires that the address is fixed.
-  private let primitives: UnsafeMutablePointer<Primitives>
-  private var state: State
+  @usableFromInline let primitives: UnsafeMutablePointer<Primitives>
+  @usableFromInline var state: State
 
   /// Puts a lock around the state.
   public init(_ state: State) {
@@ -37,6 +38,10 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
   }
 
   /// Runs `body` with exclusive access. `body` must be short and must not use this object.
+  ///
+  /// Inlinable, because every request calls it a few times, and a generic call across modules takes
+  /// longer than the lock.
+  @inlinable
   public func withLock<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -15,7 +15,7 @@ struct ConnectionStateMachineTests {
 
   // MARK: States, each reached by events as in a connection
 
-  private static let responding = after { _ = $0.headArrived(keepAlive, isRepetition: false) }
+  private static let responding = after { _ = $0.headArrived(keepAlive) }
   private static let handling = after(responding) { _ = $0.taskStarted() }
   private static let writing = after(responding) {
     _ = $0.responded(mustFlush: true, unreadBody: nil, now: 0)
@@ -62,7 +62,7 @@ struct ConnectionStateMachineTests {
     ("woken", { $0.woken() }),
     ("drain", { $0.drain() }),
     ("cut", { $0.cut() }),
-    ("head", { $0.headArrived(keepAlive, isRepetition: true) }),
+    ("head", { $0.headArrived(keepAlive) }),
     ("dry", { $0.inputDry(hasBegunHead: false, received: 10, now: second) }),
     ("dry in a head", { $0.inputDry(hasBegunHead: true, received: 10, now: second) }),
     ("input ended", { $0.inputEnded() }),
@@ -101,7 +101,7 @@ struct ConnectionStateMachineTests {
       "deadline passed": "new: readHead",
       "drain": "new: readHead",
       "cut": "new: readHead",
-      "head": "responding: respond(isRepetition: true)",
+      "head": "responding: respond",
       "dry": "idle: flush, deadline 76 s",
       "dry in a head": "in a head: flush, deadline 11 s",
       "input ended": "writing: flush",
@@ -116,7 +116,7 @@ struct ConnectionStateMachineTests {
       "deadline passed": "idle: readHead, no deadline",
       "drain": "idle: readHead",
       "cut": "idle: readHead",
-      "head": "responding: respond(isRepetition: true), no deadline",
+      "head": "responding: respond, no deadline",
       "dry": "idle: flush",
       "dry in a head": "in a head: flush, deadline 11 s",
       "input ended": "writing: flush, no deadline",
@@ -131,7 +131,7 @@ struct ConnectionStateMachineTests {
       "deadline passed": "in a head: readHead, no deadline",
       "drain": "in a head: readHead",
       "cut": "in a head: readHead",
-      "head": "responding: respond(isRepetition: true), no deadline",
+      "head": "responding: respond, no deadline",
       "dry": "idle: flush, deadline 76 s",
       "dry in a head": "in a head: flush",
       "input ended": "writing: flush, no deadline",
@@ -327,7 +327,7 @@ struct ConnectionStateMachineTests {
     _ = machine.inputDry(hasBegunHead: false, received: 0, now: 0)
     #expect(machine.deadline == 2 * Self.second)
     if asks {
-      #expect(machine.headArrived(Self.keepAlive, isRepetition: false) == .turnAway(hasHead: true))
+      #expect(machine.headArrived(Self.keepAlive) == .turnAway(hasHead: true))
     } else {
       _ = machine.deadlinePassed()
       #expect(machine.inputDry(hasBegunHead: true, received: 0, now: 2 * Self.second) == .turnAway(hasHead: false))
@@ -347,7 +347,7 @@ struct ConnectionStateMachineTests {
     #expect(machine.deadline == 6 * Self.second)
     _ = machine.inputDry(hasBegunHead: true, received: 0, now: 9 * Self.second + 1)
     #expect(machine.deadline == 10 * Self.second)
-    _ = machine.headArrived(Self.keepAlive, isRepetition: false)
+    _ = machine.headArrived(Self.keepAlive)
     machine.decideKeepAlive(isStreamed: false, canSkipBody: true)
     #expect(!machine.exchange.keepsAlive)
     _ = machine.responded(mustFlush: false, unreadBody: nil, now: 0)
@@ -405,7 +405,7 @@ struct ConnectionStateMachineTests {
     ] {
       var machine = Machine(bounds: Self.bounds)
       let exchange = ResponseSerializer.Exchange(isHead: false, isVersion11: isVersion11, keepsAlive: true)
-      _ = machine.headArrived(exchange, isRepetition: false)
+      _ = machine.headArrived(exchange)
       machine.decideKeepAlive(isStreamed: isStreamed, canSkipBody: canSkipBody)
       #expect(machine.exchange.keepsAlive == keeps)
     }

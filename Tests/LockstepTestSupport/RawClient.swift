@@ -19,8 +19,8 @@ public final class RawClient {
   private var buffered: [UInt8] = []
   private var forgotten = 0
 
-  /// Connects to a port of 127.0.0.1.
-  public init(port: Int, receiveBuffer: Int32? = nil) throws {
+  /// Connects to a port of 127.0.0.1, from the address 127.0.0.`source`.
+  public init(port: Int, receiveBuffer: Int32? = nil, source: UInt32 = 1) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard descriptor >= 0 else { throw Failure(description: "socket: errno \(errno)") }
     // Without this option, a test that sends twice in a row would wait for the kernel's delayed
@@ -30,19 +30,27 @@ public final class RawClient {
     if var size = receiveBuffer {
       setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = in_port_t(port).bigEndian
-    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-    let connected = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    guard connected == 0 else {
+    guard Self.at(source, port: 0, { Glibc.bind(descriptor, $0, $1) }) == 0,
+      Self.at(1, port: port, { Glibc.connect(descriptor, $0, $1) }) == 0
+    else {
       let code = errno
       close()
       throw Failure(description: "connect: errno \(code)")
+    }
+  }
+
+  /// Calls `body` with a port of 127.0.0.`host`.
+  private static func at(
+    _ host: UInt32,
+    port: Int,
+    _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+  ) -> Int32 {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(port).bigEndian
+    address.sin_addr.s_addr = in_addr_t(0x7F00_0000 + host).bigEndian
+    return withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
     }
   }
 

@@ -103,6 +103,9 @@ def measure(binary, count, keep):
             "health": lambda number: request("GET", "/healthz"),
             "repeated": lambda number: request("GET", suite, tokens[0]),
             "in turns": lambda number: request("GET", suite, tokens[number % 2]),
+            "with ids": lambda number: request(
+                "GET", suite, tokens[number % 2], fields=[f"X-Request-Id: request-{number:06}"]
+            ),
             "304": lambda number: request("GET", suite, tokens[0], fields=[f"If-None-Match: {tag}"]),
             "changes": lambda number: request("GET", f"/v1/changes?since={since}", tokens[0]),
             "default": lambda number: request("PUT", f"{suite}/key1", tokens[0], f'"value {number:06}"'),

@@ -69,7 +69,7 @@ package final class SessionDirectory: Sendable {
   /// Not generic, because every request calls this function from another Swift module. A generic
   /// function would not be specialized there, and would take twenty times as long.
   package func authenticate(_ text: Slice<UnsafeRawBufferPointer>, at now: Int64) -> Lookup {
-    guard let token = Token(text) else { return .refused }
+    guard let token = Token(UnsafeRawBufferPointer(rebasing: text)) else { return .refused }
     let hash = token.hash
     let (result, usage) = shard(of: hash).withLock { shard in Self.find(hash, in: &shard, now, lifetime) }
     usageWriter.add(usage)

@@ -24,17 +24,24 @@ enum Base64URL {
     return text
   }
 
-  /// The 48 bits of the next eight characters; nil if one is missing or outside the alphabet. The
-  /// caller passes `values`, because reading the static property here costs more than decoding.
-  @inline(__always)
-  static func decodeEight(_ bytes: inout some IteratorProtocol<UInt8>, by values: [UInt8]) -> UInt64? {
-    var (bits, all) = (UInt64(0), UInt8(0))
-    for _ in 0..<8 {
-      guard let byte = bytes.next() else { return nil }
-      let value = values[Int(byte)]
-      all |= value
-      bits = bits << 6 | UInt64(value & 63)
+  /// Decodes 64 characters to eight groups of 48 bits; nil if there are not 64 characters, or one
+  /// is outside the alphabet.
+  static func decode64(_ text: UnsafeRawBufferPointer) -> SIMD8<UInt64>? {
+    guard text.count == 64 else { return nil }
+    // There is a value for each byte, so no index is outside.
+    return values.withUnsafeBufferPointer { values in
+      var groups = SIMD8<UInt64>()
+      var all: UInt8 = 0
+      for group in 0..<8 {
+        var bits: UInt64 = 0
+        for index in group * 8..<group * 8 + 8 {
+          let value = values[Int(text[index])]
+          all |= value
+          bits = bits << 6 | UInt64(value & 63)
+        }
+        groups[group] = bits
+      }
+      return all < 64 ? groups : nil
     }
-    return all < 64 ? bits : nil
   }
 }

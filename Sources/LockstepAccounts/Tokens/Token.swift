@@ -18,17 +18,11 @@ package struct Token: Sendable, Equatable, Redacted {
   }
 
   /// Parses a token; nil if the text has another form. Allocates nothing.
-  package init?(_ text: some Collection<UInt8>) {
-    guard text.count == Self.byteCount else { return nil }
-    var bytes = text.makeIterator()
-    for expected in Self.prefix where bytes.next() != expected { return nil }
+  package init?(_ text: UnsafeRawBufferPointer) {
+    guard text.count == Self.byteCount, text.starts(with: Self.prefix) else { return nil }
     // Eight characters are 48 bits; four such groups are three words.
-    let values = Base64URL.values
-    var groups = SIMD8<UInt64>()
-    for index in 0..<8 {
-      guard let group = Base64URL.decodeEight(&bytes, by: values) else { return nil }
-      groups[index] = group
-    }
+    let secretAndTag = UnsafeRawBufferPointer(rebasing: text[Self.prefix.count...])
+    guard let groups = Base64URL.decode64(secretAndTag) else { return nil }
     let (first, second) = (Self.words(groups.lowHalf), Self.words(groups.highHalf))
     self.init(secret: SIMD4(first.0, first.1, first.2, second.0), tag: SIMD2(second.1, second.2))
   }

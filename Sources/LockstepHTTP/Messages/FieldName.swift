@@ -2,9 +2,14 @@
 /// needs no allocation and never comes from a client. Comparisons ignore case.
 public struct FieldName: Sendable, ExpressibleByStringLiteral {
   let literal: StaticString
+  /// The length of the name.
+  let count: Int
 
   /// A name as the server sends it, for example `"Retry-After"`.
-  public init(stringLiteral literal: StaticString) { self.literal = literal }
+  public init(stringLiteral literal: StaticString) {
+    self.literal = literal
+    count = literal.utf8CodeUnitCount
+  }
 
   package var text: String { literal.description }
 

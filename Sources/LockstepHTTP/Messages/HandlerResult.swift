@@ -1,9 +1,9 @@
 /// The result of a handler. A response from memory needs no task and no other thread.
 public enum HandlerResult: Sendable {
   case response(Response)
-  /// A response that the server sends again if the same request arrives again on the same
-  /// connection, as long as `ResponseValidity` permits it. Return it only if the request is a
-  /// repetition itself.
+  /// A response that the server sends again if the same client sends a request with the same head,
+  /// on any connection, as long as `ResponseValidity` permits it. Return it only if the request is
+  /// a repetition itself.
   case reusable(Response, any ResponseValidity)
   /// Work that produces the result. It runs as a task on the event loop of the connection, so it
   /// must not block. If it throws a `Problem`, that problem is the response. Any other error

@@ -29,7 +29,9 @@ public struct HeaderFields: Sendable, Equatable {
     // Nearly every string is contiguous, and one copy is much faster than a loop over its bytes.
     let isCopied: Void? = text.utf8.withContiguousStorageIfAvailable { bytes.append(contentsOf: $0) }
     if isCopied == nil { bytes.append(contentsOf: text.utf8) }
-    for index in start..<bytes.count where !bytes[index].isFieldValueByte { bytes[index] = UInt8(ascii: " ") }
+    while let index = bytes.withUnsafeBytes({ $0.firstControl(in: start..<$0.count) }) {
+      bytes[index] = UInt8(ascii: " ")
+    }
     bytes.append(UInt8(ascii: "\r"))
     bytes.append(UInt8(ascii: "\n"))
   }

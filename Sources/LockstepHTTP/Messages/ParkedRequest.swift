@@ -84,8 +84,8 @@ public protocol WakeTarget: AnyObject, Sendable {
   func wake(_ tokens: [UInt64])
 }
 
-/// Decides whether a response may be sent again when a client repeats its request on the same
-/// connection. If so, no handler runs.
+/// Decides whether a response may be sent again when a client repeats its request. If so, no
+/// handler runs.
 public protocol ResponseValidity: AnyObject, Sendable {
   /// Whether the response is valid for the repeated request, which arrived at `arrival`, in
   /// nanoseconds of the server's monotonic clock. If it is, count and log the request here, because
@@ -100,4 +100,11 @@ public protocol ResponseValidity: AnyObject, Sendable {
 extension ResponseValidity {
   /// No fields.
   public var fields: HeaderFields { HeaderFields() }
+}
+
+/// The validity of a response that never changes.
+package final class PermanentValidity: ResponseValidity {
+  package init() {}
+
+  package func holds(at arrival: Int64) -> Bool { true }
 }

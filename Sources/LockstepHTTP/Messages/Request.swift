@@ -8,7 +8,7 @@ public struct Request: Sendable {
   package let arrival: Int64
   /// The index of the connection's event loop, from 0. Each loop can have its own counters.
   package let loop: Int
-  /// Whether the previous request on this connection had the same bytes.
+  /// Whether the event loop got a request with the same head before, on any connection.
   package var isRepetition = false
   /// The id of the request in the log and in its response.
   package var id: String?
@@ -21,6 +21,13 @@ public struct Request: Sendable {
     self.peer = peer
     self.arrival = arrival
     self.loop = loop
+  }
+
+  /// The same request that has arrived again, with another id.
+  package func again(at arrival: Int64, id: String) -> Request {
+    var request = Request(head: head, body: body, peer: peer, arrival: arrival, loop: loop)
+    request.id = id
+    return request
   }
 
   /// A copy whose body, if the handler still has to read it, is refused above `limit` with 413. The

@@ -23,6 +23,7 @@ public final class RequestHead: Sendable {
     }
 
     var name: Range<Int> { Int(nameStart)..<Int(nameEnd) }
+    var nameCount: Int { Int(nameEnd) - Int(nameStart) }
     var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
   }
 
@@ -73,10 +74,8 @@ public final class RequestHead: Sendable {
   /// The size of the head in bytes.
   public var size: Int { bytes.count }
 
-  /// Whether `bytes` begin with the bytes of this head.
-  public func isPrefix(of bytes: UnsafeRawBufferPointer) -> Bool {
-    bytes.count >= size && bytes.slice(0..<size).equals(self.bytes)
-  }
+  /// Whether the head has exactly these bytes.
+  public func hasBytes(_ bytes: UnsafeRawBufferPointer) -> Bool { bytes.equals(self.bytes) }
 
   /// The value of the first field with this name, or nil. Bytes that are not UTF-8 become U+FFFD.
   public subscript(_ name: FieldName) -> String? {
@@ -114,8 +113,9 @@ public final class RequestHead: Sendable {
   }
 
   private func firstPlace(of name: FieldName) -> FieldPlace? {
-    bytes.withUnsafeBytes { all in
-      fieldPlaces.first { name.matches(all.slice($0.name)) }
+    // Most names differ in their length.
+    fieldPlaces.first { place in
+      place.nameCount == name.count && bytes.withUnsafeBytes { name.matches($0.slice(place.name)) }
     }
   }
 }

@@ -27,6 +27,11 @@ public enum ResponseSerializer {
     output.append(contentsOf: dateField)
     appendFraming(of: response, for: exchange, to: &output)
     output.append(contentsOf: response.fields.bytes)
+    appendEnd(for: exchange, to: &output)
+  }
+
+  /// Appends the field `Connection`, if it is needed, and the end of a head.
+  static func appendEnd(for exchange: Exchange, to output: inout [UInt8]) {
     if !exchange.keepsAlive {
       output.append(literal: "Connection: close\r\n")
     } else if !exchange.isVersion11 {
@@ -39,11 +44,9 @@ public enum ResponseSerializer {
     guard !response.status.forbidsBody else { return }
     switch response.body {
     case .none:
-      output.append(literal: "Content-Length: 0\r\n")
+      output.append(contentLength: 0)
     case .bytes(let bytes):
-      output.append(literal: "Content-Length: ")
-      output.append(decimal: bytes.count)
-      output.append(literal: "\r\n")
+      output.append(contentLength: bytes.count)
     case .stream:
       if exchange.isVersion11 { output.append(literal: "Transfer-Encoding: chunked\r\n") }
     }
@@ -53,6 +56,12 @@ public enum ResponseSerializer {
 extension [UInt8] {
   mutating func append(literal: StaticString) {
     append(contentsOf: literal.bytes)
+  }
+
+  mutating func append(contentLength: Int) {
+    append(literal: "Content-Length: ")
+    append(decimal: contentLength)
+    append(literal: "\r\n")
   }
 
   /// Appends a number of at least 0 in decimal, without making a string.

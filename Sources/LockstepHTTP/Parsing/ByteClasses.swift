@@ -55,6 +55,24 @@ extension UnsafeRawBufferPointer {
     return index
   }
 
+  /// The position of the first byte in `range` that a field's value must not contain, or nil.
+  func firstControl(in range: Range<Int>) -> Int? {
+    var index = range.lowerBound
+    // Nearly every value has only visible characters, so eight bytes are checked at a time.
+    while index + 8 <= range.upperBound, !loadUnaligned(fromByteOffset: index, as: UInt64.self).hasControlByte {
+      index += 8
+    }
+    index = endOfRun(from: index, to: range.upperBound) { $0.isFieldValueByte }
+    return index < range.upperBound ? index : nil
+  }
+
+  /// Whether all bytes are ASCII.
+  var isASCII: Bool {
+    var index = 0
+    while index + 8 <= count, loadUnaligned(fromByteOffset: index, as: UInt64.self) & .highBits == 0 { index += 8 }
+    return endOfRun(from: index, to: count) { $0 < 0x80 } == count
+  }
+
   /// The position of the first line feed at or after `start`.
   func firstLineFeed(from start: Int) -> Int? {
     guard start < count, let base = baseAddress,
@@ -78,6 +96,8 @@ extension UnsafeRawBufferPointer {
 
   func equalsIgnoringCase(_ literal: StaticString) -> Bool {
     guard count == literal.utf8CodeUnitCount else { return false }
+    // Nearly all clients write the usual case.
+    if equals(literal) { return true }
     let other = literal.bytes
     for index in 0..<count where self[index].lowercased != other[index].lowercased { return false }
     return true
@@ -108,6 +128,19 @@ extension UnsafeRawBufferPointer {
       if !element.isEmpty { body(element) }
       start = end + 1
     }
+  }
+}
+
+extension UInt64 {
+  fileprivate static let highBits: UInt64 = 0x8080_8080_8080_8080
+  private static let ones: UInt64 = 0x0101_0101_0101_0101
+
+  /// Whether one of the eight bytes is below 0x20 or is 0x7F. A subtraction sets the high bit of
+  /// each byte that is less than what is subtracted. It may also borrow from the bytes above such a
+  /// byte, but not if there is none.
+  fileprivate var hasControlByte: Bool {
+    let deleted = self ^ (Self.ones &* 0x7F)
+    return ((self &- Self.ones &* 0x20) & ~self | (deleted &- Self.ones) & ~deleted) & .highBits != 0
   }
 }
 

@@ -16,18 +16,26 @@ public struct RequestParser: Sendable {
     bounds = ParserLimits(limits)
   }
 
-  /// Whether no byte of a head has been parsed yet.
-  public var isAtStart: Bool { scanner.isAtStart }
-
   /// Returns how many bytes of empty lines precede an incomplete head. The caller must remove them.
   public mutating func takeEmptyLines() -> Int { scanner.takeEmptyLines() }
 
   /// Parses all bytes since the end of the last request: those of earlier calls and the new ones.
-  public mutating func parse(_ bytes: UnsafeRawBufferPointer) throws(Problem) -> Outcome {
+  ///
+  /// `known` gets the bytes of a whole head. If it returns a head that a parser with the same
+  /// limits made from equal bytes, that head is not parsed again.
+  public mutating func parse(
+    _ bytes: UnsafeRawBufferPointer,
+    known: (UnsafeRawBufferPointer) -> RequestHead? = { _ in nil }
+  ) throws(Problem) -> Outcome {
+    // Nearly always the bytes are one whole head, and no scan is needed to find its end.
+    let isWhole = scanner.isAtStart && bytes.endsInEmptyLine
+    if isWhole, let head = known(bytes) { return .head(head, consumed: bytes.count) }
     guard let length = try scanner.scan(bytes, bounds: bounds) else { return .incomplete }
     let start = scanner.start
     scanner = HeadScanner()
-    return .head(try Self.head(bytes.slice(start..<start + length)), consumed: start + length)
+    let head = bytes.slice(start..<start + length)
+    if !isWhole || length < bytes.count, let known = known(head) { return .head(known, consumed: start + length) }
+    return .head(try Self.head(head), consumed: start + length)
   }
 
   private static func head(_ bytes: UnsafeRawBufferPointer) throws(Problem) -> RequestHead {
@@ -72,7 +80,7 @@ extension RequestHead.FieldPlace {
       throw .malformed(Self.reason(bytes, line, at: colon))
     }
     let value = bytes.trimmed(colon + 1..<line.upperBound)
-    for index in value where !bytes[index].isFieldValueByte {
+    if let index = bytes.firstControl(in: value) {
       let name = String(decoding: bytes.slice(line.lowerBound..<colon), as: UTF8.self)
       throw .malformed("The value of the field \(name) has a control character (byte \(bytes[index])).")
     }
@@ -91,6 +99,8 @@ extension RequestHead.FieldPlace {
 }
 
 extension UnsafeRawBufferPointer {
+  fileprivate var endsInEmptyLine: Bool { count > 4 && slice(count - 4..<count).equals("\r\n\r\n") }
+
   /// The position of the line's CR LF. `HeadScanner` has checked that every line feed follows a
   /// carriage return. Parsing the line refuses any other carriage return.
   fileprivate func endOfLine(from start: Int) -> Int {

@@ -63,9 +63,13 @@ package struct AddressRates: Sendable {
   /// Supervisors, load balancers and Prometheus poll these paths. For them, 429 is a failure.
   private static let unlimited: Set<String> = ["/healthz", "/readyz", "/metrics"]
 
-  func respond(to request: Request, _ respond: () throws -> HandlerResult) throws -> HandlerResult {
-    if Self.unlimited.contains(request.head.path) { return try respond() }
-    let bucket = buckets.bucket(ofHost: request.peer.host, at: request.arrival)
-    return try meter.respond(to: bucket, at: request.arrival, respond)
+  func respond(
+    to head: RequestHead,
+    of peer: PeerAddress,
+    at arrival: Int64,
+    _ respond: () throws -> HandlerResult
+  ) throws -> HandlerResult {
+    if Self.unlimited.contains(head.path) { return try respond() }
+    return try meter.respond(to: buckets.bucket(ofHost: peer.host, at: arrival), at: arrival, respond)
   }
 }

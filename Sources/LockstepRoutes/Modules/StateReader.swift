@@ -51,34 +51,75 @@ package final class StateReader: Sendable {
     to request: Request,
     resource: @escaping @Sendable (Request, QueryParameters) throws(Problem) -> StateResource
   ) throws -> HandlerResult {
-    try gate.respond(to: request) { [self] session in
-      let query = try request.query
-      let resource = try resource(request, query)
-      let preconditions = try Preconditions(of: request.head)
-      // A malformed `wait` is an error even if the request would not wait.
-      let preference = try waiting.preference(of: request, query)
-      let wait = preconditions.ifNoneMatch == nil ? nil : preference
-      if let at = try query.text("at") {
-        guard let point = Cursor(at) else {
-          throw Problem(.invalidParameter, detail: "The parameter “at” must be a cursor from a response.")
-        }
-        return .async { [self] in try await past(resource, at: point, of: session, preconditions, wait, request) }
-      }
-      if let wait { return try held(request, resource, preconditions, wait, session) }
-      return try withState(of: session) { [self] cached in
-        let current = LedgerView(state: cached.state, registered: registry.current)
-        let text = cached.cursorText(of: store, registered: current.registered.revision)
-        let view = StateView(store: store, current, cursorText: text)
-        switch try present(resource, cached, view, session.user) {
-        case .made(let representation):
-          let response = try response(representation, preconditions, view)
-          guard request.isRepetition else { return .response(response) }
-          return .reusable(response, UnchangedStateValidity(session, view, self))
-        case .later(let make):
-          return .async { [self] in .response(try response(try await make(), preconditions, view)) }
-        }
-      }
+    try gate.respond(to: request) {
+      try respond(to: request, of: $0, resource)
+    } later: {
+      { [self] in try respond(to: request, of: $0, resource) }
     }
+  }
+
+  private func respond(
+    to request: Request,
+    of session: LiveSession,
+    _ resource: (Request, QueryParameters) throws(Problem) -> StateResource
+  ) throws -> HandlerResult {
+    let query = try request.query
+    let resource = try resource(request, query)
+    let preconditions = try Preconditions(of: request.head)
+    // A malformed `wait` is an error even if the request would not wait.
+    let preference = try waiting.preference(of: request, query)
+    let wait = preconditions.ifNoneMatch == nil ? nil : preference
+    if let at = try query.text("at") {
+      guard let point = Cursor(at) else {
+        throw Problem(.invalidParameter, detail: "The parameter “at” must be a cursor from a response.")
+      }
+      return .async { [self] in try await past(resource, at: point, of: session, preconditions, wait, request) }
+    }
+    if let wait { return try held(request, resource, preconditions, wait, session) }
+    let isRepetition = request.isRepetition
+    if let cached = cache.state(of: session.user) {
+      return try current(resource, cached, preconditions, session, isRepetition)
+    }
+    return .async { [self] in
+      try current(resource, try await cache.load(session.user), preconditions, session, isRepetition)
+    }
+  }
+
+  /// Responds with a resource in its current state.
+  private func current(
+    _ resource: StateResource,
+    _ cached: CachedState,
+    _ preconditions: Preconditions,
+    _ session: LiveSession,
+    _ isRepetition: Bool
+  ) throws -> HandlerResult {
+    let registered = registry.revision
+    if let collection = resource.wholeCollection,
+      let known = cached.representation(of: collection, registered: registered)
+    {
+      return try finished(known, cached, registered, preconditions, session, isRepetition)
+    }
+    let view = StateView(store: store, LedgerView(state: cached.state, registered: registry.current))
+    switch try present(resource, cached, view, session.user) {
+    case .made(let representation):
+      return try finished(representation, cached, view.registeredRevision, preconditions, session, isRepetition)
+    case .later(let make):
+      return .async { [self] in .response(try response(try await make(), preconditions, view.cursorText)) }
+    }
+  }
+
+  private func finished(
+    _ representation: Representation?,
+    _ cached: CachedState,
+    _ registered: Revision,
+    _ preconditions: Preconditions,
+    _ session: LiveSession,
+    _ isRepetition: Bool
+  ) throws -> HandlerResult {
+    let cursor = cached.cursorText(of: store, registered: registered)
+    let response = try response(representation, preconditions, cursor)
+    guard isRepetition else { return .response(response) }
+    return .reusable(response, UnchangedStateValidity(session, cached.state.revision, registered, self))
   }
 
   /// Responds when the resource differs from what the client has, or when the wait times out.
@@ -93,7 +134,7 @@ package final class StateReader: Sendable {
       let view = StateView(store: store, LedgerView(state: cached.state, registered: registered))
       let respond = { @Sendable [self] (representation: Representation?) throws -> HandlerResult? in
         guard look.isLast || !(representation.map { preconditions.isFresh($0) } ?? false) else { return nil }
-        return .response(try response(representation, preconditions, view).waited(wait))
+        return .response(try response(representation, preconditions, view.cursorText).waited(wait))
       }
       switch try present(resource, cached, view, session.user) {
       case .made(let representation): return try respond(representation).map { .ready($0) } ?? .unchanged
@@ -149,22 +190,22 @@ package final class StateReader: Sendable {
   private func response(
     _ representation: Representation?,
     _ preconditions: Preconditions,
-    _ view: StateView
+    _ cursor: String
   ) throws(Problem) -> Response {
     guard let representation else {
       let detail = "This resource does not exist."
-      throw Problem(.notFound, detail: detail, fields: HeaderFields([.cursor: view.cursorText]))
+      throw Problem(.notFound, detail: detail, fields: HeaderFields([.cursor: cursor]))
     }
     guard preconditions.isFresh(representation) else {
       var fields = representation.fields
-      fields.append(.cursor, view.cursorText)
+      fields.append(.cursor, cursor)
       return Response(status: .ok, fields: fields, body: .bytes(representation.body))
     }
     var fields = representation.validatorFields
     if let tag = preconditions.freshTag(for: representation), tag != representation.tag {
       fields = Representation.validatorFields(ofTag: tag)
     }
-    fields.append(.cursor, view.cursorText)
+    fields.append(.cursor, cursor)
     return Response(status: .notModified, fields: fields)
   }
 
@@ -189,7 +230,7 @@ package final class StateReader: Sendable {
       )
     }
     let view = StateView(store: store, state: state, registered: registered, at: point.registered)
-    let response = try response(resource.representation(of: view), preconditions, view)
+    let response = try response(resource.representation(of: view), preconditions, view.cursorText)
     guard let wait else { return .response(response) }
     guard response.status == .notModified else { return .response(response.waited(wait)) }
     // A past state cannot change, so only the end of the session resumes the request.
@@ -218,10 +259,10 @@ private final class UnchangedStateValidity: ResponseValidity {
   private let registered: Revision
   private let reader: StateReader
 
-  init(_ session: LiveSession, _ view: StateView, _ reader: StateReader) {
+  init(_ session: LiveSession, _ revision: Revision, _ registered: Revision, _ reader: StateReader) {
     self.session = session
-    revision = view.state.revision
-    registered = view.registeredRevision
+    self.revision = revision
+    self.registered = registered
     self.reader = reader
   }
 

@@ -13,9 +13,12 @@ package struct HealthRoutes: Sendable {
 
   package var routes: [Route] {
     let healthy = Response.json(["status": "ok"], cacheControl: "no-store")
+    let validity = PermanentValidity()
     return [
-      Route(.get, "/healthz", summary: "200 as long as the process serves requests.") { _ in .response(healthy) }
-        .described(.service("getHealth", shows: .schema(["status": ["const": "ok"]]))),
+      Route(.get, "/healthz", summary: "200 as long as the process serves requests.") { request in
+        request.isRepetition ? .reusable(healthy, validity) : .response(healthy)
+      }
+      .described(.service("getHealth", shows: .schema(["status": ["const": "ok"]]))),
       Route(.get, "/readyz", summary: "200 if the store can be written; 503 if it cannot, or during a shutdown.") { _ in
         try await readiness.check()
         return .json(["status": "ready"], cacheControl: "no-store")

@@ -2,7 +2,8 @@ import LockstepCollections
 import LockstepHTTP
 
 /// A resource as clients get it. Representations with equal cursors have equal bytes.
-package struct Representation: Sendable {
+// A class, because every read of a cached representation would copy all parts of a struct.
+package final class Representation: Sendable {
   /// The cursor in the ETag, and in the body if the body has one.
   package let cursor: Cursor
   package let tag: String

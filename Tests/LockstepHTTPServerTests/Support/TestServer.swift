@@ -10,8 +10,8 @@ struct TestServer {
 
   var port: Int { server.address.port }
 
-  func connect(receiveBuffer: Int32? = nil) throws -> RawClient {
-    try RawClient(port: port, receiveBuffer: receiveBuffer)
+  func connect(receiveBuffer: Int32? = nil, source: UInt32 = 1) throws -> RawClient {
+    try RawClient(port: port, receiveBuffer: receiveBuffer, source: source)
   }
 
   /// Advances the clock and makes the server read it.

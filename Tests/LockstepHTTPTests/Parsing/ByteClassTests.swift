@@ -16,6 +16,32 @@ struct ByteClassTests {
     #expect(text(all.filter(\.isRegisteredNameByte)) == sorted(alphanumerics + "-._~" + "!$&'()*+,;=" + "%"))
   }
 
+  @Test("Each byte that a value must not contain is found at each place, between all kinds of bytes")
+  func control() {
+    for other in [0x00, 0x09, 0x20, 0x61, 0x7E, 0x80, 0xFF] as [UInt8] where other.isFieldValueByte {
+      for byte in UInt8.min ... .max {
+        for place in 0..<20 {
+          var bytes = [UInt8](repeating: other, count: 20)
+          bytes[place] = byte
+          let (found, inside) = bytes.withUnsafeBytes { ($0.firstControl(in: 0..<20), $0.firstControl(in: 0..<place)) }
+          #expect(found == (byte.isFieldValueByte ? nil : place), "byte \(byte) between \(other)")
+          #expect(inside == nil)
+        }
+      }
+    }
+  }
+
+  @Test("A byte that is not ASCII is found at each place")
+  func ascii() {
+    for place in 0..<20 {
+      for byte in UInt8.min ... .max {
+        var bytes = [UInt8](repeating: 0x61, count: 20)
+        bytes[place] = byte
+        #expect(bytes.withUnsafeBytes { $0.isASCII } == (byte < 0x80), "byte \(byte) at \(place)")
+      }
+    }
+  }
+
   @Test("A field's value consists of tabs and all characters except control characters")
   func fieldValues() {
     #expect(all.filter { !$0.isFieldValueByte } == Array(0..<0x09) + Array(0x0A..<0x20) + [0x7F])

@@ -30,12 +30,14 @@ struct TokenTests {
     #expect(hexadecimal(bytes) == "6af4ed8096d0c473681e2059dda24cc27c8071c12b7f20175f07fb90afe34e0f")
   }
 
+  private static func token(_ text: String) -> Token? { Array(text.utf8).withUnsafeBytes { Token($0) } }
+
   @Test("A token that is written as text reads back equal")
   func roundTrip() throws {
     let sodium = try Sodium()
     for _ in 0..<1_000 {
       let token = TokenIssuer(key: TokenKey(random: sodium.randomWord), random: sodium.randomWord).make()
-      #expect(Token(Array(token.text.utf8)) == token, "\(token.text)")
+      #expect(Self.token(token.text) == token, "\(token.text)")
       #expect(TokenHash(sqliteValue: token.hash.sqliteValue) == token.hash)
     }
   }
@@ -60,7 +62,7 @@ struct TokenTests {
     ]
   )
   func malformed(text: String) {
-    #expect(Token(Array(text.utf8)) == nil)
+    #expect(Self.token(text) == nil)
   }
 
   @Test("An issuer recognizes its own tokens, and no token with a changed bit")
