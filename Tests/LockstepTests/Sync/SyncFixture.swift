@@ -270,8 +270,14 @@ final class SyncFixture: Sendable {
 
   struct Undone: Error {}
 
-  /// Returns when the writer has run all submitted units.
-  func writerIsIdle() async throws { try await store.writer.write { _ in } }
+  /// Returns when the writer has run all submitted units, and the maintenance that follows them.
+  func writerIsIdle() async throws {
+    // Handlers of earlier units have been called when this returns, and have queued reads.
+    try await store.writer.write { _ in }
+    // The only reader queues the units of these reads.
+    try await store.readers.read { _ in }
+    try await store.writer.write { _ in }
+  }
 }
 
 /// The states that the ledger has published, in order.
