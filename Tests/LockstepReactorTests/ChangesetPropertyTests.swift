@@ -55,21 +55,6 @@ struct ChangesetPropertyTests {
     }
   }
 
-  @Test("Correct and wrong hints about unchanged elements do not affect the result, 20,000 times")
-  func staying() throws {
-    var numbers = numbers("staying")
-    for round in 0..<20_000 {
-      let (old, new) = pair(round, &numbers)
-      let whole = try ItemChangeset(from: old, to: new)
-      let others = Set(whole.moves.map(\.id) + whole.insertions.map(\.element.id))
-      let known = try ItemChangeset(from: old, to: new) { !others.contains($0.id) }
-      try #require(known == whole, "seed \(numbers.seed), round \(round)")
-      let some = Set(new.map(\.id).filter { _ in Bool.random(using: &numbers) })
-      let wrong = try ItemChangeset(from: old, to: new) { some.contains($0.id) }
-      try #require(wrong == whole, "seed \(numbers.seed), round \(round)")
-    }
-  }
-
   @Test("The number of moves is the smallest possible, compared with a slow reference, 10,000 times")
   func minimalMoves() throws {
     var numbers = numbers("minimal moves")

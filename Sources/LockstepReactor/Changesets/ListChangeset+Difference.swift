@@ -5,28 +5,7 @@ extension ListChangeset {
   /// elements of one list have the same id.
   @inlinable
   public init(from old: [Element], to new: [Element]) throws(DuplicateIdentityError<Element.ID>) {
-    try self.init(from: old, to: new, stays: { _ in false })
-  }
-
-  /// The difference from `old` to `new`, faster if most elements are known to stay.
-  ///
-  /// The result is the same as without `stays`. The caller must pass lists without duplicate ids,
-  /// because only elements that do not stay are checked.
-  ///
-  /// - Parameters:
-  ///   - old: The list that the difference starts from.
-  ///   - new: The list that it leads to.
-  ///   - stays: Whether an element of `new` is also in `old`, in the same order as the others that
-  ///     stay. If `stays` is wrong, the result is still correct, but takes as long as without
-  ///     `stays`.
-  /// - Throws: ``DuplicateIdentityError``.
-  @inlinable
-  public init(
-    from old: [Element],
-    to new: [Element],
-    stays: (Element) -> Bool
-  ) throws(DuplicateIdentityError<Element.ID>) {
-    let pairing = try Pairing(old, new, stays: stays)
+    let pairing = try Pairing(old, new)
     let movedNewIndices = pairing.newIndicesThatMove()
 
     var deletions: [Deletion] = []
@@ -59,42 +38,28 @@ struct Pairing {
   @usableFromInline var newIndexOfOld: [Int]
   @usableFromInline var oldIndexOfNew: [Int]
 
-  /// Pairs the staying elements in order and looks up only the others.
   @inlinable
   init<Element: Identifiable & Equatable>(
     _ old: [Element],
-    _ new: [Element],
-    stays: (Element) -> Bool
+    _ new: [Element]
   ) throws(DuplicateIdentityError<Element.ID>) where Element.ID: Sendable {
     newIndexOfOld = Array(repeating: Pairing.unpaired, count: old.count)
     oldIndexOfNew = Array(repeating: Pairing.unpaired, count: new.count)
 
-    var others: [Element.ID: Int] = [:]
-    var newIndex = new.firstIndex(where: stays) ?? new.count
-    if newIndex == new.count { others.reserveCapacity(old.count) }
+    var oldIndices: [Element.ID: Int] = [:]
+    oldIndices.reserveCapacity(old.count)
     for (index, element) in old.enumerated() {
-      while newIndex < new.count, !stays(new[newIndex]) { newIndex += 1 }
-      // Equal elements have equal ids. Modified elements need the second comparison.
-      if newIndex < new.count, new[newIndex] == element || new[newIndex].id == element.id {
-        newIndexOfOld[index] = newIndex
-        oldIndexOfNew[newIndex] = index
-        newIndex += 1
-      } else if let first = others.updateValue(index, forKey: element.id) {
+      if let first = oldIndices.updateValue(index, forKey: element.id) {
         throw DuplicateIdentityError(id: element.id, list: .old, indices: [first, index])
       }
     }
     var insertedIndices: [Element.ID: Int] = [:]
     var expected = 0
-    for (index, element) in new.enumerated() where oldIndexOfNew[index] == Pairing.unpaired {
-      if stays(element) {
-        // `stays` was wrong, so the pairs may be wrong too.
-        self = try Pairing(old, new, stays: { _ in false })
-        return
-      }
+    for (index, element) in new.enumerated() {
       // In `old`, the element after the last match is the most likely match. Comparing is cheaper
       // than hashing.
       let isExpected = expected < old.count && old[expected].id == element.id
-      if let oldIndex = isExpected ? expected : others[element.id] {
+      if let oldIndex = isExpected ? expected : oldIndices[element.id] {
         expected = oldIndex + 1
         let first = newIndexOfOld[oldIndex]
         if first != Pairing.unpaired {
