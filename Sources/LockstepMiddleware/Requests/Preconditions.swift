@@ -30,6 +30,9 @@ package struct Preconditions: Sendable {
     ifNoneMatch == .any || freshTag(for: representation) != nil
   }
 
+  /// Whether the client has the representation with this cursor.
+  package func isFresh(_ cursor: Cursor) -> Bool { ifNoneMatch == .any || freshTag(cursor, cursor.text) != nil }
+
   /// Whether the client has the representation with this tag. The tag is not a cursor.
   package func isFresh(_ tag: String) -> Bool {
     guard case .these(let tags)? = ifNoneMatch else { return ifNoneMatch == .any }
@@ -38,9 +41,14 @@ package struct Preconditions: Sendable {
 
   /// The client's tag that stands for this representation.
   package func freshTag(for representation: Representation) -> String? {
+    freshTag(representation.cursor, representation.tag)
+  }
+
+  /// The client's tag that stands for the representation with a cursor. `tag` is the cursor's text.
+  package func freshTag(_ cursor: Cursor, _ tag: String) -> String? {
     guard case .these(let tags)? = ifNoneMatch else { return nil }
     // Compares the texts first: they are nearly always equal, and then no cursor has to be parsed.
-    return tags.first { $0.text == representation.tag || representation.cursor.isValidated(by: $0.text) }?.text
+    return tags.first { $0.text == tag || cursor.isValidated(by: $0.text) }?.text
   }
 
   /// Whether a write may continue. `cursor` is the cursor of the present representation. `isOwn` is

@@ -100,6 +100,9 @@ package final class StateReader: Sendable {
       return try finished(known, cached, registered, preconditions, session, isRepetition)
     }
     let view = StateView(store: store, LedgerView(state: cached.state, registered: registry.current))
+    if let unchanged = unchanged(resource, preconditions, view) {
+      return reusable(unchanged, cached, view.registeredRevision, session, isRepetition)
+    }
     switch try present(resource, cached, view, session.user) {
     case .made(let representation):
       return try finished(representation, cached, view.registeredRevision, preconditions, session, isRepetition)
@@ -118,6 +121,16 @@ package final class StateReader: Sendable {
   ) throws -> HandlerResult {
     let cursor = cached.cursorText(of: store, registered: registered)
     let response = try response(representation, preconditions, cursor)
+    return reusable(response, cached, registered, session, isRepetition)
+  }
+
+  private func reusable(
+    _ response: Response,
+    _ cached: CachedState,
+    _ registered: Revision,
+    _ session: LiveSession,
+    _ isRepetition: Bool
+  ) -> HandlerResult {
     guard isRepetition else { return .response(response) }
     return .reusable(response, UnchangedStateValidity(session, cached.state.revision, registered, self))
   }
@@ -135,6 +148,9 @@ package final class StateReader: Sendable {
       let respond = { @Sendable [self] (representation: Representation?) throws -> HandlerResult? in
         guard look.isLast || !(representation.map { preconditions.isFresh($0) } ?? false) else { return nil }
         return .response(try response(representation, preconditions, view.cursorText).waited(wait))
+      }
+      if let unchanged = unchanged(resource, preconditions, view) {
+        return look.isLast ? .ready(.response(unchanged.waited(wait))) : .unchanged
       }
       switch try present(resource, cached, view, session.user) {
       case .made(let representation): return try respond(representation).map { .ready($0) } ?? .unchanged
@@ -184,6 +200,17 @@ package final class StateReader: Sendable {
     guard let collection else { return .later(encode) }
     let name = BackgroundEncoder.Name("\(view.registeredRevision) \(collection)", of: cached)
     return .later { [backgroundEncoder] in try await backgroundEncoder.representations.value(of: name, encode) }
+  }
+
+  /// The 304 response if the client has the resource already, and that is known without encoding it.
+  private func unchanged(_ resource: StateResource, _ preconditions: Preconditions, _ view: StateView) -> Response? {
+    guard preconditions.ifNoneMatch != nil, case .cursor(let cursor) = resource.knownCursor(in: view),
+      preconditions.isFresh(cursor)
+    else { return nil }
+    let tag = cursor.text
+    var fields = Representation.validatorFields(ofTag: preconditions.freshTag(cursor, tag) ?? tag)
+    fields.append(.cursor, view.cursorText)
+    return Response(status: .notModified, fields: fields)
   }
 
   /// The response with a resource, or 304 if the client has it already.

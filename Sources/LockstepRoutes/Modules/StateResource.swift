@@ -47,6 +47,35 @@ enum StateResource: Sendable, Equatable {
     return view.state.map(DefaultsAction.collection(suite))[key] != nil
   }
 
+  /// What is known about a representation without encoding it.
+  enum KnownCursor: Equatable {
+    case cursor(Cursor)
+    /// The resource does not exist.
+    case missing
+    /// The cursor contains a digest of the content.
+    case onlyWithContent
+  }
+
+  /// The cursor of the representation.
+  func knownCursor(in view: StateView) -> KnownCursor {
+    func known(_ revision: Revision?, detail: String? = nil) -> KnownCursor {
+      revision.map { .cursor(view.cursor($0, detail: detail)) } ?? .missing
+    }
+    switch self {
+    case .list(let query): return query.isWhole ? known(view.state.list(query.collection).revision) : .onlyWithContent
+    case .element(let name, let id):
+      guard let (index, item) = view.state.list(name).place(of: id) else { return .missing }
+      return known(item.revision, detail: "i\(index)")
+    case .map(let name, nil), .object(let name, _): return known(view.state.map(name).revision)
+    case .entry(let name, let key): return known(view.state.map(name)[key]?.revision)
+    case .suite(let name, nil):
+      let own = view.state.map(DefaultsAction.collection(name))
+      let shown = view.registered.shownRevision(of: name, behind: own.values, at: view.registeredRevision)
+      return .cursor(view.cursor(own.revision, registered: shown))
+    case .value, .map, .suite, .suites: return .onlyWithContent
+    }
+  }
+
   /// The cost of encoding the resource, in the unit of `BackgroundEncoder.Weight`.
   func weight(in view: StateView) -> Int {
     switch self {

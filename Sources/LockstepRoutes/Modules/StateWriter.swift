@@ -181,9 +181,16 @@ extension Preconditions {
   /// The problem, with the resource as it is now, if the resource does not meet the preconditions.
   /// If `resource` is `nil`, the user's whole state must meet them.
   func refusal(of resource: StateResource?, in view: StateView) -> Problem? {
-    let present = try? resource?.representation(of: view)
-    let cursor = resource == nil ? view.cursor : present?.cursor
+    // Runs on the writer thread, so it encodes the resource only if it must.
+    let cursor =
+      switch resource?.knownCursor(in: view) {
+      case nil: view.cursor
+      case .cursor(let cursor)?: cursor
+      case .missing?: Cursor?.none
+      case .onlyWithContent?: (try? resource?.representation(of: view))?.cursor
+      }
     guard !allowsWrite(to: cursor, isOwn: resource?.isOwn(in: view) ?? true) else { return nil }
+    let present = try? resource?.representation(of: view)
     var problem = Problem(.preconditionFailed)
     if resource == nil {
       problem.detail = "The user's state does not meet the precondition."

@@ -13,6 +13,8 @@ package final class CachedState: Sendable {
 
   private static let documentCount = 16
   private static let documentBytes = 64 * 1024
+  /// Longer representations are not kept, because concatenating the leaves of a collection is fast.
+  private static let representationBytes = 64 * 1024
   /// How many representations of empty suites are kept. A client may request any number of empty
   /// suites.
   private static let emptyCollections = 8
@@ -96,6 +98,7 @@ package final class CachedState: Sendable {
   }
 
   package func keep(_ representation: Representation, of collection: CollectionName, registered: Revision) {
+    guard representation.body.count <= Self.representationBytes else { return }
     let revision = state.collections[collection]?.revision ?? .none
     let new = KeptRepresentation(revision: revision, registered: registered, representation: representation)
     encoded.withLock { encoded in
