@@ -56,7 +56,7 @@ package final class Ledger: Sendable {
 
   /// Reads the state for a reservation from the store, on a reader thread.
   package func load(_ reservation: WriteReservation) async throws {
-    decided.fill(reservation.user, try await cache.load(reservation.user).state)
+    reservation.states.fill(try await cache.load(reservation.user).state)
   }
 
   /// Queues a transaction. This is the only way to change a user's state.
@@ -77,9 +77,9 @@ package final class Ledger: Sendable {
     do {
       try writer.submit(
         {
-          let unit = try self.run(transaction, in: $0)
+          let unit = try self.run(transaction, on: reservation.states, in: $0)
           // From here on, the unit can fail only together with its group.
-          if let state = unit.change?.state { self.decided.decide(user, state, ticket: ticket) }
+          if let state = unit.change?.state { reservation.states.decide(state, ticket: ticket) }
           return unit
         },
         // A single action is refused before anything is written. But with a key, the refusal's
@@ -88,7 +88,7 @@ package final class Ledger: Sendable {
         of: user.writeOwner
       ) { result in
         // The reservation keeps the state in memory until it is published.
-        let outcome = withExtendedLifetime(reservation) { self.publish(result, of: user, ticket) }
+        let outcome = withExtendedLifetime(reservation) { self.publish(result, of: user, reservation.states, ticket) }
         if let key { self.inFlightKeys.release(key, of: .user(user)) }
         completion(outcome)
       }
@@ -112,17 +112,21 @@ package final class Ledger: Sendable {
 
   // MARK: On the writer thread
 
-  private func run(_ transaction: Transaction, in connection: SQLiteConnection) throws -> Unit {
+  private func run(
+    _ transaction: Transaction,
+    on states: DecidedStates.Entry,
+    in connection: SQLiteConnection
+  ) throws -> Unit {
     try check(transaction.session, in: connection)
     let now = now()
     guard let key = transaction.key else {
-      let (committed, change) = try self.change(transaction, at: now, in: connection)
+      let (committed, change) = try self.change(transaction, on: states, at: now, in: connection)
       return Unit(outcome: .done(committed), change: change)
     }
     var change: Change?
     let response = try IdempotencyRecords(connection: connection).once(key, of: .user(transaction.user), at: now) {
       let committed: Committed
-      (committed, change) = try self.change(transaction, at: now, in: connection)
+      (committed, change) = try self.change(transaction, on: states, at: now, in: connection)
       return transaction.response(committed)
     } refusal: {
       transaction.refusal($0)
@@ -146,11 +150,12 @@ package final class Ledger: Sendable {
 
   private func change(
     _ transaction: Transaction,
+    on decided: DecidedStates.Entry,
     at now: Timestamp,
     in connection: SQLiteConnection
   ) throws -> (Committed, Change?) {
     let registered = registry.latest
-    guard let latest = decided.latest(transaction.user) else { throw StateNotLoadedError() }
+    guard let latest = decided.latest else { throw StateNotLoadedError() }
     let before = LedgerView(state: latest, registered: registered)
     try transaction.condition?(before)
     var execution = TransactionExecution(
@@ -175,10 +180,11 @@ package final class Ledger: Sendable {
   private func publish(
     _ result: Result<Unit, any Error>,
     of user: UserID,
+    _ decided: DecidedStates.Entry,
     _ ticket: UInt64
   ) -> Result<Transaction.Outcome, any Error> {
     let committed = try? result.get().change?.state
-    defer { decided.finish(user, ticket: ticket, committed: committed) }
+    defer { decided.finish(ticket: ticket, committed: committed) }
     return result.map { unit in
       if let change = unit.change {
         cache.publish(change.state, of: user)
