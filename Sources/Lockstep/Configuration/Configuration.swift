@@ -41,7 +41,7 @@ public struct Configuration: Sendable {
   /// The longest wait of a request, in seconds. Many proxies and clients time out after 60 seconds.
   public var longestWait = 55
   /// About how many bytes of memory users' states may take.
-  public var cacheBytes = 64 * 1024 * 1024
+  public var cacheBytes = 128 * 1024 * 1024
   /// The administrator token; nil for no administrator.
   public var administratorToken: String?
   /// The server that must accept a profile before it is saved; nil for none.

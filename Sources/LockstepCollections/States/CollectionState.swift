@@ -80,6 +80,9 @@ extension CollectionState {
     }
   }
 
+  /// The length of all elements or members as JSON, with the commas between them.
+  package var length: Int { tree.length }
+
   /// The memory in bytes.
   package var memory: Int {
     switch self {

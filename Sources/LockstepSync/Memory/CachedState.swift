@@ -4,8 +4,8 @@ import LockstepThreading
 /// A user's committed state in memory. The user's clients share its encoded forms.
 package final class CachedState: Sendable {
   package let state: UserState
-  /// The approximate bytes of this and the recent states, without the encoded forms. The encoded
-  /// forms take at most about as many bytes as the state.
+  /// The approximate memory in bytes of this state, the recent states and the kept representations.
+  /// All representations that can be kept are counted, as if a client had read each collection.
   let cost: Int
   private let encoded: LockedState<Encoded>
   /// The states just before this one. Most waiting clients have the cursor of one of them.
@@ -15,6 +15,8 @@ package final class CachedState: Sendable {
   private static let documentBytes = 64 * 1024
   /// Longer representations are not kept, because concatenating the leaves of a collection is fast.
   private static let representationBytes = 64 * 1024
+  /// The approximate memory of a representation without its body (measured).
+  private static let representationFields = 1_200
   /// How many representations of empty suites are kept. A client may request any number of empty
   /// suites.
   private static let emptyCollections = 8
@@ -39,7 +41,7 @@ package final class CachedState: Sendable {
     // `previous` may come from a load from the store. Then it need not be the state directly before.
     let follows = previous.map { $0.state.revision.number + 1 == state.revision.number } ?? false
     recent = follows ? previous.map { $0.recent.adding($0.state, before: state) } ?? .none : .none
-    cost = state.cost + recent.cost
+    cost = state.cost + recent.cost + Self.representationCost(of: state)
     let kept = previous?.encoded.withLock { $0.representations } ?? [:]
     encoded = LockedState(
       Encoded(
@@ -47,6 +49,12 @@ package final class CachedState: Sendable {
           ? kept : kept.filter { state.collections[$0.key]?.revision ?? .none == $0.value.revision }
       )
     )
+  }
+
+  private static func representationCost(of state: UserState) -> Int {
+    state.collections.values.reduce(0) { cost, collection in
+      collection.length > representationBytes ? cost : cost + collection.length + representationFields
+    }
   }
 
   /// The state after a revision, if it is still in memory.
