@@ -109,7 +109,7 @@ extension CollectionState {
     return texts
   }
 
-  /// What a comparison with a past version has to look at: the elements that are not in shared
+  /// The size of a comparison with a past version: the elements that are not in shared
   /// memory, and of these the ones that changed after a revision.
   package func changes(since revision: Revision, from past: CollectionState) -> (
     compared: Int, changed: Int, changedBytes: Int

@@ -47,7 +47,7 @@ enum StateResource: Sendable, Equatable {
     return view.state.map(DefaultsAction.collection(suite))[key] != nil
   }
 
-  /// What is known about a representation without encoding it.
+  /// The part of a representation that is known without encoding it.
   enum KnownCursor: Equatable {
     case cursor(Cursor)
     /// The resource does not exist.

@@ -26,7 +26,8 @@ package struct JournalPruner: Sendable {
     let end = try journal.end(of: user)
     let aged = try agedBound(from: first, to: end, of: user, now: now, in: connection)
     guard let bound = try aged ?? longBound(from: first, to: end, of: user, in: connection) else { return nil }
-    let states = try history.rebuild(names(of: user, upTo: bound, in: connection), of: user, at: bound, from: connection)
+    let changed = try names(of: user, upTo: bound, in: connection)
+    let states = try history.rebuild(changed, of: user, at: bound, from: connection)
     let emptied = states.filter { $0.key.part != nil && $0.value.count == 0 }.map(\.key)
     let changedSince = emptied.isEmpty ? [] : try names(of: user, after: bound, upTo: end.revision, in: connection)
     return Plan(
