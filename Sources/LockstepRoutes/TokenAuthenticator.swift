@@ -129,8 +129,8 @@ struct StateAuthenticator: Sendable {
         return try sessions.later(found, request) { try responded(to: $0, respond) }
       }
     }
-    try loader.add(load)
-    return .parked(load)
+    if loader.add(load) { return .parked(load) }
+    return try sessions.later(lookup, request) { try responded(to: $0, respond) }
   }
 
   private func responded(to session: LiveSession, _ respond: (LiveSession) throws -> HandlerResult) throws

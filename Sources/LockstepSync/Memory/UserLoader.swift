@@ -38,18 +38,18 @@ package final class UserLoader: Sendable {
     batchLimit = max(1, readers.threads / 2)
   }
 
-  /// Adds a load to the next batch. Throws `PoolOverloadedError` if too many requests wait.
-  package func add(_ load: UserLoad) throws {
-    let begins = try contents.withLock { contents in
-      guard contents.waiting.count < Self.capacity else {
-        throw PoolOverloadedError(pool: "loads of users", capacity: Self.capacity)
-      }
+  /// Adds a load to the next batch. Returns false if too many requests wait for batches. Then load
+  /// the session by `SessionDirectory.load`, which counts requests with the same token only once.
+  package func add(_ load: UserLoad) -> Bool {
+    let (isAdded, begins) = contents.withLock { contents in
+      guard contents.waiting.count < Self.capacity else { return (false, false) }
       contents.waiting.append(load)
-      guard contents.batches < batchLimit else { return false }
+      guard contents.batches < batchLimit else { return (true, false) }
       contents.batches += 1
-      return true
+      return (true, true)
     }
     if begins { submitBatch() }
+    return isAdded
   }
 
   private func submitBatch() {
