@@ -57,6 +57,11 @@ extension String {
     return withBytes { left in other.withBytes { right in areEqual(left, right) } }
   }
 
+  /// Orders by the UTF-8 bytes.
+  package func precedesInBytes(_ other: String) -> Bool {
+    withBytes { left in other.withBytes { left.lexicographicallyPrecedes($0) } }
+  }
+
   @inline(__always)
   package func hashBytes(into hasher: inout Hasher) {
     withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }

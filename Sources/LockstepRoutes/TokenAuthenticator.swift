@@ -97,6 +97,7 @@ struct StateAuthenticator: Sendable {
   let sessions: TokenAuthenticator
   let cache: StateCache
   let registry: RegisteredLedger
+  let loader: UserLoader
 
   func respond(
     to request: Request,
@@ -105,8 +106,9 @@ struct StateAuthenticator: Sendable {
     try sessions.respond(to: request) { try responded(to: $0, respond) }
   }
 
-  /// Like `respond(to:_:)`. If the session is in memory, as usual, this calls `now` instead of
-  /// `later`, and makes no closure.
+  /// Like `respond(to:_:)`, for requests without a body. If the session is in memory, as usual, this
+  /// calls `now` instead of `later`, and makes no closure. Otherwise it loads the session together
+  /// with the user's state.
   func respond(
     to request: Request,
     now: (LiveSession) throws -> HandlerResult,
@@ -117,6 +119,17 @@ struct StateAuthenticator: Sendable {
       return try sessions.admit(session, request) { try responded(to: $0, now) }
     }
     let respond = later()
+    guard case .unknown(let token) = lookup else {
+      return try sessions.later(lookup, request) { try responded(to: $0, respond) }
+    }
+    let load = UserLoad(token, at: sessions.millisecondsSince1970()) { loaded in
+      HandlerResult {
+        // Without a session, the token is not valid, or the load failed and is repeated here.
+        let found: SessionDirectory.Lookup = loaded.map { .session($0) } ?? sessions.lookUp(request)
+        return try sessions.later(found, request) { try responded(to: $0, respond) }
+      }
+    }
+    if loader.add(load) { return .parked(load) }
     return try sessions.later(lookup, request) { try responded(to: $0, respond) }
   }
 

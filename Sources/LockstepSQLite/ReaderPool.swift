@@ -45,10 +45,19 @@ package final class ReaderPool: Sendable {
     _ body: @escaping @Sendable (SQLiteConnection) throws -> Value,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) throws {
+    try submit(body: { connection in try connection.snapshot { try body(connection) } }, completion: completion)
+  }
+
+  /// Queues `body`, which opens its own snapshots (`SQLiteConnection.snapshot`), one after the
+  /// other. `completion` is called once, on the reader thread.
+  package func submit<Value: Sendable>(
+    body: @escaping @Sendable (SQLiteConnection) throws -> Value,
+    completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) throws {
     try pool.submit(
       { [monitor] reader in
         do {
-          let value = try reader.read(body)
+          let value = try body(reader.open())
           monitor.withLock { $0?.noteSuccess() }
           return value
         } catch let error as SQLiteError where error.isStoreFailure {
@@ -71,11 +80,11 @@ private struct Reader {
   let busyTimeout: Duration
   var connection: SQLiteConnection?
 
-  mutating func read<Value>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
+  mutating func open() throws -> SQLiteConnection {
     let connection =
       try connection
       ?? SQLiteConnection(path: path, access: .readOnly, journal: .asFound, busyTimeout: busyTimeout)
     self.connection = connection
-    return try connection.snapshot { try body(connection) }
+    return connection
   }
 }

@@ -36,6 +36,8 @@ extension SQLiteConnection {
     try expect("PRAGMA synchronous", is: 2)
     try expect("PRAGMA cell_size_check", is: 1)
     try expect("PRAGMA temp_store", is: 2)
+    // The inner pages of a large store fit in this cache, so that a look-up reads only the leaves.
+    if access == .readOnly { try execute("PRAGMA cache_size = -8192") }
     if journal == .writeAheadLog { try useWriteAheadLog() }
   }
 

@@ -67,8 +67,10 @@ public struct SQLiteRow: ~Copyable {
   }
 
   private func text(at column: Int) throws(SQLiteError) -> String {
-    guard let text = String(validating: try textBytes(at: column), as: UTF8.self) else { throw invalidText(column) }
-    return text
+    // `String(validating:as:)` is generic and looks up metadata for each text.
+    let bytes = try textBytes(at: column)
+    guard let text = try? UTF8Span(validating: bytes.span) else { throw invalidText(column) }
+    return String(copying: text)
   }
 
   /// The bytes of a text. SQLite keeps them until the next step, so the callers copy them at once.

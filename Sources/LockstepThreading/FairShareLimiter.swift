@@ -63,6 +63,12 @@ package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
+  /// Whether work of the owner runs. Usually there is none at all, and `isEmpty` saves a slow look-up,
+  /// because this code is not specialized for the owner.
+  package func isRunning(_ owner: Owner) -> Bool {
+    contents.withLock { !$0.queues.isEmpty && $0.queues[owner] != nil }
+  }
+
   package func waiting(of owner: Owner) -> Int { contents.withLock { $0.queues[owner]?.waiting.count ?? 0 } }
 
   nonisolated(nonsending) private func waitForTurn(of owner: Owner) async throws {

@@ -32,6 +32,8 @@ package final class SessionDirectory: Sendable {
     var table: SessionTable
     /// Tokens that are no longer valid.
     var refused: GenerationalCache<TokenHash, Void>
+    /// Tokens whose session is being loaded after `beginLoading`, and whether it has ended since.
+    var loading: [TokenHash: Bool] = [:]
   }
 
   /// The number of locks, so that event loops rarely contend for one.
@@ -81,17 +83,7 @@ package final class SessionDirectory: Sendable {
     let hash = token.hash
     var usage: [SessionUsage] = []
     let entry = try await flights.value(of: hash) { entry in
-      shard(of: hash).withLock { shard in
-        if let known = shard.table.peek(hash) { return known }
-        guard var entry, entry.expiresAt > now else {
-          shard.refused.insert(hash)
-          return nil
-        }
-        if let use = entry.use(at: now, lifetime: lifetime) { usage.append(use) }
-        shard.table.insert(entry)
-        usage += shard.table.takeEvictedUsage()
-        return entry
-      }
+      shard(of: hash).withLock { Self.keep(entry, of: hash, in: &$0, at: now, lifetime, &usage) }
     } _: { () async throws(AccountsError) in
       let (known, isRefused) = shard(of: hash).withLock { ($0.table.peek(hash), $0.refused.contains(hash)) }
       if known != nil || isRefused { return known }
@@ -102,6 +94,63 @@ package final class SessionDirectory: Sendable {
     }
     usageWriter.add(usage)
     return entry?.live
+  }
+
+  /// Begins to load a session on a reader thread. Returns false if the token is known in memory, or
+  /// is being loaded in this way. Otherwise read the session and call `finishLoading`, or call
+  /// `abandonLoading`.
+  package func beginLoading(_ token: UnknownToken) -> Bool {
+    let hash = token.hash
+    return shard(of: hash).withLock { shard in
+      guard shard.table.peek(hash) == nil, !shard.refused.contains(hash), shard.loading[hash] == nil else {
+        return false
+      }
+      shard.loading[hash] = false
+      return true
+    }
+  }
+
+  /// Reads a token's session in the connection's transaction. Call `beginLoading` before the
+  /// transaction's first statement.
+  package func read(_ token: UnknownToken, from connection: SQLiteConnection) throws -> StoredSession? {
+    try SessionRecords(connection: connection).session(withToken: token.hash)
+  }
+
+  /// Keeps a session that was read. Returns nil if the token is not valid, or if the session has
+  /// ended since `beginLoading`.
+  package func finishLoading(_ token: UnknownToken, _ stored: StoredSession?, at now: Int64) -> LiveSession? {
+    let entry = stored.map { SessionEntry($0) }
+    var usage: [SessionUsage] = []
+    let kept = shard(of: token.hash).withLock { shard -> SessionEntry? in
+      if shard.loading.removeValue(forKey: token.hash) == true { return nil }
+      return Self.keep(entry, of: token.hash, in: &shard, at: now, lifetime, &usage)
+    }
+    usageWriter.add(usage)
+    return kept?.live
+  }
+
+  /// Ends a load that failed.
+  package func abandonLoading(_ token: UnknownToken) {
+    shard(of: token.hash).withLock { $0.loading[token.hash] = nil }
+  }
+
+  private static func keep(
+    _ loaded: SessionEntry?,
+    of hash: TokenHash,
+    in shard: inout Shard,
+    at now: Int64,
+    _ lifetime: Int64,
+    _ usage: inout [SessionUsage]
+  ) -> SessionEntry? {
+    if let known = shard.table.peek(hash) { return known }
+    guard var entry = loaded, entry.expiresAt > now else {
+      shard.refused.insert(hash)
+      return nil
+    }
+    if let use = entry.use(at: now, lifetime: lifetime) { usage.append(use) }
+    shard.table.insert(entry)
+    usage += shard.table.takeEvictedUsage()
+    return entry
   }
 
   package func note(cursor: String, of session: LiveSession) {
@@ -130,6 +179,7 @@ package final class SessionDirectory: Sendable {
       shard(of: ended.tokenHash).withLock { shard in
         shard.table.remove(ended.tokenHash)?.live.end()
         shard.refused.insert(ended.tokenHash)
+        if shard.loading[ended.tokenHash] != nil { shard.loading[ended.tokenHash] = true }
       }
     }
     let ids = sessions.map(\.id)

@@ -27,7 +27,7 @@ public struct ElementKey: Sendable, Hashable, Comparable, ExpressibleByStringLit
 
   /// Orders by the bytes.
   public static func < (left: ElementKey, right: ElementKey) -> Bool {
-    left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    left.text.precedesInBytes(right.text)
   }
 
   /// Hashes the bytes.

@@ -207,7 +207,8 @@ extension PackedTree {
 /// Builds a list or a map from all its elements, in their order. The keys of a map must ascend.
 package struct PackedTreeBuilder {
   private var leaves: [PackedLeaf] = []
-  private var leaf = PackedLeafBuilder()
+  /// Has memory for the usual number of elements, so that it does not grow step by step.
+  private var leaf = PackedLeafBuilder(reserving: 16, length: 1024)
   private let order: PackedTree.Order
   /// The newest revision of an element.
   private var revision = Revision.none

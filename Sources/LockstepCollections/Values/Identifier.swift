@@ -9,6 +9,7 @@ public struct Identifier<Subject>: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Reads the text form, as `UUIDv7` does. Returns `nil` for anything else.
+  @inlinable
   public init?(_ text: some StringProtocol) {
     guard let uuid = UUIDv7(text) else { return nil }
     self.init(uuid)

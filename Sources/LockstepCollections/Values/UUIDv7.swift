@@ -13,20 +13,27 @@ public struct UUIDv7: Hashable, Sendable, Comparable, CustomStringConvertible {
 
   /// Reads the text form, `018f1e2c-….`: 32 hexadecimal digits of either case in five groups.
   /// Returns `nil` for anything else, including UUIDs of another version.
+  @inlinable
   public init?(_ text: some StringProtocol) {
-    var (words, digits) = ((UInt64(0), UInt64(0)), 0)
-    var position = 0
-    for byte in text.utf8 {
-      defer { position += 1 }
-      if [8, 13, 18, 23].contains(position) {
-        guard byte == UInt8(ascii: "-") else { return nil }
-        continue
+    var text = String(text)
+    guard let id = text.withUTF8({ Self(ofDigits: $0) }) else { return nil }
+    self = id
+  }
+
+  /// Not generic, because each row of a session has two ids.
+  @usableFromInline
+  init?(ofDigits bytes: UnsafeBufferPointer<UInt8>) {
+    guard bytes.count == 36 else { return nil }
+    var words = (UInt64(0), UInt64(0))
+    for position in 0..<36 {
+      switch position {
+      case 8, 13, 18, 23: guard bytes[position] == UInt8(ascii: "-") else { return nil }
+      default:
+        guard let digit = Self.value(ofDigit: bytes[position]) else { return nil }
+        if position < 18 { words.0 = words.0 << 4 | digit } else { words.1 = words.1 << 4 | digit }
       }
-      guard digits < 32, let digit = Self.value(ofDigit: byte) else { return nil }
-      if digits < 16 { words.0 = words.0 << 4 | digit } else { words.1 = words.1 << 4 | digit }
-      digits += 1
     }
-    guard position == 36, words.0 >> 12 & 0xF == 7, words.1 >> 62 == 2 else { return nil }
+    guard words.0 >> 12 & 0xF == 7, words.1 >> 62 == 2 else { return nil }
     (high, low) = words
   }
 

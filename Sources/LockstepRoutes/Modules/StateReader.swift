@@ -31,7 +31,13 @@ package final class StateReader: Sendable {
     backgroundEncoder: BackgroundEncoder
   ) {
     self.store = store
-    gate = StateAuthenticator(store: store, sessions: sessions, cache: cache, registry: registry)
+    gate = StateAuthenticator(
+      store: store,
+      sessions: sessions,
+      cache: cache,
+      registry: registry,
+      loader: UserLoader(directory: sessions.directory, cache: cache, readers: readers)
+    )
     self.cache = cache
     self.registry = registry
     self.history = history

@@ -20,19 +20,19 @@ package struct TokenHash: Sendable, Hashable {
 extension TokenHash: SQLiteConvertible {
   /// 32 bytes.
   package var sqliteValue: SQLiteValue {
-    .blob(
-      [words.x, words.y, words.z, words.w].flatMap { word in
-        (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * $0)) }
-      }
-    )
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(32)
+    for index in 0..<32 {
+      bytes.append(UInt8(truncatingIfNeeded: words[index / 8] >> UInt64(56 - 8 * (index % 8))))
+    }
+    return .blob(bytes)
   }
 
   package init?(sqliteValue: SQLiteValue) {
     guard case .blob(let bytes) = sqliteValue, bytes.count == 32 else { return nil }
-    let words = (0..<4).map { word in
-      bytes[(8 * word)..<(8 * word + 8)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-    }
-    self.init(words: SIMD4(words))
+    var words = SIMD4<UInt64>()
+    for index in 0..<32 { words[index / 8] = words[index / 8] << 8 | UInt64(bytes[index]) }
+    self.init(words: words)
   }
 }
 

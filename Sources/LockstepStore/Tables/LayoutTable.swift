@@ -25,6 +25,7 @@ final class LayoutTable: CollectionTable {
     var collections: [CollectionName: CollectionState] = [:]
     var part: String?
     var builder: PackedTreeBuilder?
+    var element: [UInt8] = []
     func finish() {
       if var finished = builder.take() { collections[CollectionName(module, part: part)] = finished.state() }
     }
@@ -39,24 +40,22 @@ final class LayoutTable: CollectionTable {
       if builder == nil { builder = PackedTreeBuilder(kind) }
       let name: String = try row[0]
       // A copy of the row cannot be kept, and a closure cannot borrow it.
-      let element = try encoded(name, row)
+      element.removeAll(keepingCapacity: true)
+      try encode(name, row, into: &element)
       builder?.append(ElementKey(name), revision: try row[1]) { $0.append(contentsOf: element) }
     }
     finish()
     return collections
   }
 
-  /// The element or value, byte for byte as it was written.
-  private func encoded(_ id: String, _ row: borrowing SQLiteRow) throws -> [UInt8] {
+  /// Appends the element or value, byte for byte as it was written.
+  private func encode(_ id: String, _ row: borrowing SQLiteRow, into bytes: inout [UInt8]) throws {
     let first = statements.firstContentColumn
-    var bytes: [UInt8] = []
     switch layout.content {
     case .json:
       try row.appendText(at: first, to: &bytes)
       guard canRead(bytes) else { throw ModuleError(module, "an element in the store cannot be read") }
-      return bytes
     case .members(let members):
-      bytes.reserveCapacity(256)
       bytes.append(contentsOf: #"{"id":"#.utf8)
       bytes.append(json: id)
       for (index, member) in members.enumerated() {
@@ -67,7 +66,6 @@ final class LayoutTable: CollectionTable {
         if member.isJSON { bytes.append(contentsOf: text.utf8) } else { bytes.append(json: text) }
       }
       bytes.append(UInt8(ascii: "}"))
-      return bytes
     }
   }
 

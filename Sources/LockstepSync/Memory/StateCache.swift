@@ -9,7 +9,13 @@ import LockstepThreading
 package final class StateCache: Sendable {
   private struct Contents: Sendable {
     var states: GenerationalCache<UserID, CachedState>
+    /// Users whose state is being loaded after `beginLoading`, and whether it is outdated.
+    var loading: [UserID: Bool] = [:]
     var loads = 0
+
+    mutating func markOutdated(_ user: UserID) {
+      if !loading.isEmpty, loading[user] != nil { loading[user] = true }
+    }
   }
 
   private let contents: LockedState<Contents>
@@ -42,13 +48,7 @@ package final class StateCache: Sendable {
     if let cached = state(of: user) { return cached }
     let loaded = try await flights.value(
       of: user,
-      keep: { loaded in
-        contents.withLock { contents in
-          if let published = contents.states.use(user) { return published }
-          contents.states.insert(loaded, for: user)
-          return loaded
-        }
-      },
+      keep: { keep($0, of: user) },
       {
         if let cached = state(of: user) { return cached }
         contents.withLock { $0.loads += 1 }
@@ -60,6 +60,42 @@ package final class StateCache: Sendable {
     return loaded
   }
 
+  /// Begins to load a user's state on a reader thread. Returns false if the state is in memory, if it
+  /// is being loaded in this way, or if other reads of the user run. Otherwise read the state in a
+  /// snapshot that begins later, and call `finishLoading`, even if the load fails.
+  func beginLoading(_ user: UserID) -> Bool {
+    guard !readers.shares.isRunning(user) else { return false }
+    return contents.withLock { contents in
+      guard contents.states.peek(user) == nil, contents.loading[user] == nil else { return false }
+      contents.loading[user] = false
+      contents.loads += 1
+      return true
+    }
+  }
+
+  func read(_ user: UserID, from connection: SQLiteConnection) throws -> UserState { try load(user, connection) }
+
+  /// Keeps a state that was read, unless a newer one was published since `beginLoading`. Nil: the
+  /// load failed.
+  func finishLoading(_ user: UserID, _ state: UserState?) {
+    let loaded = state.map { CachedState($0, after: nil) }
+    let dropped = contents.withLock { contents in
+      let isOutdated = contents.loading.removeValue(forKey: user) ?? true
+      if let loaded, !isOutdated, contents.states.peek(user) == nil { contents.states.insert(loaded, for: user) }
+      return contents.states.takeDropped()
+    }
+    _ = consume dropped
+  }
+
+  /// Returns a state that was published in the meantime instead of a loaded one.
+  private func keep(_ loaded: CachedState, of user: UserID) -> CachedState {
+    contents.withLock { contents in
+      if let published = contents.states.use(user) { return published }
+      contents.states.insert(loaded, for: user)
+      return loaded
+    }
+  }
+
   /// Makes a state that is on disk the latest one. Only one thread at a time may call this.
   func publish(_ state: UserState, of user: UserID) {
     let previous = contents.withLock { $0.states.peek(user) }
@@ -69,6 +105,7 @@ package final class StateCache: Sendable {
     flights.invalidate(user)
     let dropped = contents.withLock { contents in
       contents.states.insert(cached, for: user)
+      contents.markOutdated(user)
       return contents.states.takeDropped()
     }
     _ = consume dropped
@@ -77,7 +114,10 @@ package final class StateCache: Sendable {
   /// Removes a user who was erased.
   package func forget(_ user: UserID) {
     flights.invalidate(user)
-    contents.withLock { $0.states.remove(user) }
+    contents.withLock {
+      $0.states.remove(user)
+      $0.markOutdated(user)
+    }
   }
 
   /// How often a state was read from the store.

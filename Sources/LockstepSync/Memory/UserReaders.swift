@@ -9,9 +9,11 @@ package struct UserReaders: Sendable {
 
   package let readers: ReaderPool
   package let shares: FairShareLimiter<UserID>
+  let threads: Int
 
   package init(_ readers: ReaderPool, threads: Int) {
     self.readers = readers
+    self.threads = threads
     shares = FairShareLimiter(name: "a user's reads", atOnce: threads / 2, waiting: Self.waiting)
   }
 

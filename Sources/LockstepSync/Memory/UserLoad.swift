@@ -1,0 +1,65 @@
+import LockstepAccounts
+import LockstepHTTP
+import LockstepThreading
+
+/// A request whose session is not in memory. Its connection waits without a task until `UserLoader`
+/// has loaded the session and the user's state.
+///
+/// The load only fills the caches. If it fails, `respond` gets no session and must load it itself,
+/// and so it reports the error.
+package final class UserLoad: ParkedRequest {
+  package typealias Respond = @Sendable (LiveSession?) -> HandlerResult
+
+  private enum State {
+    case loading((any Waker)?)
+    case done(LiveSession?)
+  }
+
+  package let deadline = Int64.max
+  let token: SessionDirectory.UnknownToken
+  /// When the request arrived, in milliseconds since 1970.
+  let arrival: Int64
+  private let state = LockedState(State.loading(nil))
+  private let respond: Respond
+
+  package init(_ token: SessionDirectory.UnknownToken, at arrival: Int64, respond: @escaping Respond) {
+    self.token = token
+    self.arrival = arrival
+    self.respond = respond
+  }
+
+  /// Ends the load, and adds the waiting connection to `batch`. The loader calls this once.
+  func finish(_ session: LiveSession?, _ batch: inout WakeBatch) {
+    let waker = state.withLock { state -> (any Waker)? in
+      guard case .loading(let waker) = state else { return nil }
+      state = .done(session)
+      return waker
+    }
+    waker?.join(&batch)
+  }
+
+  package func park(_ waker: any Waker) {
+    let isDone = state.withLock { state in
+      if case .done = state { return true }
+      state = .loading(waker)
+      return false
+    }
+    if isDone { waker.wake() }
+  }
+
+  package func unpark() {
+    state.withLock { state in
+      if case .loading = state { state = .loading(nil) }
+    }
+  }
+
+  /// If the server drains or the client leaves before the load has ended, `respond` loads the
+  /// session itself.
+  package func resume(_ cause: WakeReason) -> HandlerResult {
+    let session = state.withLock { state -> LiveSession? in
+      if case .done(let session) = state { session } else { nil }
+    }
+    // The session may have ended since it was loaded.
+    return respond(session.flatMap { $0.isEnded ? nil : $0 })
+  }
+}
