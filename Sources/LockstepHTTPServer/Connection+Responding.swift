@@ -174,7 +174,7 @@ extension Connection {
     flush()
     let deadline = request.deadline
     parked = request
-    request.park(ConnectionWaker(of: self))
+    request.park(waker)
     return machine.parked(until: deadline)
   }
 
@@ -191,7 +191,7 @@ extension Connection {
     addDeciding(response)
     guard !machine.exchange.isHead else { return endResponse() }
     self.source = source
-    source.park(ConnectionWaker(of: self))
+    source.park(waker)
     return machine.streamBegan()
   }
 

@@ -39,6 +39,8 @@ final class Connection: @unchecked Sendable {
   var heldByStream = 0
   private var waiter: UnsafeContinuation<Void, Never>?
   private var deadlineCheck = Int64.max
+  /// Made for the first request that waits.
+  private(set) lazy var waker = ConnectionWaker(of: self)
 
   /// How many requests are handled before other connections get their turn.
   private static let requestsPerTurn = 64

@@ -30,7 +30,9 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   private var runningJobs: [UnownedJob] = []
   /// Connections that have more to do in the next turn of the loop.
   private var unfinished: [Connection] = []
+  /// The tokens of parked connections to wake. Those before `served` are done.
   private var woken: [UInt64] = []
+  private var served = 0
   private var spareBuffers: [[UInt8]] = []
   private let scratch: UnsafeMutableRawBufferPointer
   private var dateSecond = -1
@@ -159,6 +161,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
     poll.resetWakeEvent()
     let mail = mailbox.collect()
     arrivedJobs.append(contentsOf: mail.jobs)
+    woken.removeFirst(served)
+    served = 0
     woken.append(contentsOf: mail.woken)
     if mail.drains { beginDraining() }
   }
@@ -305,9 +309,15 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
 
   /// Limited, so that thousands of waiters do not delay other requests.
   private func wakeParked() {
-    let portion = woken.prefix(Self.wakeUpsPerTurn)
-    woken.removeFirst(portion.count)
-    for token in portion { connections[token]?.wake() }
+    let end = min(served + Self.wakeUpsPerTurn, woken.count)
+    while served < end {
+      connections[woken[served]]?.wake()
+      served += 1
+    }
+    if served == woken.count {
+      woken = []
+      served = 0
+    }
   }
 
   // MARK: Services for connections

@@ -6,7 +6,9 @@ import LockstepLogging
 /// Passes each request to its handler and the response back: client address → rate limit →
 /// route → body size and coding → origin → query → handler → problem → CORS → compression → metrics
 /// → access log.
-public struct Application: Sendable {
+///
+/// It is a class, because each parked request holds it. A struct would be copied for each of them.
+public final class Application: Sendable {
   let router: Router
   private let queries: DeclaredQueries
   private let cors: CORSPolicy
@@ -80,7 +82,9 @@ public struct Application: Sendable {
   private func finished(_ result: HandlerResult, to request: Request, route: Int?) -> HandlerResult {
     // Nearly every result is already a response, which needs no copy of the request.
     if case .response(let response) = result { return finished(response, to: request, route: route) }
-    return result.transformed(by: ResponseFinishing(application: self, request: request, route: route))
+    let finishing = ResponseFinishing(application: self, request: request, route: route)
+    if case .parked(let parked) = result { return .parked(FinishedRequest(parked, finishing)) }
+    return result.transformed(by: finishing)
   }
 
   func finishedStream(_ response: Response, to request: Request, route: Int?) -> Response {
@@ -98,7 +102,7 @@ public struct Application: Sendable {
       recorder.record(response, to: request, route: route)
       return .response(response)
     }
-    return .async { [response] in
+    return .async { [recorder, response] in
       let response = await Compression.compressed(response)
       recorder.record(response, to: request, route: route)
       return .response(response)
@@ -111,7 +115,7 @@ public struct Application: Sendable {
   {
     let (dressed, isToCompress) = dressed(response, for: request.head)
     guard isToCompress else { return recorded(dressed, validity, to: request, route: route) }
-    return .async { recorded(await Compression.compressed(dressed), validity, to: request, route: route) }
+    return .async { [self] in recorded(await Compression.compressed(dressed), validity, to: request, route: route) }
   }
 
   private func recorded(_ response: Response, _ validity: any ResponseValidity, to request: Request, route: Int?)

@@ -4,8 +4,9 @@ import LockstepJSON
 import LockstepModules
 import LockstepSync
 
-/// The query of a request to the feed.
-struct ChangesQuery: Sendable {
+/// The query of a request to the feed. It is a class, because each request that waits holds it, and
+/// requests with the same head share it.
+final class ChangesQuery: Sendable {
   let since: FeedPosition
   let filter: ChangesFeed.Filter
   let wait: WaitPreference?
@@ -26,7 +27,7 @@ struct ChangesQuery: Sendable {
     }
   }
 
-  init(_ request: Request, _ waiting: LongPolling, modules: Set<String>) throws(Problem) {
+  convenience init(_ request: Request, _ waiting: LongPolling, modules: Set<String>) throws(Problem) {
     let query = try request.query
     let isStream = request.head.wantsEventStream
     let asked = try query.text("since")
@@ -42,8 +43,9 @@ struct ChangesQuery: Sendable {
   /// The applied wait, or `nil` for a query that never waits.
   var appliedWait: WaitPreference? { if case .cursor = since { wait } else { nil } }
 
-  func question(_ registered: RegisteredDefaults) -> ChangesFeed.Question {
-    ChangesFeed.Question(registered: registered.revision, text: text)
+  /// The question, with the revision of the registered defaults.
+  func question(_ registered: Revision) -> ChangesFeed.Question {
+    ChangesFeed.Question(registered: registered, text: text)
   }
 
   /// The same query from `cursor` on. `sent` is the cursor that the client has. Nothing that the

@@ -2,13 +2,16 @@ import LockstepAccounts
 import LockstepCollections
 import LockstepHTTP
 import LockstepSync
+import LockstepThreading
 
 /// `GET /v1/changes`: the changesets since a cursor, at once, as a long poll or as an event stream.
-package struct ChangesRoute: Sendable {
+// A class, because each request that waits holds it. A struct would be copied for each of them.
+package final class ChangesRoute: Sendable {
   private let reader: StateReader
   private let feed: ChangesFeed
   private let modules: Set<String>
   private let monotonic: @Sendable () -> Int64
+  private let queries = RecentQueries()
 
   private var waiting: LongPolling { reader.waiting }
   private var backgroundEncoder: BackgroundEncoder { reader.backgroundEncoder }
@@ -27,25 +30,75 @@ package struct ChangesRoute: Sendable {
 
   package var route: Route {
     Route(.get, "/v1/changes", summary: "The changesets since a cursor.") { request in
-      try reader.gate.respond(to: request) { session in
-        let query = try ChangesQuery(request, waiting, modules: modules)
-        if case .cursor(.some, let text) = query.since {
-          waiting.directory.note(cursor: Cursor.plainTag(text), of: session)
-        }
-        if query.isStream { return try stream(query, session) }
-        guard let wait = query.wait, wait.seconds > 0, case .cursor = query.since else {
-          return try reader.withState(of: session) { cached in
-            try respond(Moment(query: query, session: session, cached: cached, registered: reader.registry.current)) {
-              .response(response($0, query.appliedWait))
-            }
-          }
-        }
-        return try waiting.wait(request, for: wait, of: session) { cached, registered, check in
-          try poll(Moment(query: query, session: session, cached: cached, registered: registered), wait, check)
-        }
+      try self.reader.gate.respond(to: request) {
+        try self.respond(to: request, of: $0)
+      } later: {
+        { try self.respond(to: request, of: $0) }
       }
     }
-    .described(ChangesDescription(modules: modules).description)
+    .described(ChangesDescription(modules: self.modules).description)
+  }
+
+  private func respond(to request: Request, of session: LiveSession) throws -> HandlerResult {
+    let query = try queries.query(of: request) { () throws(Problem) in
+      try ChangesQuery(request, waiting, modules: modules)
+    }
+    if case .cursor(.some, let text) = query.since {
+      waiting.directory.note(cursor: Cursor.plainTag(text), of: session)
+    }
+    if query.isStream { return try stream(query, session) }
+    if let wait = query.wait, wait.seconds > 0, case .cursor = query.since {
+      return try self.wait(request, query, wait, session)
+    }
+    return try reader.withState(of: session) { [self] cached in
+      try respond(Moment(query: query, session: session, cached: cached, registered: reader.registry.current)) {
+        .response(self.response($0, query.appliedWait))
+      }
+    }
+  }
+
+  // MARK: Waiting
+
+  private func wait(_ request: Request, _ query: ChangesQuery, _ wait: WaitPreference, _ session: LiveSession) throws
+    -> HandlerResult
+  {
+    let first = { @Sendable [self] (cached: CachedState) throws -> HandlerResult in
+      let moment = Moment(query: query, session: session, cached: cached, registered: reader.registry.current)
+      let park = { @Sendable [self] () throws -> HandlerResult in
+        let watcher = try waiting.watch(for: session)
+        watcher.note(cached, moment.registered)
+        return .parked(ChangesPoll(self, query, wait, watcher, deadline: wait.deadline(for: request)))
+      }
+      switch try poll(moment, wait, StateCheck(isFirst: true, isLast: false)) {
+      case .ready(let result): return result
+      case .unchanged: return try park()
+      case .later(let work): return .async { try await work() ?? park() }
+      }
+    }
+    if let cached = reader.cache.state(of: session.user) { return try first(cached) }
+    return .async { [cache = reader.cache] in try first(try await cache.load(session.user)) }
+  }
+
+  /// Responds to a request that has waited. Nearly all waiters of a state have the same question,
+  /// so they share the response.
+  fileprivate func resume(_ poll: ChangesPoll, isLast: Bool) throws -> HandlerResult {
+    let watcher = poll.watcher
+    let session = watcher.session
+    if session.isEnded { throw Problem.unauthorized(true) }
+    let question = poll.query.question(reader.registry.revision)
+    if let cached = reader.cache.state(of: session.user),
+      let response = cached.waitedResponse(to: question, seconds: poll.wait.seconds)
+    {
+      return .response(response)
+    }
+    return try watcher.load { [self] cached, registered in
+      let moment = Moment(query: poll.query, session: session, cached: cached, registered: registered)
+      switch try self.poll(moment, poll.wait, StateCheck(isFirst: false, isLast: isLast)) {
+      case .ready(let result): return result
+      case .unchanged: return .parked(poll)
+      case .later(let work): return .async { try await work() ?? .parked(poll) }
+      }
+    }
   }
 
   /// A query, and the states from which its document is made.
@@ -61,15 +114,20 @@ package struct ChangesRoute: Sendable {
     switch try document(moment, isKnown: !check.isFirst) {
     case .known(let document):
       if document.isEmpty, !check.isLast { return .unchanged }
-      return .ready(.response(response(document, wait)))
+      let response = response(document, wait)
+      if !document.isEmpty {
+        let question = moment.query.question(moment.registered.revision)
+        moment.cached.remember(response, to: question, seconds: wait.seconds)
+      }
+      return .ready(.response(response))
     case .long(let make):
-      return .later {
+      return .later { [self] in
         let document = try await make()
         return document.isEmpty && !check.isLast ? nil : .response(response(document, wait))
       }
     // This never waits. A cursor that is older than the states in memory nearly always has changes
     // after it. If not, the response has the present cursor, with which the client can wait.
-    case .stored(let make): return .ready(.async { .response(response(try await make(), wait)) })
+    case .stored(let make): return .ready(.async { [self] in .response(response(try await make(), wait)) })
     }
   }
 
@@ -86,7 +144,7 @@ package struct ChangesRoute: Sendable {
   }
 
   private func document(_ moment: Moment, isKnown: Bool = false) throws -> Found {
-    let question = moment.query.question(moment.registered)
+    let question = moment.query.question(moment.registered.revision)
     if let document = moment.cached.document(for: question) { return .known(document) }
     let found = try make(moment, isKnown: isKnown)
     if case .known(let document) = found { moment.cached.remember(document, for: question) }
@@ -106,7 +164,7 @@ package struct ChangesRoute: Sendable {
       let changed = feed.changed(since: cursor, in: cached, query.filter)
       guard let base = feed.base(cursor, changed, in: cached, isKnown: isKnown) else {
         return .stored(
-          once(moment) { [feed, user = moment.session.user] in
+          once(moment) { [feed, reader, user = moment.session.user] in
             try await reader.readers.read(for: user) { connection in
               guard let base = try feed.base(cursor, changed, of: user, from: connection) else {
                 return feed.reset(since: text, view: view, query.filter)
@@ -116,7 +174,7 @@ package struct ChangesRoute: Sendable {
           }
         )
       }
-      let make = { @Sendable () in
+      let make = { @Sendable [feed] () in
         feed.changes(since: cursor, as: text, base: base, view: view, query.filter)
       }
       let isLong = feed.weight(since: cursor, base: base, in: view.state) > BackgroundEncoder.bound
@@ -126,18 +184,18 @@ package struct ChangesRoute: Sendable {
 
   private func reset(_ moment: Moment, since text: String?, _ view: StateView) -> Found {
     let filter = moment.query.filter
-    let make = { @Sendable () in feed.reset(since: text, view: view, filter) }
+    let make = { @Sendable [feed] () in feed.reset(since: text, view: view, filter) }
     return feed.weight(ofAll: view.state, filter) > BackgroundEncoder.bound ? encoded(moment, make) : .known(make())
   }
 
   private func encoded(_ moment: Moment, _ make: @escaping @Sendable () throws -> ChangesFeed.Document) -> Found {
-    .long(once(moment) { try await backgroundEncoder.run(for: moment.session.user, make) })
+    .long(once(moment) { [backgroundEncoder] in try await backgroundEncoder.run(for: moment.session.user, make) })
   }
 
   /// Makes a document once for all requests that need the same one at the same time.
   private func once(_ moment: Moment, _ make: @escaping Making) -> Making {
-    {
-      let question = moment.query.question(moment.registered)
+    { [backgroundEncoder] in
+      let question = moment.query.question(moment.registered.revision)
       let name = BackgroundEncoder.Name(question, of: moment.cached)
       let document = try await backgroundEncoder.documents.value(of: name, make)
       moment.cached.remember(document, for: question)
@@ -167,9 +225,10 @@ package struct ChangesRoute: Sendable {
   /// Responds with documents as server-sent events, one after the other.
   private func stream(_ query: ChangesQuery, _ session: LiveSession) throws -> HandlerResult {
     let watch = try waiting.watch(for: session)
-    return try watch.load { cached, registered in
-      try respond(Moment(query: query, session: session, cached: cached, registered: registered)) { first in
-        let events = ChangesEvents(first: first, watch: watch, monotonic: monotonic) { since, sent, state, registered in
+    return try watch.load { [self] cached, registered in
+      try respond(Moment(query: query, session: session, cached: cached, registered: registered)) { [self] first in
+        let events = ChangesEvents(first: first, watch: watch, monotonic: monotonic) {
+          [self] since, sent, state, registered in
           switch try document(
             Moment(query: query.following(since, as: sent), session: session, cached: state, registered: registered)
           ) {
@@ -180,5 +239,52 @@ package struct ChangesRoute: Sendable {
         return .eventStream(ChangesEvents.response, events)
       }
     }
+  }
+}
+
+/// A request to the feed that waits for a change of its user's state.
+private final class ChangesPoll: ParkedRequest {
+  let deadline: Int64
+  let query: ChangesQuery
+  let wait: WaitPreference
+  let watcher: StateWatcher
+  private let route: ChangesRoute
+
+  init(
+    _ route: ChangesRoute,
+    _ query: ChangesQuery,
+    _ wait: WaitPreference,
+    _ watcher: StateWatcher,
+    deadline: Int64
+  ) {
+    self.route = route
+    self.query = query
+    self.wait = wait
+    self.watcher = watcher
+    self.deadline = deadline
+  }
+
+  func park(_ waker: any Waker) { watcher.park(waker) }
+
+  func unpark() {}
+
+  func resume(_ cause: WakeReason) -> HandlerResult {
+    HandlerResult { try route.resume(self, isLast: cause != .woken) }
+  }
+}
+
+/// The last query of each event loop that was repeated. When a state changes, its waiters usually
+/// all ask again with the same head.
+private struct RecentQueries: Sendable {
+  private let last = (0..<16).map { _ in LockedState<(head: RequestHead, query: ChangesQuery)?>(nil) }
+
+  func query(of request: Request, _ make: () throws(Problem) -> ChangesQuery) throws(Problem) -> ChangesQuery {
+    // Only repeated requests share their heads.
+    guard request.isRepetition else { return try make() }
+    let last = last[request.loop % last.count]
+    if let known = last.withLock({ $0 }), known.head === request.head { return known.query }
+    let query = try make()
+    last.withLock { $0 = (request.head, query) }
+    return query
   }
 }

@@ -309,7 +309,7 @@ private final class UnchangedStateValidity: ResponseValidity {
 /// Reports the end of a session as a change.
 private struct SessionWatcher: Watcher {
   let session: LiveSession
-  let seat: WaiterRegistry<UserID>.Seat
+  let seat: WaiterSeat
   var hasChanged: Bool { session.isEnded }
 }
 

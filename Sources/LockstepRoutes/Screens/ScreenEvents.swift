@@ -50,11 +50,11 @@ final class ScreenEvents: EventSource {
 /// While a watcher exists, the screen does not expire.
 final class ScreenWatcher: Watcher {
   let screen: Screen
-  let seat: WaiterRegistry<String>.Seat
+  let seat: WaiterSeat
   private let monotonic: @Sendable () -> Int64
   private let seen = Atomic<UInt64>(0)
 
-  init(_ screen: Screen, seat: WaiterRegistry<String>.Seat, monotonic: @escaping @Sendable () -> Int64) {
+  init(_ screen: Screen, seat: WaiterSeat, monotonic: @escaping @Sendable () -> Int64) {
     self.screen = screen
     self.seat = seat
     self.monotonic = monotonic

@@ -23,7 +23,7 @@ struct LongPolling: Sendable {
     StateWatcher(session, seat: try seat(for: session), self)
   }
 
-  func seat(for session: LiveSession) throws(Problem) -> WaiterRegistry<UserID>.Seat {
+  func seat(for session: LiveSession) throws(Problem) -> WaiterSeat {
     if let seat = waiters.seat(for: session.user) { return seat }
     throw Problem(
       .tooManyRequests,
@@ -71,13 +71,13 @@ struct LongPolling: Sendable {
 /// if the state is not in memory, or if the session has ended.
 final class StateWatcher: Watcher {
   let session: LiveSession
-  let seat: WaiterRegistry<UserID>.Seat
+  let seat: WaiterSeat
   private let cache: StateCache
   private let registry: RegisteredLedger
   private let seenRevision = Atomic(-1)
   private let seenRegistered = Atomic(-1)
 
-  init(_ session: LiveSession, seat: WaiterRegistry<UserID>.Seat, _ polling: LongPolling) {
+  init(_ session: LiveSession, seat: WaiterSeat, _ polling: LongPolling) {
     self.session = session
     self.seat = seat
     (cache, registry) = (polling.cache, polling.registry)
@@ -119,9 +119,8 @@ final class StateWatcher: Watcher {
 }
 
 /// Knows whether the resource of a parked request has changed since the request last looked at it.
-protocol Watcher<Key>: Sendable {
-  associatedtype Key: Hashable & Sendable
-  var seat: WaiterRegistry<Key>.Seat { get }
+protocol Watcher: Sendable {
+  var seat: WaiterSeat { get }
   var hasChanged: Bool { get }
 }
 

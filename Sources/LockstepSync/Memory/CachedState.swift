@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepHTTP
 import LockstepThreading
 
 /// A user's committed state in memory. The user's clients share its encoded forms.
@@ -25,7 +26,16 @@ package final class CachedState: Sendable {
     var representations: [CollectionName: KeptRepresentation]
     var documents: [ChangesFeed.Question: ChangesFeed.Document] = [:]
     var documentBytes = 0
+    var waitedResponse: WaitedResponse?
     var cursor: (registered: Revision, text: String)?
+  }
+
+  /// The last response to requests that waited for this state. Usually they all have the same
+  /// question.
+  private struct WaitedResponse: Sendable {
+    let question: ChangesFeed.Question
+    let seconds: Int
+    let response: Response
   }
 
   /// Valid as long as the collection and the registered defaults do not change.
@@ -81,10 +91,27 @@ package final class CachedState: Sendable {
       {
         encoded.documents = [:]
         encoded.documentBytes = 0
+        encoded.waitedResponse = nil
       }
       if encoded.documents.updateValue(document, forKey: question) == nil {
         encoded.documentBytes += document.body.count
       }
+    }
+  }
+
+  /// The response to a question after a wait of at most this many seconds, if it was the last one.
+  package func waitedResponse(to question: ChangesFeed.Question, seconds: Int) -> Response? {
+    encoded.withLock { encoded in
+      guard let last = encoded.waitedResponse, last.seconds == seconds, last.question == question else { return nil }
+      return last.response
+    }
+  }
+
+  /// Keeps a response with a document that is kept.
+  package func remember(_ response: Response, to question: ChangesFeed.Question, seconds: Int) {
+    encoded.withLock { encoded in
+      guard encoded.documents[question] != nil else { return }
+      encoded.waitedResponse = WaitedResponse(question: question, seconds: seconds, response: response)
     }
   }
 

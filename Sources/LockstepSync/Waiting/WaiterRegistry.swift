@@ -1,103 +1,73 @@
 import LockstepHTTP
-import Synchronization
 import LockstepThreading
+import Synchronization
 
 /// The waiters of each state, by the state's key: a user or a screen.
 ///
 /// A notified waiter compares the state itself. So a notification without a change does no harm.
 package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
-  private struct Contents: Sendable {
-    var seats: [Key: [UInt64: (any Waker)?]] = [:]
-    var last: UInt64 = 0
+  /// `@unchecked Sendable`: `lists` is accessed only while `lock` is held.
+  private final class Shard: @unchecked Sendable {
+    let lock = LockedState(())
+    /// The states that have waiters.
+    var lists: [Key: WaiterList] = [:]
   }
 
   /// The number of locks, so that event loops rarely contend for one.
   private static var shardCount: Int { 16 }
 
   private let limits: WaitingLimits
-  private let shards: [LockedState<Contents>]
-  private let taken = Atomic(0)
-  private let wakings = Atomic(0)
+  private let shards: [Shard]
+  private let counts = WaiterCounts()
 
   package init(_ limits: WaitingLimits) {
     self.limits = limits
-    shards = (0..<Self.shardCount).map { _ in LockedState(Contents()) }
+    shards = (0..<Self.shardCount).map { _ in Shard() }
   }
 
   /// Takes a seat for a waiter; nil if too many seats are taken.
-  package func seat(for key: Key) -> Seat? {
-    guard taken.add(1, ordering: .relaxed).newValue <= limits.inAll else {
-      taken.subtract(1, ordering: .relaxed)
+  package func seat(for key: Key) -> WaiterSeat? {
+    guard counts.taken.add(1, ordering: .relaxed).newValue <= limits.inAll else {
+      counts.taken.subtract(1, ordering: .relaxed)
       return nil
     }
-    let number = shard(of: key).withLock { contents -> UInt64? in
-      guard contents.seats[key]?.count ?? 0 < limits.perUser else { return nil }
-      contents.last += 1
-      contents.seats[key, default: [:]].updateValue(nil, forKey: contents.last)
-      return contents.last
+    let shard = shard(of: key)
+    let seat = shard.lock.withLock { _ -> WaiterSeat? in
+      let known = shard.lists[key]
+      guard known?.count ?? 0 < limits.perUser else { return nil }
+      let list = known ?? list(of: key, in: shard)
+      return WaiterSeat(list, place: list.takePlace())
     }
-    guard let number else {
-      taken.subtract(1, ordering: .relaxed)
-      return nil
-    }
-    return Seat(key: key, number: number, registry: self)
-  }
-
-  /// The place of a waiter among the limited number. Releasing this object frees the place.
-  package final class Seat: Sendable {
-    let key: Key
-    private let number: UInt64
-    private let registry: WaiterRegistry<Key>
-
-    fileprivate init(key: Key, number: UInt64, registry: WaiterRegistry<Key>) {
-      self.key = key
-      self.number = number
-      self.registry = registry
-    }
-
-    deinit { registry.leave(key, number) }
-
-    /// From now on, changes of the state wake `waker`.
-    package func wait(_ waker: any Waker) {
-      registry.shard(of: key).withLock { _ = $0.seats[key]?.updateValue(waker, forKey: number) }
-    }
+    if seat == nil { counts.taken.subtract(1, ordering: .relaxed) }
+    return seat
   }
 
   package func wake(_ key: Key) {
-    if taken.load(ordering: .acquiring) == 0 { return }
-    let wakers = shard(of: key).withLock { contents in contents.seats[key]?.values.compactMap { $0 } ?? [] }
-    wake(wakers)
+    if counts.taken.load(ordering: .acquiring) == 0 { return }
+    let shard = shard(of: key)
+    guard let wakers = shard.lock.withLock({ _ in shard.lists[key]?.wakers }) else { return }
+    counts.batch(of: consume wakers).begin()
   }
 
   /// Notifies all waiters, after a change that concerns all of them.
   package func wakeAll() {
     for shard in shards {
-      wake(shard.withLock { contents in contents.seats.values.flatMap { $0.values.compactMap { $0 } } })
+      counts.batch(of: shard.lock.withLock { _ in shard.lists.values.flatMap(\.wakers) }).begin()
     }
   }
 
   package var metrics: (waiting: Int, wakings: Int) {
-    (taken.load(ordering: .relaxed), wakings.load(ordering: .relaxed))
+    (counts.taken.load(ordering: .relaxed), counts.wakings.load(ordering: .relaxed))
   }
 
-  private func wake(_ wakers: [any Waker]) {
-    wakings.add(wakers.count, ordering: .relaxed)
-    var all = WakeBatch()
-    for waker in wakers { waker.join(&all) }
-    all.begin()
+  /// Adds the list of a state that has had no waiters.
+  private func list(of key: Key, in shard: Shard) -> WaiterList {
+    let list = WaiterList(lock: shard.lock, counts) { shard.lists[key] = nil }
+    shard.lists[key] = list
+    return list
   }
 
-  private func leave(_ key: Key, _ number: UInt64) {
-    taken.subtract(1, ordering: .relaxed)
-    shard(of: key).withLock { contents in
-      // Looked up once, because thousands of waiters may leave at the same time.
-      guard let index = contents.seats.index(forKey: key) else { return }
-      contents.seats.values[index].removeValue(forKey: number)
-      if contents.seats.values[index].isEmpty { contents.seats.remove(at: index) }
-    }
-  }
-
-  private func shard(of key: Key) -> LockedState<Contents> {
+  private func shard(of key: Key) -> Shard {
     shards[Int(UInt(bitPattern: key.hashValue) % UInt(Self.shardCount))]
   }
 }

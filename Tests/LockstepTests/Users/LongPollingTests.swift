@@ -204,6 +204,39 @@ struct WaitingTests {
     }
   }
 
+  @Test("Waiters with the same cursor share a response, but not the fields that differ")
+  func shared() async throws {
+    try await ServerFixture.run { users in
+      let (phone, tablet) = (try await users.signUp(), try await users.logIn())
+      for round in 1...3 {
+        let cursor = try await phone.get("/v1/changes?since=now").field("Cursor") ?? ""
+        let path = "/v1/changes?since=\(cursor)"
+        var waiters: [RawClient] = []
+        for device in [phone, tablet, phone] {
+          waiters.append(try await device.waiting("\(path)&wait=30"))
+          waiters.append(try await device.waiting("\(path)&wait=20"))
+        }
+        waiters.append(try await phone.waiting("\(path)&wait=30", ["X-Request-Id: mine"]))
+        waiters.append(try await phone.waiting("\(path)&wait=30&collections=favorites"))
+        await eventually { users.waiting == 8 }
+        #expect(try await phone.ask("PUT", "/v1/defaults/standard/x", "\(round)").status < 300)
+        var responses: [RawResponse] = []
+        for waiter in waiters[..<7] { responses.append(try await waiter.response()) }
+        #expect(Set(responses.map(\.body)).count == 1)
+        #expect(
+          responses.map { $0.field("Preference-Applied") }
+            == ["30", "20", "30", "20", "30", "20", "30"].map { "wait=\($0)" }
+        )
+        #expect(responses.map { $0.field("X-Request-Id") } == Array(repeating: nil, count: 6) + ["mine"])
+        #expect(Set(responses.map { $0.field("Cursor") }).count == 1)
+        #expect(users.waiting == 1)
+        #expect(try await phone.ask("PUT", "/v1/favorites/\(round)", "{}").status < 300)
+        let last = try await waiters[7].response()
+        #expect(last.body != responses[0].body)
+      }
+    }
+  }
+
   @Test("An erased user's waiters get 401 at once, and a server that stops responds to all waiters")
   func erasedAndStopped() async throws {
     try await ServerFixture.run { users in

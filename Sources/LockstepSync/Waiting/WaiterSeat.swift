@@ -1,0 +1,84 @@
+import LockstepHTTP
+import LockstepThreading
+import Synchronization
+
+/// The place of a waiter among the limited number. Releasing this object frees the place.
+package final class WaiterSeat: Sendable {
+  private let list: WaiterList
+  private let place: Int
+
+  init(_ list: WaiterList, place: Int) {
+    self.list = list
+    self.place = place
+  }
+
+  deinit { list.leave(place) }
+
+  /// From now on, changes of the state wake `waker`.
+  package func wait(_ waker: any Waker) { list.set(waker, at: place) }
+}
+
+/// The waiters of one state.
+///
+/// This type does not depend on the type of the state's key: each request that waits uses it three
+/// times, and code of a generic type that the compiler cannot specialize takes several times as
+/// long.
+///
+/// `@unchecked Sendable`: the variables are accessed only while `lock` is held.
+final class WaiterList: @unchecked Sendable {
+  private let lock: LockedState<Void>
+  private let counts: WaiterCounts
+  private let removeEmpty: () -> Void
+  /// The waker of each place; nil if the place is free or its waiter is not parked.
+  private(set) var wakers: [(any Waker)?] = []
+  private var free: [Int] = []
+
+  /// `removeEmpty` is called when the last waiter has left, while the lock is held.
+  init(lock: LockedState<Void>, _ counts: WaiterCounts, removeEmpty: @escaping () -> Void) {
+    self.lock = lock
+    self.counts = counts
+    self.removeEmpty = removeEmpty
+  }
+
+  /// The number of waiters. Hold the lock.
+  var count: Int { wakers.count - free.count }
+
+  /// Hold the lock.
+  func takePlace() -> Int {
+    if let place = free.popLast() { return place }
+    wakers.append(nil)
+    return wakers.count - 1
+  }
+
+  func set(_ waker: any Waker, at place: Int) {
+    lock.withLock { _ in wakers[place] = waker }
+  }
+
+  fileprivate func leave(_ place: Int) {
+    counts.taken.subtract(1, ordering: .relaxed)
+    lock.withLock { _ in
+      wakers[place] = nil
+      free.append(place)
+      if count == 0 { removeEmpty() }
+    }
+  }
+}
+
+/// The counts of a registry.
+final class WaiterCounts: Sendable {
+  let taken = Atomic(0)
+  let wakings = Atomic(0)
+
+  /// The batch that wakes the connections of all these waiters. Consumes the wakers: if they were
+  /// still in use when the batch begins, the first waiter to leave would copy them all.
+  func batch(of wakers: consuming [(any Waker)?]) -> WakeBatch {
+    var batch = WakeBatch()
+    var count = 0
+    for case let waker? in wakers {
+      waker.join(&batch)
+      count += 1
+    }
+    wakings.add(count, ordering: .relaxed)
+    return batch
+  }
+}
