@@ -57,7 +57,7 @@ struct WaiterRegistryTests {
     registry.wake("ada")
     #expect(loop.takeTokens() == Array(1...500))
     #expect(loop.calls == 1)
-    registry.wake("nobody")
+    registry.wake("no client")
     #expect(loop.calls == 1)
     registry.wakeAll()
     #expect(loop.takeTokens().sorted() == Array(1...500) + [900])
