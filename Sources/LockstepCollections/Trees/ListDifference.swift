@@ -22,7 +22,9 @@ package struct ListDifference: Sendable {
     let comparison = TreeComparison(old.elements.tree, new.elements.tree)
     let removed = TreeComparison.elements(comparison.old)
     let added = TreeComparison.elements(comparison.new)
-    var blocks = comparison.shared.map { Block(old: $0.oldStart, new: $0.newStart, count: $0.count) }
+    var blocks = comparison.shared.map {
+      Block(old: $0.oldStart, new: $0.newStart, count: $0.count, unchanged: $0.count)
+    }
     pair(removed, added, &blocks)
     blocks.sort { $0.new < $1.new }
     guard zip(blocks, blocks.dropFirst()).contains(where: { $0.old > $1.old }) else { return }
@@ -40,6 +42,8 @@ package struct ListDifference: Sendable {
     let old: Int
     let new: Int
     let count: Int
+    /// How many of the elements have the same revision in both versions.
+    let unchanged: Int
   }
 
   /// Pairs the elements of the leaves that are not shared by their ids, and adds the pairs to
@@ -73,7 +77,8 @@ package struct ListDifference: Sendable {
         continue
       }
       let new = added[partner]
-      blocks.append(Block(old: element.index, new: new.index, count: 1))
+      let isUnchanged = element.revision == new.revision
+      blocks.append(Block(old: element.index, new: new.index, count: 1, unchanged: isUnchanged ? 1 : 0))
       if !new.isEqual(to: element) {
         modifications.append((element.index, new.index, ListItem(new.leaf, new.offset)))
       }
@@ -84,8 +89,10 @@ package struct ListDifference: Sendable {
   }
 
   /// The blocks that move if as many elements as possible stay: all but a heaviest increasing
-  /// subsequence. `blocks` are in the order of the new version.
+  /// subsequence. If there is a choice, elements that were changed or moved are the ones that move.
+  /// `blocks` are in the order of the new version.
   private static func moving(_ blocks: [Block]) -> [Block] {
+    let total = blocks.reduce(1) { $0 + $1.count }
     let order = blocks.indices.sorted { blocks[$0].old < blocks[$1].old }
     var ranks = [Int](repeating: 0, count: blocks.count)
     for (rank, index) in order.enumerated() { ranks[index] = rank + 1 }
@@ -101,7 +108,7 @@ package struct ListDifference: Sendable {
         rank -= rank & -rank
       }
       previous[index] = before.index
-      let ending = (weight: before.weight + block.count, index: index)
+      let ending = (weight: before.weight + block.count * total + block.unchanged, index: index)
       if ending.weight > best.weight { best = ending }
       rank = ranks[index]
       while rank < heaviest.count {

@@ -126,6 +126,7 @@ struct PackedPlace {
   let index: Int
 
   var name: ElementKey { leaf.name(at: offset) }
+  var revision: Revision { leaf.entries[offset].revision }
 
   func hasSameName(as other: PackedPlace) -> Bool { leaf.hasSameName(at: offset, as: other.leaf, at: other.offset) }
 

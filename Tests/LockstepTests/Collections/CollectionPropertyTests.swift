@@ -157,6 +157,20 @@ struct CollectionPropertyTests {
     }
   }
 
+  @Test("If either of two elements could be the one that moved, it is the one that the user moved")
+  func choice() {
+    var list = ListState()
+    for (index, id) in ["a", "b"].enumerated() {
+      list.apply(.inserted(id: id, item: EncodedJSON(["id": .string(id)]), index: index))
+    }
+    for (id, target) in [("b", 0), ("a", 1)] {
+      var moved = list
+      moved.revision = 2
+      moved.apply(.moved(id: id, to: target))
+      #expect(ListDifference(from: list, to: moved).moves.map(\.id.text) == [id])
+    }
+  }
+
   @Test("A list finds its elements after thousands of insertions at one place")
   func onePlace() throws {
     var list = ListState()
