@@ -6,6 +6,8 @@ import Synchronization
 ///
 /// A notified waiter compares the state itself. So a notification without a change does no harm.
 package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
+  /// A part of the waiters. Its lists use its lock too, so the lock does not contain them.
+  ///
   /// `@unchecked Sendable`: `lists` is accessed only while `lock` is held.
   private final class Shard: @unchecked Sendable {
     let lock = LockedState(())
