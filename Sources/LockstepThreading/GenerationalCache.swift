@@ -5,7 +5,7 @@
 ///
 /// Its methods are inlinable, because otherwise other modules would run them unspecialized.
 public struct GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  @usableFromInline let half: Int
+  @usableFromInline var half: Int
   @usableFromInline let keepsDropped: Bool
   @usableFromInline let costOf: @Sendable (Value) -> Int
   @usableFromInline var young: [Key: Value] = [:]
@@ -53,6 +53,14 @@ public struct GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Send
     youngCost += cost
   }
 
+  /// Changes the capacity.
+  @inlinable
+  public mutating func limit(to capacity: Int) {
+    half = max(1, capacity / 2)
+    if youngCost > half { dropOld() }
+    if oldCost > half { dropOld() }
+  }
+
   /// Removes the value of a key.
   @inlinable
   public mutating func remove(_ key: Key) {
@@ -60,7 +68,7 @@ public struct GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Send
     if let value = old.removeValue(forKey: key) { oldCost -= costOf(value) }
   }
 
-  /// The values of the generation that was dropped last. A second call returns none.
+  /// The values that were dropped since the last call.
   @inlinable
   public mutating func takeDropped() -> [Key: Value] {
     if dropped.isEmpty { return [:] }
@@ -70,7 +78,7 @@ public struct GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Send
 
   @usableFromInline
   mutating func dropOld() {
-    if keepsDropped { dropped = old }
+    if keepsDropped { dropped.isEmpty ? dropped = old : dropped.merge(old) { first, _ in first } }
     old = young
     oldCost = youngCost
     young = [:]

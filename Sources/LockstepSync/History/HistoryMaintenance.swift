@@ -7,8 +7,9 @@ import Synchronization
 
 /// Adds snapshots, so that past states are rebuilt quickly, and prunes the journal.
 ///
-/// A user's own transactions trigger this work. So nothing runs for inactive users. Reader threads
-/// do the work that takes longer for larger states, and the writer thread only writes the result.
+/// A user's own transactions trigger this work. So nothing runs for inactive users. The thread
+/// for long reads does the work that takes longer for larger states, and the writer thread only
+/// writes the result.
 package final class HistoryMaintenance: Sendable {
   private static let revisionsBetweenPruning = 64
   /// Pruning is also due each time the history has grown by its limit in bytes, divided by this.
@@ -88,10 +89,10 @@ package final class HistoryMaintenance: Sendable {
 
   private typealias Unit = @Sendable (SQLiteConnection) throws -> Void
 
-  /// Runs `body` on a reader thread, and the unit that it returns on the writer thread. If a queue
+  /// Runs `body` on the thread for long reads, and the unit that it returns on the writer thread. If a queue
   /// is full or the work fails, a later transaction tries again.
   private func prepare(for user: UserID, _ body: @escaping @Sendable (SQLiteConnection) throws -> Unit?) {
-    try? readers.submit(body) { [writer] result in
+    try? readers.submit(length: .long, body) { [writer] result in
       guard case .success(let unit?) = result else { return }
       try? writer.submit(unit, of: user.writeOwner) { _ in }
     }

@@ -8,7 +8,7 @@ import LockstepThreading
 /// states that have not been used recently.
 package final class StateCache: Sendable {
   private struct Contents: Sendable {
-    var states: GenerationalCache<UserID, CachedState>
+    var states: CachedStates
     /// Users whose state is being loaded after `beginLoading`, and whether it is outdated.
     var loading: [UserID: Bool] = [:]
     var loads = 0
@@ -29,15 +29,14 @@ package final class StateCache: Sendable {
     readers: UserReaders,
     load: @escaping @Sendable (UserID, SQLiteConnection) throws -> UserState
   ) {
-    contents = LockedState(Contents(states: GenerationalCache(capacity: capacity, keepsDropped: true) { $0.cost }))
+    contents = LockedState(Contents(states: CachedStates(capacity: capacity)))
     self.readers = readers
     self.load = load
   }
 
   package func state(of user: UserID) -> CachedState? {
     let (cached, dropped) = contents.withLock { ($0.states.use(user), $0.states.takeDropped()) }
-    // The dropped states are released outside the lock, because there may be many.
-    _ = consume dropped
+    _ = dropped
     return cached
   }
 
@@ -51,22 +50,26 @@ package final class StateCache: Sendable {
       keep: { keep($0, of: user) },
       {
         if let cached = state(of: user) { return cached }
-        contents.withLock { $0.loads += 1 }
-        return CachedState(try await readers.read(for: user) { [load] in try load(user, $0) }, after: nil)
+        let isLarge = contents.withLock { contents in
+          contents.loads += 1
+          return contents.states.isLarge(user)
+        }
+        let state = try await readers.read(for: user, length: isLarge ? .long : .short) { [load] in try load(user, $0) }
+        return CachedState(state, after: nil)
       }
     )
-    // The dropped states are released outside the lock, because there may be many.
     _ = contents.withLock { $0.states.takeDropped() }
     return loaded
   }
 
   /// Begins to load a user's state on a reader thread. Returns false if the state is in memory, if it
-  /// is being loaded in this way, or if other reads of the user run. Otherwise read the state in a
-  /// snapshot that begins later, and call `finishLoading`, even if the load fails.
+  /// is being loaded in this way, if other reads of the user run, or if the state is known to be
+  /// large. Otherwise read the state in a snapshot that begins later, and call `finishLoading`, even
+  /// if the load fails.
   func beginLoading(_ user: UserID) -> Bool {
     guard !readers.shares.isRunning(user) else { return false }
     return contents.withLock { contents in
-      guard contents.states.peek(user) == nil, contents.loading[user] == nil else { return false }
+      guard contents.loading[user] == nil, contents.states.canBeLoadedQuickly(user) else { return false }
       contents.loading[user] = false
       contents.loads += 1
       return true
@@ -84,7 +87,7 @@ package final class StateCache: Sendable {
       if let loaded, !isOutdated, contents.states.peek(user) == nil { contents.states.insert(loaded, for: user) }
       return contents.states.takeDropped()
     }
-    _ = consume dropped
+    _ = dropped
   }
 
   /// Returns a state that was published in the meantime instead of a loaded one.
@@ -108,7 +111,7 @@ package final class StateCache: Sendable {
       contents.markOutdated(user)
       return contents.states.takeDropped()
     }
-    _ = consume dropped
+    _ = dropped
   }
 
   /// Removes a user who was erased.

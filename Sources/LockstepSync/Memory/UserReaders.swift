@@ -20,8 +20,9 @@ package struct UserReaders: Sendable {
   /// Runs `body` on a reader thread when it is the user's turn.
   package func read<Value: Sendable>(
     for user: UserID,
+    length: ReaderPool.Length = .short,
     _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
   ) async throws -> Value {
-    try await shares.run(for: user) { try await readers.read(body) }
+    try await shares.run(for: user) { try await readers.read(length: length, body) }
   }
 }
