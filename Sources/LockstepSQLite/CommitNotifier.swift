@@ -3,10 +3,21 @@ import LockstepThreading
 /// Calls completion handlers on its own thread, in order, while the writer thread runs the next
 /// group. On the writer thread, slow handlers would delay every write.
 final class CommitNotifier: Sendable {
-  typealias Notification = @Sendable () -> Void
+  /// A unit of a committed group, with its completion handler for success, or its own error.
+  struct Entry: Sendable {
+    let unit: WriteUnit
+    let outcome: Result<@Sendable () -> Void, any Error>
+
+    func notify() {
+      switch outcome {
+      case .success(let complete): complete()
+      case .failure(let error): unit.fail(error)
+      }
+    }
+  }
 
   private struct Contents: Sendable {
-    var groups: [[Notification]] = []
+    var groups: [[Entry]] = []
     var isRunning = false
     var isClosed = false
 
@@ -24,7 +35,7 @@ final class CommitNotifier: Sendable {
     self.contents = contents
     thread = try NamedThread(name: name) {
       while let group = Self.next(contents) {
-        for notify in group { notify() }
+        for entry in group { entry.notify() }
         contents.withLock { $0.isRunning = false }
         contents.wakeAll()
       }
@@ -35,7 +46,7 @@ final class CommitNotifier: Sendable {
   var isIdle: Bool { contents.withLock { $0.isIdle } }
 
   /// Queues a group's handlers. Waits if the queue is full.
-  func notify(_ group: [Notification]) {
+  func notify(_ group: [Entry]) {
     contents.wait { contents -> Void? in
       guard contents.groups.count < Self.capacity else { return nil }
       contents.groups.append(group)
@@ -57,8 +68,8 @@ final class CommitNotifier: Sendable {
   }
 
   /// The next group, or nil if the queue is closed and empty.
-  private static func next(_ contents: LockedState<Contents>) -> [Notification]? {
-    let next = contents.wait { contents -> [Notification]?? in
+  private static func next(_ contents: LockedState<Contents>) -> [Entry]? {
+    let next = contents.wait { contents -> [Entry]?? in
       if contents.groups.isEmpty { return contents.isClosed ? .some(nil) : nil }
       contents.isRunning = true
       return contents.groups.removeFirst()

@@ -28,7 +28,7 @@ struct WriteUnit: Sendable {
 
 /// Runs units on the writer thread, many in one transaction.
 struct GroupCommit {
-  private typealias Entry = (unit: WriteUnit, outcome: Result<CommitNotifier.Notification, any Error>)
+  private typealias Entry = CommitNotifier.Entry
 
   /// The shortest time between two checkpoints that a full disk causes, in nanoseconds.
   private static let fullDiskPause: Int64 = 1_000_000_000
@@ -152,7 +152,7 @@ struct GroupCommit {
   /// error without waiting for a commit.
   private mutating func runFirst(_ unit: WriteUnit) -> Bool {
     do {
-      group.append((unit, .success(try perform(unit))))
+      group.append(Entry(unit: unit, outcome: .success(try perform(unit))))
       return true
     } catch {
       connection.rollBack()
@@ -171,10 +171,10 @@ struct GroupCommit {
     let written = connection.changedRowsInAll
     do {
       let notify = try unit.throwsUnwritten ? perform(unit) : connection.savepoint { try perform(unit) }
-      group.append((unit, .success(notify)))
+      group.append(Entry(unit: unit, outcome: .success(notify)))
       return nil
     } catch {
-      group.append((unit, .failure(error)))
+      group.append(Entry(unit: unit, outcome: .failure(error)))
       // Every unit of the group gets the returned error, so it must be an `SQLiteError`, not one of
       // the unit's own.
       guard connection.isInTransaction else {
@@ -187,7 +187,7 @@ struct GroupCommit {
 
   /// Runs a unit and checks deferred foreign keys. Otherwise SQLite would check them on `COMMIT`
   /// and fail the whole group.
-  private mutating func perform(_ unit: WriteUnit) throws -> CommitNotifier.Notification {
+  private mutating func perform(_ unit: WriteUnit) throws -> @Sendable () -> Void {
     let start = shared.monotonic()
     defer {
       let end = shared.monotonic()
@@ -221,15 +221,8 @@ struct GroupCommit {
       counters.logPages = connection.database.logPages
     }
     // Passing a single handler to the other thread would take longer than calling it here.
-    if group.count == 1, notifier.isIdle { return Self.notify(group[0]) }
-    notifier.notify(group.map { entry in { Self.notify(entry) } })
-  }
-
-  private static func notify(_ entry: Entry) {
-    switch entry.outcome {
-    case .success(let notify): notify()
-    case .failure(let error): entry.unit.fail(error)
-    }
+    if group.count == 1, notifier.isIdle { return group[0].notify() }
+    notifier.notify(group)
   }
 
   /// After a transaction has failed on a full disk, runs a checkpoint even if the WAL is short. The

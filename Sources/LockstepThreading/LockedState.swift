@@ -7,21 +7,15 @@ import Glibc
 ///
 /// `@unchecked Sendable`: the state is accessed only while the lock is held.
 public final class LockedState<State: Sendable>: @unchecked Sendable {
-  @usableFromInline
-  struct Primitives {
-    @usableFromInline var lock = pthread_mutex_t()
-    var condition = pthread_cond_t()
-  }
-
   /// Allocated and initialised while this object lives. POSIX requires that the address is fixed.
-  @usableFromInline let primitives: UnsafeMutablePointer<Primitives>
+  @usableFromInline let primitives: UnsafeMutablePointer<LockPrimitives>
   @usableFromInline var state: State
 
   /// Puts a lock around the state.
   public init(_ state: State) {
     self.state = state
     primitives = .allocate(capacity: 1)
-    primitives.initialize(to: Primitives())
+    primitives.initialize(to: LockPrimitives())
     pthread_mutex_init(&primitives.pointee.lock, nil)
     var attributes = pthread_condattr_t()
     pthread_condattr_init(&attributes)
@@ -83,4 +77,11 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
 
   /// Wakes all waiting threads.
   public func wakeAll() { pthread_cond_broadcast(&primitives.pointee.condition) }
+}
+
+// Not nested, because the metadata of a type in a generic type is looked up for each object.
+@usableFromInline
+struct LockPrimitives {
+  @usableFromInline var lock = pthread_mutex_t()
+  var condition = pthread_cond_t()
 }

@@ -63,19 +63,19 @@ package struct Cursor: Sendable, Hashable {
 
   /// The text form. Characters: `[A-Za-z0-9._-]`.
   package var text: String {
-    // Each new state needs its cursor twice, and an interpolation takes several times as long.
-    var text = ""
-    text.reserveCapacity(64)
-    text += store
-    text += "."
-    text += revision.description
-    text += "."
-    text += registered.description
+    // Each write needs a few cursors, and appending to a string takes several times as long.
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(64)
+    bytes.append(contentsOf: store.utf8)
+    bytes.append(UInt8(ascii: "."))
+    revision.append(to: &bytes)
+    bytes.append(UInt8(ascii: "."))
+    registered.append(to: &bytes)
     if let detail {
-      text += "."
-      text += detail
+      bytes.append(UInt8(ascii: "."))
+      bytes.append(contentsOf: detail.utf8)
     }
-    return text
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   private static func isWord(_ part: ArraySlice<UInt8>) -> Bool {

@@ -67,7 +67,28 @@ package struct Era: Sendable, Hashable {
 // The form in cursors.
 extension Revision: LosslessStringConvertible {
   /// The number, then a hyphen and the era if the era is known.
-  public var description: String { era == 0 ? String(number) : "\(number)-\(era)" }
+  public var description: String {
+    var bytes: [UInt8] = []
+    append(to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Appends the form that `description` returns.
+  func append(to bytes: inout [UInt8]) {
+    Self.append(number, to: &bytes)
+    guard era != 0 else { return }
+    bytes.append(UInt8(ascii: "-"))
+    Self.append(era, to: &bytes)
+  }
+
+  private static func append(_ number: Int, to bytes: inout [UInt8]) {
+    var unit: UInt = 1
+    while number.magnitude / unit >= 10 { unit *= 10 }
+    while unit > 0 {
+      bytes.append(UInt8(ascii: "0") + UInt8(number.magnitude / unit % 10))
+      unit /= 10
+    }
+  }
 
   /// Reads the exact form that `description` writes.
   public init?(_ text: String) { self.init(utf8: Array(text.utf8)[...]) }

@@ -1,9 +1,9 @@
 /// An id with a time and 74 random bits (RFC 9562, 5.7). Ids that are made later sort later.
 public struct UUIDv7: Hashable, Sendable, Comparable, CustomStringConvertible {
   /// The first eight bytes: 48 bits of time, the version, 12 random bits.
-  package let high: UInt64
+  @usableFromInline package let high: UInt64
   /// The last eight bytes: the variant, 62 random bits.
-  package let low: UInt64
+  @usableFromInline package let low: UInt64
 
   /// Creates an id from its parts. Bits of the random numbers that do not fit are dropped.
   package init(milliseconds: Int64, random12: UInt64, random62: UInt64) {
@@ -39,6 +39,11 @@ public struct UUIDv7: Hashable, Sendable, Comparable, CustomStringConvertible {
 
   /// The time at which the id was made, in milliseconds since 1970.
   public var milliseconds: Int64 { Int64(high >> 16) }
+
+  /// Hashes one word instead of two, because each request looks up ids a few times. The random bits
+  /// of both words are in it.
+  @inlinable
+  public func hash(into hasher: inout Hasher) { hasher.combine(high &* 0x9E37_79B9_7F4A_7C15 ^ low) }
 
   /// Orders by time. Within a millisecond, the order is kept only for ids of one generator.
   public static func < (left: UUIDv7, right: UUIDv7) -> Bool {

@@ -80,8 +80,8 @@ package final class StateWriter: Sendable {
   }
 
   /// Queues a write, and responds when the write is on disk. If the user's state is in memory, the
-  /// write is in the writer's queue when this function returns. Throws if the write cannot be queued, for example because the queue
-  /// is full.
+  /// write is in the writer's queue when this function returns. Throws if the write cannot be
+  /// queued, for example because the queue is full.
   func commit(
     _ write: some StateWrite,
     _ preconditions: Preconditions,

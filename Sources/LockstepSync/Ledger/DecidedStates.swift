@@ -47,13 +47,19 @@ final class DecidedStates: Sendable {
 
   private let entries = LockedState<[UserID: (entry: Entry, reservations: Int)]>([:])
 
-  /// Begins a reservation. `cached` returns the latest published state if it is in memory.
-  fileprivate func reserve(_ user: UserID, cached: () -> UserState?) -> Entry {
+  /// Begins a reservation. `cached` returns the latest published state if it is in memory. The
+  /// result has this state if there was no reservation of the user.
+  fileprivate func reserve(_ user: UserID, cached: () -> UserState?) -> (Entry, published: UserState?) {
     entries.withLock { entries in
+      if let index = entries.index(forKey: user) {
+        entries.values[index].reservations += 1
+        return (entries.values[index].entry, nil)
+      }
       // Without an entry, no transaction of the user is queued. So the cached state is the newest.
-      let entry = entries[user]?.entry ?? Entry(cached())
-      entries[user, default: (entry, 0)].reservations += 1
-      return entry
+      let published = cached()
+      let entry = Entry(published)
+      entries[user] = (entry, 1)
+      return (entry, published)
     }
   }
 
@@ -71,12 +77,15 @@ final class DecidedStates: Sendable {
 package final class WriteReservation: Sendable {
   let user: UserID
   let states: DecidedStates.Entry
+  /// The latest published state at the time of the reservation. Nil if it was not in memory, or if
+  /// other transactions of the user could be queued.
+  let published: UserState?
   private let all: DecidedStates
 
   init(of user: UserID, in all: DecidedStates, cache: StateCache) {
     self.user = user
     self.all = all
-    states = all.reserve(user) { cache.state(of: user)?.state }
+    (states, published) = all.reserve(user) { cache.state(of: user)?.state }
   }
 
   /// Whether the state must be loaded before a transaction can be queued.

@@ -12,6 +12,10 @@ import Synchronization
 /// actions with the latest state, and the mutations go to the tables and the journal. Transactions
 /// that wait are committed together. Then each new state is published and each caller gets its
 /// outcome, in the same order, while the next transactions run.
+///
+/// If possible, the caller's thread decides before the transaction is queued, because the writer
+/// thread has the least time to spare. The writer thread uses the decision only if its state is
+/// still the latest one.
 package final class Ledger: Sendable {
   let registry: RegisteredLedger
   private let writer: DatabaseWriter
@@ -74,10 +78,11 @@ package final class Ledger: Sendable {
     let (user, key) = (transaction.user, transaction.key)
     if let key { try inFlightKeys.claim(key, of: .user(user)) }
     let ticket = tickets.add(1, ordering: .relaxed).newValue
+    let early = decideEarly(transaction, reservation)
     do {
       try writer.submit(
         {
-          let unit = try self.run(transaction, on: reservation.states, in: $0)
+          let unit = try self.run(transaction, early, on: reservation.states, in: $0)
           // From here on, the unit can fail only together with its group.
           if let state = unit.change?.state { reservation.states.decide(state, ticket: ticket) }
           return unit
@@ -110,23 +115,62 @@ package final class Ledger: Sendable {
     let written: Int
   }
 
+  // MARK: Deciding
+
+  /// What the reactors have decided on a transaction, without any effect yet.
+  private struct Decision: Sendable {
+    let committed: Committed
+    /// Nil if nothing changes.
+    let writeSet: WriteSet?
+
+    func isBased(on view: LedgerView) -> Bool {
+      committed.before.state.revision == view.state.revision
+        && committed.before.registered.revision == view.registered.revision
+    }
+  }
+
+  /// In larger collections, deciding may take long, and the caller's thread may be an event loop.
+  private static let earlyBytes = 64 * 1024
+
+  /// Decides on the caller's thread, if no other transaction of the user was queued. Returns nil if
+  /// the writer thread must decide.
+  private func decideEarly(_ transaction: Transaction, _ reservation: WriteReservation) -> Decision? {
+    guard transaction.key == nil, transaction.condition == nil, transaction.actions.count == 1,
+      let state = reservation.published,
+      state.size(of: transaction.actions[0].collection).bytes <= Self.earlyBytes
+    else { return nil }
+    // After a refusal, the writer thread decides again, because the session may have ended.
+    return try? decide(transaction, LedgerView(state: state, registered: registry.current), at: now())
+  }
+
+  private func decide(_ transaction: Transaction, _ before: LedgerView, at now: Timestamp) throws -> Decision {
+    try transaction.condition?(before)
+    let era = era.of(transaction.user)
+    var execution = TransactionExecution(before, of: transaction, in: era, tables: states, now: now)
+    try execution.run()
+    let after = LedgerView(state: execution.state, registered: before.registered)
+    let committed = Committed(before: before, after: after, mutations: execution.mutations)
+    return Decision(committed: committed, writeSet: execution.hasChanged ? execution.writeSet : nil)
+  }
+
   // MARK: On the writer thread
 
   private func run(
     _ transaction: Transaction,
+    _ early: Decision?,
     on states: DecidedStates.Entry,
     in connection: SQLiteConnection
   ) throws -> Unit {
     try check(transaction.session, in: connection)
     let now = now()
     guard let key = transaction.key else {
-      let (committed, change) = try self.change(transaction, on: states, at: now, in: connection)
+      let (committed, change) = try self.change(transaction, early, on: states, at: now, in: connection)
       return Unit(outcome: .done(committed), change: change)
     }
     var change: Change?
     let response = try IdempotencyRecords(connection: connection).once(key, of: .user(transaction.user), at: now) {
       let committed: Committed
-      (committed, change) = try self.change(transaction, on: states, at: now, in: connection)
+      (committed, change) = try self.change(transaction, early, on: states, at: now, in: connection)
       return transaction.response(committed)
     } refusal: {
       transaction.refusal($0)
@@ -150,28 +194,20 @@ package final class Ledger: Sendable {
 
   private func change(
     _ transaction: Transaction,
+    _ early: Decision?,
     on decided: DecidedStates.Entry,
     at now: Timestamp,
     in connection: SQLiteConnection
   ) throws -> (Committed, Change?) {
-    let registered = registry.latest
     guard let latest = decided.latest else { throw StateNotLoadedError() }
-    let before = LedgerView(state: latest, registered: registered)
-    try transaction.condition?(before)
-    var execution = TransactionExecution(
-      before,
-      of: transaction,
-      in: era.of(transaction.user),
-      tables: states,
-      now: now
-    )
-    try execution.run()
-    let after = LedgerView(state: execution.state, registered: registered)
-    let committed = Committed(before: before, after: after, mutations: execution.mutations)
-    guard execution.hasChanged else { return (committed, nil) }
-    try states.apply(execution.writeSet, to: connection)
-    let written = execution.state.written - before.state.written
-    return (committed, Change(state: execution.state, writeSet: execution.writeSet, written: written))
+    let before = LedgerView(state: latest, registered: registry.latest)
+    let decision =
+      if let early, early.isBased(on: before) { early } else { try decide(transaction, before, at: now) }
+    let committed = decision.committed
+    guard let writeSet = decision.writeSet else { return (committed, nil) }
+    try states.apply(writeSet, to: connection)
+    let (state, written) = (committed.after.state, committed.after.state.written - latest.written)
+    return (committed, Change(state: state, writeSet: writeSet, written: written))
   }
 
   // MARK: After the commit

@@ -26,9 +26,15 @@ package final class Representation: Sendable {
 
   package static func validatorFields(ofTag tag: String) -> HeaderFields {
     var fields = HeaderFields()
-    fields.append(.etag, "\"\(tag)\"")
+    fields.append(.etag, "\"" + tag + "\"")
+    fields.append(contentsOf: cachingFields)
+    return fields
+  }
+
+  private static let cachingFields: HeaderFields = {
+    var fields = HeaderFields()
     fields.append(.cacheControl, "private, no-cache")
     fields.append(.vary, "Authorization, Prefer, Accept")
     return fields
-  }
+  }()
 }

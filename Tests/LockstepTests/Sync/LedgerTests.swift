@@ -284,10 +284,12 @@ struct LedgerTests {
     #expect(try await fixture.rebuilt(ann).fingerprint == state.fingerprint)
   }
 
-  @Test("A transaction sees defaults that were registered before it in the same group")
-  func registered() async throws {
+  @Test("A transaction sees defaults that were registered before it in the same group", arguments: [true, false])
+  func registered(isHot: Bool) async throws {
     let fixture = try SyncFixture()
     let ann = try await fixture.user(1)
+    // Then the ledger decides before the transaction is queued.
+    if isHot { _ = try await fixture.state(of: ann) }
     let increment = try fixture.action("defaults", "increment", ["key": "count", "by": 1])
     var waiting: Pending?
     try await fixture.withWriterHeld {
@@ -298,6 +300,29 @@ struct LedgerTests {
       _ = change
     }
     #expect(text(try #require(try await waiting?.value)).contains(#""value":101"#))
+  }
+
+  @Test("If another transaction gets ahead of one that was already decided, it is decided again")
+  func overtaken() async throws {
+    let fixture = try SyncFixture()
+    let ann = try await fixture.user(1)
+    _ = try await fixture.state(of: ann)
+    let increment = try fixture.action("defaults", "increment", ["key": "count", "by": 1])
+    let (ledger, outcomes) = (fixture.ledger, LockedState<[Bool]>([]))
+    try await fixture.withWriterHeld {
+      let (early, late) = (ledger.reserve(ann.user), ledger.reserve(ann.user))
+      for reservation in [late, early] {
+        if reservation.needsLoading { try await ledger.load(reservation) }
+        try ledger.submit(SyncFixture.transaction([increment], as: ann), reservation) { result in
+          outcomes.withLock { $0.append((try? result.get()) != nil) }
+        }
+      }
+    }
+    await eventually { outcomes.withLock { $0.count } == 2 }
+    #expect(outcomes.withLock { $0 } == [true, true])
+    let state = try await fixture.state(of: ann)
+    #expect(state.revision == 2 && state.map(Self.standard)["count"]?.json == 2)
+    #expect(try await fixture.rebuilt(ann).fingerprint == state.fingerprint)
   }
 
   // MARK: Idempotency

@@ -173,7 +173,7 @@ final class SyncFixture: Sendable {
     _ actions: [UserAction],
     as session: LiveSession,
     key: String? = nil,
-    if condition: @escaping @Sendable (LedgerView) throws -> Void = { _ in }
+    if condition: (@Sendable (LedgerView) throws -> Void)? = nil
   ) async throws -> KeyedResponse {
     try await ledger.settle(Self.transaction(actions, as: session, key: key, if: condition))
   }
@@ -182,7 +182,7 @@ final class SyncFixture: Sendable {
     _ actions: [UserAction],
     as session: LiveSession,
     key: String? = nil,
-    if condition: @escaping @Sendable (LedgerView) throws -> Void = { _ in }
+    if condition: (@Sendable (LedgerView) throws -> Void)? = nil
   ) -> Transaction {
     Transaction(
       user: session.user,
