@@ -49,6 +49,8 @@ public struct GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Send
     remove(key)
     let cost = costOf(value)
     if youngCost + cost > half { dropOld() }
+    // The old generation is longer than half of the capacity only after the capacity was lowered.
+    if oldCost > half, oldCost + youngCost + cost > 2 * half { dropOld() }
     young[key] = value
     youngCost += cost
   }
@@ -57,8 +59,8 @@ public struct GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Send
   @inlinable
   public mutating func limit(to capacity: Int) {
     half = max(1, capacity / 2)
-    if youngCost > half { dropOld() }
-    if oldCost > half { dropOld() }
+    if cost > 2 * half { dropOld() }
+    if cost > 2 * half { dropOld() }
   }
 
   /// Removes the value of a key.

@@ -168,14 +168,85 @@ struct StateCacheTests {
     #expect(cache.state(of: SyncFixture.session(1999).user) != nil)
   }
 
-  @Test("The cost of a state grows with its contents")
-  func cost() {
+  /// A state with one value of this many bytes.
+  private func state(ofBytes bytes: Int) -> UserState {
     var state = UserState()
-    let empty = state.cost
-    let value = EncodedJSON(.string(String(repeating: "1", count: 998)))
+    let value = EncodedJSON(.string(String(repeating: "1", count: bytes)))
     let set = CollectionMutation.map(.set(key: "a", value: value))
     _ = state.reduce([set], in: CollectionName("profile"), by: .plainMap, revision: 1)
-    #expect(state.cost >= empty + 1001)
+    return state
+  }
+
+  @Test("Large states evict each other, but not the small ones, and the memory has a limit")
+  func large() async throws {
+    let files = try StoreFixture()
+    let store = try files.store()
+    defer { store.close() }
+    let capacity = 4 << 20
+    let readers = UserReaders(store.readers, threads: 1)
+    let cache = StateCache(capacity: capacity, readers: readers) { _, _ in UserState() }
+    let (small, large) = (0..<200, 1_000..<1_050)
+    for number in small { cache.publish(state(ofBytes: 1_000), of: SyncFixture.session(UInt64(number)).user) }
+    for number in large {
+      cache.publish(state(ofBytes: 300_000), of: SyncFixture.session(UInt64(number)).user)
+      #expect(cache.size.bytes <= capacity)
+    }
+    let kept = { (users: Range<Int>) in users.filter { cache.state(of: SyncFixture.session(UInt64($0)).user) != nil } }
+    #expect(kept(small).count == small.count)
+    #expect((2...10).contains(kept(large).count) && kept(large).contains(1_049))
+    // A state that shrinks becomes a small one, and the other way round.
+    let last = SyncFixture.session(1_049).user
+    for bytes in [1_000, 300_000, 1_000] {
+      cache.publish(state(ofBytes: bytes), of: last)
+      let users = cache.size.users
+      cache.forget(last)
+      #expect(cache.size.users == users - 1)
+    }
+    // Without large states, small ones may use all of the memory.
+    for number in large { cache.forget(SyncFixture.session(UInt64(number)).user) }
+    for number in 0..<4_000 { cache.publish(state(ofBytes: 1_000), of: SyncFixture.session(UInt64(number)).user) }
+    #expect(cache.size.bytes > capacity / 4 && cache.size.bytes <= capacity)
+  }
+
+  @Test("While large states are read from the store, other states are read too")
+  func longLoads() async throws {
+    let blocked = [SyncFixture.session(1).user, SyncFixture.session(2).user, SyncFixture.session(3).user]
+    let (arrival, gate) = (ThreadGate(), ThreadGate())
+    let isBlocking = LockedState(false)
+    let fixture = try SyncFixture { choices in
+      choices.cacheBytes = 1 << 20
+      choices.willLoad = { user in
+        guard isBlocking.withLock({ $0 }), blocked.contains(user) else { return }
+        arrival.open()
+        gate.pass()
+      }
+    }
+    defer { gate.open() }
+    for number in 1...3 {
+      let session = try await fixture.user(UInt64(number))
+      for key in 0..<5 {
+        let value = JSON.string(String(repeating: "1", count: 60_000))
+        try await fixture.commit([try fixture.set("\(key)", value)], as: session)
+      }
+    }
+    let small = try await fixture.user(9)
+    // The cache has room for two large states, and these are the last ones.
+    for user in blocked { fixture.cache.publish(try await fixture.cache.load(user).state, of: user) }
+    isBlocking.withLock { $0 = true }
+    let evicted = blocked.filter { fixture.cache.state(of: $0) == nil }
+    // As many as there are threads for short reads.
+    try #require(evicted.count >= fixture.store.readingThreads)
+    let cache = fixture.cache
+    let loads = evicted.map { user in Task { try await cache.load(user) } }
+    await arrival.opened()
+    #expect(try await fixture.state(of: small).revision == 0)
+    gate.open()
+    for load in loads { #expect(try await load.value.state.revision == 5) }
+  }
+
+  @Test("The cost of a state grows with its contents")
+  func cost() {
+    #expect(state(ofBytes: 998).cost >= UserState().cost + 1001)
   }
 
   @Test("The cache's count and cost equal those of its states")
@@ -190,11 +261,7 @@ struct StateCacheTests {
         _ = generations.use(user)
       case 1: generations.remove(user)
       default:
-        var state = UserState()
-        let value = EncodedJSON(.string(String(repeating: "x", count: random.below(5000))))
-        let set = CollectionMutation.map(.set(key: "a", value: value))
-        _ = state.reduce([set], in: CollectionName("profile"), by: .plainMap, revision: 1)
-        let cached = CachedState(state, after: nil)
+        let cached = CachedState(state(ofBytes: random.below(5000)), after: nil)
         generations.insert(cached, for: user)
         #expect(generations.peek(user) === cached)
       }
