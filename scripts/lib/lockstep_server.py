@@ -93,3 +93,7 @@ class Server:
         """The anonymous memory in KiB."""
         with open(f"/proc/{self.process.pid}/status") as file:
             return int(re.search(r"RssAnon:\s+(\d+)", file.read()).group(1))
+
+    def cache_bytes(self):
+        """The memory in bytes that the server counts for states."""
+        return int(re.search(rb"^lockstep_cache_bytes (\d+)", self.send("GET", "/metrics")[1], re.M).group(1))
