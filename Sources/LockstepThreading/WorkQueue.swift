@@ -1,12 +1,15 @@
 /// A bounded first-in, first-out queue of work for threads.
+///
+/// `offer` is inlinable, because each write calls it, and another module would run it unspecialized.
 public final class WorkQueue<Work: Sendable>: Sendable {
-  private struct Contents: Sendable {
-    var waiting: [Work] = []
+  @usableFromInline
+  struct Contents: Sendable {
+    @usableFromInline var waiting: [Work] = []
     /// The index of the oldest work. The work before it has been taken.
-    var first = 0
-    var isClosed = false
+    @usableFromInline var first = 0
+    @usableFromInline var isClosed = false
 
-    var count: Int { waiting.count - first }
+    @inlinable var count: Int { waiting.count - first }
 
     mutating func removeFirst() -> Work? {
       guard first < waiting.count else { return nil }
@@ -39,9 +42,9 @@ public final class WorkQueue<Work: Sendable>: Sendable {
     }
   }
 
-  private let name: String
-  private let capacity: Int
-  private let contents = LockedState(Contents())
+  @usableFromInline let name: String
+  @usableFromInline let capacity: Int
+  @usableFromInline let contents = LockedState(Contents())
 
   /// Errors contain `name`. A `capacity` below 1 counts as 1.
   package init(name: String, capacity: Int) {
@@ -52,6 +55,7 @@ public final class WorkQueue<Work: Sendable>: Sendable {
   package var count: Int { contents.withLock { $0.count } }
 
   /// Throws `PoolOverloadedError` if the queue is full, and `PoolShutDownError` if it is closed.
+  @inlinable
   public func offer(_ work: Work) throws {
     try contents.withLock { contents in
       if contents.isClosed { throw PoolShutDownError(pool: name) }
@@ -88,6 +92,7 @@ public struct PoolOverloadedError: Error, Equatable, CustomStringConvertible {
   /// How much work may wait.
   package let capacity: Int
 
+  @usableFromInline
   package init(pool: String, capacity: Int) {
     self.pool = pool
     self.capacity = capacity
@@ -101,6 +106,7 @@ public struct PoolOverloadedError: Error, Equatable, CustomStringConvertible {
 public struct PoolShutDownError: Error, Equatable, CustomStringConvertible {
   package let pool: String
 
+  @usableFromInline
   package init(pool: String) { self.pool = pool }
 
   /// For example: `the pool "hash" has been shut down`.
