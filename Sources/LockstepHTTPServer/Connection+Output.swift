@@ -75,8 +75,12 @@ extension Connection {
   /// Adds a whole response, or the head of a streamed one.
   func add(_ response: Response, for exchange: ResponseSerializer.Exchange) {
     gather { ResponseSerializer.appendHead(of: response, for: exchange, dateField: loop.dateField, to: &$0) }
-    guard case .bytes(let bytes) = response.body, !exchange.isHead, !response.status.forbidsBody else { return }
-    output.add(body: bytes)
+    guard !exchange.isHead, !response.status.forbidsBody else { return }
+    switch response.body {
+    case .none, .stream: break
+    case .bytes(let bytes): output.add(body: bytes)
+    case .pieces(let pieces): output.add(pieces: pieces)
+    }
   }
 
   func sendContinue() {

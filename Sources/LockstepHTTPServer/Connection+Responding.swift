@@ -78,6 +78,7 @@ extension Connection {
       guard bytes.count >= OutputBuffer.longBody else { return true }
       // A head usually has at most 1024 bytes.
       return settleOutput(output.memory + bytes.count + 1024)
+    case .pieces(let pieces): return settleOutput(output.memory + pieces.count + 1024)
     case .stream(let holding, _):
       heldByStream = holding
       guard settleOutput(output.memory) else {

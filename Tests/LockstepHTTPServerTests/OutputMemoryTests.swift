@@ -16,6 +16,10 @@ struct OutputMemoryTests {
     switch request.head.path {
     case "/long": .response(Response(status: .ok, body: .bytes(long)))
     case "/medium": .response(Response(status: .ok, body: .bytes(Array(long.prefix(20 * 1024)))))
+    case "/pieces":
+      .response(
+        Response(status: .ok, body: .pieces(BodyPieces(Array(repeating: Array(long.prefix(1 << 20)), count: 16))))
+      )
     case "/stream": .response(Response(status: .ok, body: .stream { try await $0.write(long) }))
     case "/holding":
       .response(Response(status: .ok, body: .stream(holding: long.count) { try await $0.write(long) }))
@@ -137,7 +141,7 @@ struct OutputMemoryTests {
   @Test(
     "However a connection ends, the memory of its output is released",
     arguments: Ending.allCases,
-    ["/long", "/stream", "/holding"]
+    ["/long", "/pieces", "/stream", "/holding"]
   )
   func givenBack(ending: Ending, path: String) async throws {
     try await TestServer.run(responder: Self.respond) { server in
