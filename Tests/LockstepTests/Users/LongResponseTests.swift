@@ -204,4 +204,33 @@ struct LongResponseTests {
       }
     }
   }
+
+  @Test("Clients of one user that do not read leave room for the long responses of other users")
+  func shares() async throws {
+    func configure(_ configuration: inout Configuration) {
+      configuration.limits.outputMemory = 20 << 20
+      configuration.defaultsQuota.bytes = 20 << 20
+    }
+    try await ServerFixture.run(configure) { users in
+      let (ada, bob) = (try await users.signUp("ada"), try await users.signUp("bob"))
+      let value = #""\#(String(repeating: "x", count: 240_000))""#
+      for key in 0..<36 { #expect(try await ada.put("/v1/defaults/standard/\(key)", value).status == 201) }
+      for key in 0..<4 { #expect(try await bob.put("/v1/defaults/standard/\(key)", value).status == 201) }
+      let path = "/v1/defaults/standard"
+      let client = try RawClient(
+        port: try #require(users.running.withLock { $0 }).address.port,
+        receiveBuffer: 16 * 1024
+      )
+      try await client.send(StubbedServer.request("GET", path, ["Authorization: Bearer \(ada.token)"]))
+      try await client.receive(until: "HTTP/1.1 200")
+      for device in [ada, try await users.logIn("ada")] {
+        let refusal = try await device.get(path)
+        let isExplained = refusal.text.contains("your share")
+        #expect(refusal.status == 503 && isExplained)
+        #expect(try await device.get("/v1/me").status == 200)
+      }
+      #expect(try await bob.get(path).status == 200)
+      #expect(try await bob.get("/v1/me/export").status == 200)
+    }
+  }
 }
