@@ -300,6 +300,14 @@ struct ListQuery: Sendable, Equatable {
 
   func representation(of view: StateView) throws(Problem) -> Representation {
     let list = view.state.list(collection)
+    if isWhole, list.length <= Representation.longBody {
+      let cursor = view.cursor(list.revision)
+      var body = Array(#"{"cursor":"\#(cursor.text)","count":\#(list.count),"items":["#.utf8)
+      body.reserveCapacity(body.count + list.length + 2)
+      list.appendText(to: &body)
+      body.append(contentsOf: "]}".utf8)
+      return Representation(cursor: cursor, body: body)
+    }
     let page = try page(of: list)
     let content = [[UInt8]](#""count":\#(page.count),"items":["#, page.texts, "]}")
     let cursor = view.cursor(list.revision, detail: isWhole ? nil : Digest.text(of: content))
