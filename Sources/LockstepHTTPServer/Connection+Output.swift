@@ -19,9 +19,12 @@ extension Connection {
       }
       loop.counters.add(before - output.count, to: .sent)
     }
-    if machine.client != .gone, !settleOutput(output.memory) {
-      loop.counters.add(1, to: .slowReaders)
-      _ = machine.cut()
+    if machine.client != .gone {
+      if !output.isEmpty { nameOutputOwner() }
+      if settleOutput(output.memory) != nil {
+        loop.counters.add(1, to: .slowReaders)
+        _ = machine.cut()
+      }
     }
     if machine.client == .gone { discardOutput() }
   }
@@ -31,19 +34,30 @@ extension Connection {
     settleOutput(0)
   }
 
-  /// Counts `output` bytes and `heldByStream` as the connection's output in memory. Returns false,
-  /// and changes nothing, if there is no room.
+  /// Counts `output` bytes and `heldByStream` as the connection's output in memory. If there is no
+  /// room, returns the reason and changes nothing.
   @discardableResult
-  func settleOutput(_ output: Int) -> Bool {
+  func settleOutput(_ output: Int) -> OutputMemory.Refusal? {
     let count = output + heldByStream
-    guard count != heldOutput else { return true }
+    guard count != heldOutput else { return nil }
+    defer { if heldOutput == 0 { outputOwner = nil } }
     if count < heldOutput {
-      loop.releaseOutput(heldOutput - count)
-    } else if !loop.holdOutput(count - heldOutput, beside: heldOutput) {
-      return false
+      loop.outputMemory.release(heldOutput - count, of: outputOwner)
+    } else {
+      let more = count - heldOutput
+      if heldByStream > 0 || loop.outputMemory.dependsOnOwner(more) { nameOutputOwner() }
+      if let refusal = loop.holdOutput(more, beside: heldOutput, of: outputOwner) { return refusal }
     }
     heldOutput = count
-    return true
+    return nil
+  }
+
+  /// Finds the owner of the output that stays in memory. Most output does not, because the kernel
+  /// takes it at once.
+  private func nameOutputOwner() {
+    guard outputOwner == nil, let head, let owner = loop.outputOwner(head, peer) else { return }
+    outputOwner = owner
+    loop.outputMemory.assign(heldOutput, to: owner)
   }
 
   /// Sends as much as the client takes, and reports to `machine` whether that was all.
@@ -75,8 +89,12 @@ extension Connection {
   /// Adds a whole response, or the head of a streamed one.
   func add(_ response: Response, for exchange: ResponseSerializer.Exchange) {
     gather { ResponseSerializer.appendHead(of: response, for: exchange, dateField: loop.dateField, to: &$0) }
-    guard case .bytes(let bytes) = response.body, !exchange.isHead, !response.status.forbidsBody else { return }
-    output.add(body: bytes)
+    guard !exchange.isHead, !response.status.forbidsBody else { return }
+    switch response.body {
+    case .none, .stream: break
+    case .bytes(let bytes): output.add(body: bytes)
+    case .pieces(let pieces): output.add(pieces: pieces)
+    }
   }
 
   func sendContinue() {

@@ -46,7 +46,7 @@ extension Connection {
 
   /// Writes a response, or the head of a streamed one.
   private func write(_ response: Response) -> Action {
-    guard hasRoom(for: response) else { return refuseForOutput() }
+    if let refusal = reserveOutput(for: response) { return refuse(for: refusal) }
     addDeciding(response)
     if case .stream(_, let write) = response.body, !machine.exchange.isHead, !response.status.forbidsBody {
       return startTask { await self.stream(write) }
@@ -66,32 +66,38 @@ extension Connection {
     return endResponse()
   }
 
-  /// Whether there is memory for a response until the client has read it. A short response is
-  /// always sent, because it usually fits into the kernel's buffer. So is a response to a method
-  /// other than `GET`: it may confirm a change, which a 503 would deny. Both are counted
-  /// afterwards.
-  private func hasRoom(for response: Response) -> Bool {
-    guard head?.method == .get else { return true }
+  /// Reserves memory for a response until the client has read it, or returns why there is none. A
+  /// short response is always sent, because it usually fits into the kernel's buffer. So is a
+  /// response to a method other than `GET`: it may confirm a change, which a 503 would deny. Both
+  /// are counted afterwards.
+  private func reserveOutput(for response: Response) -> OutputMemory.Refusal? {
+    guard head?.method == .get else { return nil }
     switch response.body {
-    case .none: return true
-    case .bytes(let bytes):
-      guard bytes.count >= OutputBuffer.longBody else { return true }
-      // A head usually has at most 1024 bytes.
-      return settleOutput(output.memory + bytes.count + 1024)
+    case .none: return nil
+    case .bytes(let bytes): return reserveOutput(bytes.count)
+    case .pieces(let pieces): return reserveOutput(pieces.count)
     case .stream(let holding, _):
       heldByStream = holding
-      guard settleOutput(output.memory) else {
-        heldByStream = 0
-        return false
-      }
-      return true
+      let refusal = settleOutput(output.memory)
+      if refusal != nil { heldByStream = 0 }
+      return refusal
     }
   }
 
+  private func reserveOutput(_ count: Int) -> OutputMemory.Refusal? {
+    // A head usually has at most 1024 bytes.
+    count < OutputBuffer.longBody ? nil : settleOutput(output.memory + count + 1024)
+  }
+
   /// Responds with 503, because there is no memory for the response. The connection stays open.
-  private func refuseForOutput() -> Action {
+  private func refuse(for refusal: OutputMemory.Refusal) -> Action {
     loop.counters.add(1, to: .refusedResponses)
-    let detail = "Responses that clients have not read yet use all memory that this server has for them."
+    let detail =
+      switch refusal {
+      case .full: "Responses that clients have not read yet use all memory that this server has for them."
+      case .shareUsed:
+        "Responses that you have not read yet use your share of the memory that this server has for them."
+      }
     var response = Problem.noRoom(detail).response
     response.fields.append(contentsOf: loop.noteRefusal(.overloaded, of: peer, origin: head?[.origin]))
     return write(response)

@@ -35,6 +35,8 @@ final class Connection: @unchecked Sendable {
   var canRead = false
   var heldBody = 0
   var heldOutput = 0
+  /// The owner of `heldOutput`; nil until the connection needs it.
+  var outputOwner: String?
   /// How much the closure of a streamed body keeps in memory.
   var heldByStream = 0
   private var waiter: UnsafeContinuation<Void, Never>?

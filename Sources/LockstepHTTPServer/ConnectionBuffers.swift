@@ -31,19 +31,24 @@ struct InputBuffer {
 }
 
 /// Output that waits for the client: short pieces gathered in one buffer, then at most one long
-/// body, which is sent without copying it.
+/// body. An array is sent without copying it, and pieces are copied slice by slice.
 struct OutputBuffer {
   private var gathered: [UInt8] = []
   private var body: [UInt8] = []
+  /// The pieces that follow `body`.
+  private var rest: BodyPieces.Reader?
   private var sent = 0
 
   /// Copying a body below this size costs less than a second buffer.
   static let longBody = 16 * 1024
+  /// How much of a body in pieces is copied at a time.
+  private static let slice = 64 * 1024
 
   var isEmpty: Bool { gathered.isEmpty && body.isEmpty }
-  var count: Int { memory - sent }
+  var count: Int { gathered.count + body.count - sent + (rest?.remaining ?? 0) }
   /// The size of the output, including sent bytes, because memory is freed only when all is sent.
-  var memory: Int { gathered.count + body.count }
+  /// Pieces count in full: later changes of the state may leave them to this output alone.
+  var memory: Int { gathered.count + body.count + (rest?.count ?? 0) }
   var hasBuffer: Bool { gathered.capacity > 0 }
   var hasLongBody: Bool { !body.isEmpty }
 
@@ -57,16 +62,29 @@ struct OutputBuffer {
     if bytes.count < Self.longBody { gathered.append(contentsOf: bytes) } else { body = bytes }
   }
 
+  mutating func add(pieces: BodyPieces) {
+    rest = pieces.reader
+    readSlice()
+  }
+
+  private mutating func readSlice() {
+    body.removeAll(keepingCapacity: true)
+    rest?.read(upTo: Self.slice, into: &body)
+    if !body.isEmpty { return }
+    body = []
+    rest = nil
+  }
+
   mutating func send(to socket: Socket) -> Socket.Outcome {
     var outcome = Socket.Outcome.bytes(0)
     while !isEmpty {
       outcome = sendOnce(to: socket)
       guard case .bytes(let count) = outcome else { return outcome }
       sent += count
-      guard sent == memory else { continue }
+      guard sent == gathered.count + body.count else { continue }
       gathered.removeAll(keepingCapacity: true)
-      body = []
       sent = 0
+      readSlice()
     }
     return outcome
   }

@@ -16,6 +16,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   let bounds: ConnectionBounds
   private(set) var respond: Responder = { _ in .response(Problem(.overloaded).response) }
   private var reportRefusal: @Sendable (ServerRefusal) -> Void = { _ in }
+  private(set) var outputOwner: OutputOwner = { _, _ in nil }
   private let configuration: Server.Configuration
   private let time: TimeSource
   private let shared: SharedState
@@ -82,9 +83,14 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
 
   // MARK: Running
 
-  func run(_ respond: @escaping Responder, noteRefusal: @escaping @Sendable (ServerRefusal) -> Void) {
+  func run(
+    _ respond: @escaping Responder,
+    noteRefusal: @escaping @Sendable (ServerRefusal) -> Void,
+    outputOwner: @escaping OutputOwner
+  ) {
     thread = pthread_self()
     self.respond = respond
+    self.outputOwner = outputOwner
     reportRefusal = noteRefusal
     if let listener, !poll.watch(listener, token: Self.listenerToken) { stopListening() }
     while !(isDraining && (connections.isEmpty || now >= drainDeadline)) {
@@ -246,6 +252,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
 
   // MARK: Memory for bodies and output
 
+  var outputMemory: OutputMemory { shared.output }
+
   /// Counts bytes of a body as in memory, if there is room.
   func holdBody(_ count: Int) -> Bool {
     let total = shared.bodyBytes.add(count, ordering: .relaxed).newValue
@@ -255,23 +263,20 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
 
   func releaseBody(_ count: Int) { shared.bodyBytes.subtract(count, ordering: .relaxed) }
 
-  /// Counts more bytes of output as in memory, if there is room. There is always room if no other
-  /// connection has output in memory.
-  func holdOutput(_ count: Int, beside own: Int) -> Bool {
-    let total = shared.outputBytes.add(count, ordering: .relaxed).newValue
-    let fits = total <= limits.outputMemory || total <= own + count
+  /// Counts more bytes of output as in memory, if there is room.
+  func holdOutput(_ count: Int, beside own: Int, of owner: String?) -> OutputMemory.Refusal? {
+    let refusal = shared.output.hold(count, beside: own, of: owner)
     // Responses that do not fit have taken memory too.
-    if total >= Self.muchOutput || !fits, !shared.hasHeldMuch.exchange(true, ordering: .relaxed) {
+    if shared.output.bytes >= Self.muchOutput || refusal != nil,
+      !shared.hasHeldMuch.exchange(true, ordering: .relaxed)
+    {
       wheel.schedule(Self.memoryToken, at: now + Self.memoryPause)
     }
-    if !fits { releaseOutput(count) }
-    return fits
+    return refusal
   }
 
-  func releaseOutput(_ count: Int) { shared.outputBytes.subtract(count, ordering: .relaxed) }
-
   private func returnMemory() {
-    if shared.outputBytes.load(ordering: .relaxed) < Self.muchOutput {
+    if shared.output.bytes < Self.muchOutput {
       shared.hasHeldMuch.store(false, ordering: .relaxed)
       configuration.returnMemory()
     } else {
@@ -370,10 +375,14 @@ final class SharedState: Sendable {
   let refused = Atomic(0)
   var open: Int { served.load(ordering: .relaxed) + refused.load(ordering: .relaxed) }
   let bodyBytes = Atomic(0)
-  let outputBytes = Atomic(0)
+  let output: OutputMemory
   /// Whether much output has been in memory since memory was last returned to the system.
   let hasHeldMuch = Atomic(false)
   private let pauseReport = Atomic(-Int64.max / 2)
+
+  init(limits: Limits) {
+    output = OutputMemory(limit: limits.outputMemory)
+  }
 
   /// Whether to report that the server cannot accept connections. All loops together report at most
   /// once in each `pause`.

@@ -6,6 +6,10 @@ import LockstepTime
 /// Makes the response to a request. It never throws, because an error is a response too.
 package typealias Responder = @Sendable (Request) -> HandlerResult
 
+/// Names the user or the client that a request is from. The server asks only if output stays in
+/// memory, and then counts that output for the owner. Nil: no owner.
+package typealias OutputOwner = @Sendable (RequestHead, PeerAddress) -> String?
+
 /// A response that the server made without a handler, because the request was not valid or the
 /// server had no room. It contains nothing that the client has sent, so it may be logged.
 package struct ServerRefusal: Sendable {
@@ -59,7 +63,7 @@ package final class Server: Sendable {
   /// Listens. New clients wait in the backlog until `start`. Throws if the address is not
   /// available.
   package init(_ configuration: Configuration, time: TimeSource = .system) throws(SystemError) {
-    let shared = SharedState()
+    let shared = SharedState(limits: configuration.limits)
     let listeners = try Self.listen(configuration)
     address = listeners[0].address
     loops = try listeners.enumerated().map { (index, listener) throws(SystemError) in
@@ -69,8 +73,8 @@ package final class Server: Sendable {
   }
 
   /// Starts to serve requests. `responderOfLoop` makes a responder for each loop by its index. A
-  /// loop calls its responder for each request, and `noteRefusal` for each refusal. Call `start`
-  /// once.
+  /// loop calls its responder for each request, and `noteRefusal` for each refusal. `outputOwner`
+  /// names the owner of long output. Call `start` once.
   ///
   /// If loops share an object, each change of its reference count moves a cache line between cores.
   /// So each responder should use its own objects for a request.
@@ -78,12 +82,15 @@ package final class Server: Sendable {
   /// Throws if the system has no thread for a loop. The server then serves no request.
   package func start(
     noteRefusal: @escaping @Sendable (ServerRefusal) -> Void,
+    outputOwner: @escaping OutputOwner = { _, _ in nil },
     responderOfLoop: (Int) -> Responder
   ) throws(NamedThread.NotStarted) {
     do {
       for loop in loops {
         let respond = responderOfLoop(loop.index)
-        let thread = try NamedThread(name: "loop-\(loop.index)") { loop.run(respond, noteRefusal: noteRefusal) }
+        let thread = try NamedThread(name: "loop-\(loop.index)") {
+          loop.run(respond, noteRefusal: noteRefusal, outputOwner: outputOwner)
+        }
         threads.withLock { $0.append(thread) }
       }
     } catch {
@@ -108,7 +115,7 @@ package final class Server: Sendable {
   package func count(_ counter: ServerCounter) -> Int {
     switch counter {
     case .bodyBytes: shared.bodyBytes.load(ordering: .relaxed)
-    case .outputBytes: shared.outputBytes.load(ordering: .relaxed)
+    case .outputBytes: shared.output.bytes
     default: loops.reduce(0) { $0 + $1.counters[counter] }
     }
   }

@@ -13,9 +13,6 @@ import LockstepSync
 /// entries and snapshots never change. If entries or snapshots are deleted meanwhile, the document
 /// ends early, and the client sees that it is incomplete.
 package struct UserExport: Sendable {
-  /// About how many bytes of the journal are read at a time.
-  static let pieceBytes = 1024 * 1024
-
   let store: String
   /// The members of the document that describe the account. Nil if there is no such user.
   let account: @Sendable (UserID, SQLiteConnection) throws -> JSONObject?
@@ -139,28 +136,15 @@ package struct UserExport: Sendable {
   private func write(journalOf user: UserID, _ contents: Contents, to pieces: inout PieceBuffer) async throws {
     guard let first = contents.journal else { return }
     let (store, end) = (store, contents.state.revision)
-    var last = Revision.none
-    while last != end {
-      let start = last
-      let page = try await readers.read(for: user) { connection in
-        let journal = Journal(connection: connection)
-        // History is pruned from its beginning. So if the last written entry still exists, all
-        // later entries do too.
-        let exists = try start == .none ? journal.firstRevision(of: user) == first : journal.knows(start, of: user)
-        guard exists else { throw PrunedError() }
-        return try JournalPage(
-          of: user,
-          after: start,
-          upTo: end,
-          limit: 1_000,
-          bytes: Self.pieceBytes,
-          from: journal,
-          store: store
-        )
-      }
-      guard let reached = page.last else { throw PrunedError() }
-      try await pieces.append(element: page.entries)
-      last = reached
+    var slice = try await readers.read(for: user) { connection in
+      let journal = Journal(connection: connection)
+      guard try journal.firstRevision(of: user) == first else { throw JournalSlice.PrunedError() }
+      return try JournalSlice(of: user, after: .none, upTo: end, from: journal, store: store)
+    }
+    try await pieces.append(element: slice.text)
+    while slice.hasMore {
+      slice = try await readers.read(for: user) { [slice] in try slice.next(from: Journal(connection: $0)) }
+      try await pieces.append(element: slice.text)
     }
   }
 
@@ -170,7 +154,7 @@ package struct UserExport: Sendable {
     // large as its text.
     let (isList, text) = try await readers.read(for: user) { connection in
       let found = try Snapshots(connection: connection).latest(of: name.collection, of: user, upTo: name.revision)
-      guard let found, found.revision == name.revision else { throw PrunedError() }
+      guard let found, found.revision == name.revision else { throw JournalSlice.PrunedError() }
       let isList = if case .list = found.state { true } else { false }
       return (isList, found.state.text)
     }
@@ -186,8 +170,6 @@ package struct UserExport: Sendable {
     }
     try await pieces.append("}".utf8)
   }
-
-  private struct PrunedError: Error {}
 }
 
 /// Joins the many short parts of a body into pieces of useful size.

@@ -35,9 +35,11 @@ package struct AccessLog: Sendable {
 
   func record(_ request: Request, _ response: Response, nanoseconds: Int64) {
     var size: JSON = .integer(0)
+    let isHead = request.head.method == .head
     switch response.body {
     case .none: break
-    case .bytes(let bytes): if request.head.method != .head { size = .integer(Int64(bytes.count)) }
+    case .bytes(let bytes): if !isHead { size = .integer(Int64(bytes.count)) }
+    case .pieces(let pieces): if !isHead { size = .integer(Int64(pieces.count)) }
     case .stream: size = .null
     }
     logger.log(

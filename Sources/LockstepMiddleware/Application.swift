@@ -74,6 +74,11 @@ public final class Application: Sendable {
     }
   }
 
+  /// The address of a request's client, as trusted proxies report it.
+  package func client(of head: RequestHead, from peer: PeerAddress) -> PeerAddress {
+    proxies?.client(of: head, from: peer) ?? peer
+  }
+
   package func note(_ refusal: ServerRefusal) {
     recorder.metrics.record(refusal: refusal.kind.status)
     recorder.accessLog?.record(refusal)

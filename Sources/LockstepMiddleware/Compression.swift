@@ -10,7 +10,11 @@ enum Compression {
 
   /// Whether compressing the response is useful: it is long, text, and not compressed yet.
   static func applies(to response: Response) -> Bool {
-    guard case .bytes(let body) = response.body, body.count > threshold else { return false }
+    switch response.body {
+    case .none: return false
+    case .bytes(let body): guard body.count > threshold else { return false }
+    case .pieces, .stream: break
+    }
     guard let type = response.fields[.contentType], response.fields[.contentEncoding] == nil else { return false }
     // `contains` would link the library of regular expressions, 2 MB.
     return type.hasPrefix("text/") || type.hasPrefix("application/json") || type.prefix { $0 != ";" }.hasSuffix("+json")
@@ -18,13 +22,27 @@ enum Compression {
 
   /// The response with its body compressed; unchanged if zlib fails.
   static func compressed(_ response: Response) async -> Response {
-    guard case .bytes(let body) = response.body, let compressed = await gzip(body) else { return response }
+    guard let body = await compressed(response.body) else { return response }
     var response = response
+    response.body = body
     response.fields.append(.contentEncoding, "gzip")
     // The compressed bytes need a strong ETag of their own (RFC 9110, 8.8.3.3).
     if let tag = response.fields[.etag] { response.fields = response.fields.replacing(.etag, gzipTag(tag)) }
-    response.body = .bytes(compressed)
     return response
+  }
+
+  private static func compressed(_ body: Response.Body) async -> Response.Body? {
+    switch body {
+    case .none: return nil
+    case .bytes(let bytes): return await gzip(BodyPieces([bytes])).map { .bytes($0) }
+    case .pieces(let pieces): return await gzip(pieces).map { .bytes($0) }
+    case .stream(let holding, let write):
+      return .stream(holding: holding + Deflater.memory) { writer in
+        let compressing = try CompressingWriter(writer)
+        try await write(compressing)
+        try await compressing.finish()
+      }
+    }
   }
 
   /// The fields of a 304 response, with the ETag of the gzip form if the client has only that form.
@@ -42,21 +60,55 @@ enum Compression {
   private static func gzipTag(_ tag: String) -> String { "\(tag.dropLast())\(Cursor.gzipSuffix)\"" }
 
   /// A gzip file without name and time, so that equal bytes give equal files. Nil if zlib fails.
-  static func gzip(_ bytes: [UInt8]) async -> [UInt8]? {
+  static func gzip(_ body: BodyPieces) async -> [UInt8]? {
     guard let deflater = Deflater() else { return nil }
-    var output: [UInt8] = []
-    var position = 0
+    var (reader, input, output) = (body.reader, [UInt8](), [UInt8]())
     while true {
-      let end = min(position + slice, bytes.count)
-      guard deflater.deflate(bytes[position..<end], isLast: end == bytes.count, into: &output) else { return nil }
-      position = end
-      guard position < bytes.count else { return output }
+      input.removeAll(keepingCapacity: true)
+      reader.read(upTo: slice, into: &input)
+      let isLast = reader.remaining == 0
+      guard deflater.deflate(input, isLast ? Z_FINISH : Z_NO_FLUSH, into: &output) else { return nil }
+      if isLast { return output }
       await Task.yield()
+    }
+  }
+
+  /// Compresses what a stream writes.
+  private actor CompressingWriter: BodyWriter {
+    private let writer: any BodyWriter
+    private let deflater: Deflater
+
+    struct DeflateError: Error {}
+
+    init(_ writer: any BodyWriter) throws {
+      guard let deflater = Deflater() else { throw DeflateError() }
+      self.writer = writer
+      self.deflater = deflater
+    }
+
+    /// The client can read all bytes that this has written.
+    func write(_ bytes: [UInt8]) async throws {
+      var reader = BodyPieces([bytes]).reader
+      while reader.remaining > 0 {
+        var input: [UInt8] = []
+        reader.read(upTo: slice, into: &input)
+        try await write(input, reader.remaining == 0 ? Z_SYNC_FLUSH : Z_NO_FLUSH)
+      }
+    }
+
+    func finish() async throws { try await write([], Z_FINISH) }
+
+    private func write(_ input: [UInt8], _ flush: Int32) async throws {
+      var output: [UInt8] = []
+      guard deflater.deflate(input, flush, into: &output) else { throw DeflateError() }
+      if output.isEmpty { await Task.yield() } else { try await writer.write(output) }
     }
   }
 }
 
 private final class Deflater {
+  /// The memory of a compression, as zlib documents it for these settings.
+  static let memory = 256 * 1024 + 8 * 1024
   private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
 
   init?() {
@@ -74,7 +126,9 @@ private final class Deflater {
     stream.deallocate()
   }
 
-  func deflate(_ bytes: ArraySlice<UInt8>, isLast: Bool, into output: inout [UInt8]) -> Bool {
+  /// Appends what zlib writes for `bytes`. `flush` is one of zlib's constants. Returns false if zlib
+  /// fails.
+  func deflate(_ bytes: [UInt8], _ flush: Int32, into output: inout [UInt8]) -> Bool {
     bytes.withUnsafeBufferPointer { input in
       // zlib only reads its input, though the type is mutable. Both buffers outlive the calls.
       stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
@@ -84,12 +138,12 @@ private final class Deflater {
         output += [UInt8](unsafeUninitializedCapacity: 16 * 1024) { room, count in
           stream.pointee.next_out = room.baseAddress
           stream.pointee.avail_out = UInt32(room.count)
-          status = CLockstepZlib.deflate(stream, isLast ? Z_FINISH : Z_NO_FLUSH)
+          status = CLockstepZlib.deflate(stream, flush)
           count = room.count - Int(stream.pointee.avail_out)
         }
         guard status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR else { return false }
       } while stream.pointee.avail_out == 0
-      return !isLast || status == Z_STREAM_END
+      return flush != Z_FINISH || status == Z_STREAM_END
     }
   }
 }

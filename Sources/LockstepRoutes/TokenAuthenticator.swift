@@ -22,13 +22,21 @@ package struct TokenAuthenticator: Sendable {
   }
 
   /// The session of the request's token, as far as memory tells.
-  func lookUp(_ request: Request) -> SessionDirectory.Lookup {
+  func lookUp(_ request: Request) -> SessionDirectory.Lookup { lookUp(request.head) }
+
+  private func lookUp(_ head: RequestHead) -> SessionDirectory.Lookup {
     let now = millisecondsSince1970()
-    let found = request.head.withBytes(of: .authorization) { field -> SessionDirectory.Lookup in
+    let found = head.withBytes(of: .authorization) { field -> SessionDirectory.Lookup in
       guard let token = Self.bearerToken(in: field) else { return .refused }
       return directory.authenticate(token, at: now)
     }
     return found ?? .refused
+  }
+
+  /// The user whose session's token the request has, if the session is in memory.
+  package func user(of head: RequestHead) -> UserID? {
+    guard case .session(let session) = lookUp(head) else { return nil }
+    return session.user
   }
 
   /// Passes the session of the request's token to `respond`, at once if the session is in memory.

@@ -126,6 +126,18 @@ public final class SQLiteConnection {
     while try statement.step() { try body(statement.row) }
   }
 
+  /// Runs the statement and passes its rows to `body`, as long as `body` returns true.
+  @inlinable
+  package func forEachRow<each Value: SQLiteConvertible>(
+    _ sql: StaticString,
+    _ values: repeat each Value,
+    while body: (borrowing SQLiteRow) throws -> Bool
+  ) throws {
+    let statement = try begin(sql, repeat each values)
+    defer { statement.end() }
+    while try statement.step(), try body(statement.row) {}
+  }
+
   /// Runs the statement and returns its rows, transformed and in order.
   @inlinable
   public func all<Result, each Value: SQLiteConvertible>(

@@ -16,6 +16,10 @@ struct OutputMemoryTests {
     switch request.head.path {
     case "/long": .response(Response(status: .ok, body: .bytes(long)))
     case "/medium": .response(Response(status: .ok, body: .bytes(Array(long.prefix(20 * 1024)))))
+    case "/pieces":
+      .response(
+        Response(status: .ok, body: .pieces(BodyPieces(Array(repeating: Array(long.prefix(1 << 20)), count: 16))))
+      )
     case "/stream": .response(Response(status: .ok, body: .stream { try await $0.write(long) }))
     case "/holding":
       .response(Response(status: .ok, body: .stream(holding: long.count) { try await $0.write(long) }))
@@ -129,6 +133,49 @@ struct OutputMemoryTests {
     }
   }
 
+  @Test("An owner may hold as much output as is free, so that other owners still find room")
+  func shares() async throws {
+    // The query names the owner.
+    let (mebibyte, time) = (1024 * 1024, ManualTime())
+    var configuration = Server.Configuration()
+    configuration.limits.outputMemory = 100 * mebibyte
+    let server = TestServer(server: try Server(configuration, time: time.serverTime), time: time)
+    try server.server.start(noteRefusal: { _ in }, outputOwner: { head, _ in head.query }) { _ in Self.respond }
+    var (clients, held): ([RawClient], Int) = ([], 0)
+    // Sends a request, and expects that its response waits for the client.
+    func wait(_ path: String, _ owner: String) async throws {
+      let client = try server.connect(receiveBuffer: 64 * 1024)
+      try await client.send("GET \(path)?\(owner) HTTP/1.1\r\nHost: h\r\n\r\n")
+      held += 16
+      await eventually { server.server.count(.outputBytes) >= held * mebibyte }
+      clients.append(client)
+    }
+    func expectRefusal(_ path: String, _ owner: String) async throws {
+      let client = try server.connect()
+      try await client.send("GET \(path)?\(owner) HTTP/1.1\r\nHost: h\r\n\r\n")
+      let refusal = try await client.response()
+      #expect(refusal.status == 503 && refusal.text.contains("your share"), "\(path) \(owner)")
+      #expect(refusal.field("Retry-After") == "1")
+    }
+    // 48 MiB beside 52 are free, 64 beside 36 are not.
+    for path in ["/long", "/pieces", "/long"] { try await wait(path, "ada") }
+    for path in ["/long", "/pieces", "/holding"] { try await expectRefusal(path, "ada") }
+    try await wait("/pieces", "bob")
+    try await expectRefusal("/long", "bob")
+    try await wait("/long", "cleo")
+    // Another owner's response is refused only because the rest is too small for it.
+    let last = try server.connect()
+    try await last.send("GET /medium?dan HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(try await last.response().status == 200)
+    for client in clients { #expect(try await client.response().body.count == Self.long.count) }
+    await eventually { server.server.count(.outputBytes) == 0 }
+    (clients, held) = ([], 0)
+    for _ in 0..<3 { try await wait("/long", "ada") }
+    #expect(server.server.count(.refusedResponses) == 4)
+    for client in clients { client.close() }
+    await stop(server.server)
+  }
+
   /// The ways in which a connection with waiting output may end.
   enum Ending: CaseIterable {
     case read, reset, closed, slow
@@ -137,7 +184,7 @@ struct OutputMemoryTests {
   @Test(
     "However a connection ends, the memory of its output is released",
     arguments: Ending.allCases,
-    ["/long", "/stream", "/holding"]
+    ["/long", "/pieces", "/stream", "/holding"]
   )
   func givenBack(ending: Ending, path: String) async throws {
     try await TestServer.run(responder: Self.respond) { server in

@@ -1,3 +1,4 @@
+import LockstepAccounts
 import LockstepHTTP
 import LockstepHTTPServer
 import LockstepLogging
@@ -78,6 +79,10 @@ public final class LockstepServer: Sendable {
     let applications = components.applications
     try server.start(
       noteRefusal: { applications[$0.loop].note($0) },
+      outputOwner: { [users = services.users] head, peer in
+        if let user = users?.user(of: head) { return "\(user)" }
+        return ClientNetwork(host: applications[0].client(of: head, from: peer).host).description
+      },
       responderOfLoop: { applications[$0].respond }
     )
     let clock = environment.clock

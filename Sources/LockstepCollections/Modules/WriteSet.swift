@@ -26,7 +26,7 @@ package struct JournalEntry: Sendable {
   /// The JSON text of the mutations, as clients get it; `null` if the store is damaged there.
   package let mutations: String
   /// The size of the user's journal up to and including this entry, in bytes. Pruned entries count
-  /// too. 0 if the entry was read from the store.
+  /// too.
   package let written: Int
 
   package init(
@@ -37,7 +37,7 @@ package struct JournalEntry: Sendable {
     session: SessionID?,
     action: String,
     mutations: String,
-    written: Int = 0
+    written: Int
   ) {
     self.revision = revision
     self.position = position

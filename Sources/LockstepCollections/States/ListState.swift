@@ -183,6 +183,22 @@ extension ListState {
   /// Appends all elements as JSON, with commas between them.
   package func appendText(to bytes: inout [UInt8]) { elements.tree.appendText(to: &bytes) }
 
+  /// The texts of the elements in a range, as JSON with commas between them. Each text has one or
+  /// several elements. The texts of whole leaves are those in memory, without a copy.
+  package func texts(in range: Range<Int>) -> [[UInt8]] {
+    var texts: [[UInt8]] = []
+    var index = range.lowerBound
+    while index < range.upperBound, let (leaf, start) = elements.tree.leaf(at: index) {
+      let (first, end) = (index - start, min(leaf.count, range.upperBound - start))
+      let isWhole = end - first == leaf.count
+      texts.append(
+        isWhole ? leaf.text : Array(leaf.text[leaf.range(at: first).lowerBound..<leaf.range(at: end - 1).upperBound])
+      )
+      index = start + end
+    }
+    return texts
+  }
+
   /// The memory that this version does not share with a later one, in bytes.
   package func memory(notIn later: ListState) -> Int {
     let comparison = TreeComparison(elements.tree, later.elements.tree)

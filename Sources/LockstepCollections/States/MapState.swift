@@ -186,6 +186,10 @@ extension MapState {
     for other in rest { append(other) }
   }
 
+  /// The texts of the members, as JSON with commas between them, as they are in memory. Each text
+  /// has one or several members.
+  package var texts: [[UInt8]] { CollectionState.map(self).texts }
+
   /// The keys whose values differ between this map and a later one, in order. Skips what both
   /// share.
   package func changedKeys(in later: MapState) -> [ElementKey] {

@@ -8,13 +8,13 @@ public struct EncodedResponse: Sendable {
 
   private static let endOfHead = Array("\r\n".utf8)
 
-  /// Encodes a response. Nil if its body is a stream.
+  /// Encodes a response. Nil if its body is a stream, or in pieces.
   public init?(_ response: Response) {
     var body: [UInt8] = []
     switch response.body {
     case .none: break
     case .bytes(let bytes): if !response.status.forbidsBody { body = bytes }
-    case .stream: return nil
+    case .pieces, .stream: return nil
     }
     status = response.status
     var bytes: [UInt8] = []

@@ -4,6 +4,8 @@ public struct Response: Sendable {
   public enum Body: Sendable {
     case none
     case bytes([UInt8])
+    /// The bytes of several arrays, one after the other.
+    case pieces(BodyPieces)
     /// The bytes that the closure writes while it runs. The server sends them in the chunked
     /// coding. To an HTTP/1.0 client, it sends them without a coding and then closes the
     /// connection. If the closure throws, the server closes the connection before the end of the
@@ -12,6 +14,15 @@ public struct Response: Sendable {
     /// `holding` is how much memory the closure keeps while it runs, in bytes. It counts as output
     /// that waits for the client. If there is no room for it, the client gets 503.
     case stream(holding: Int = 0, @Sendable (any BodyWriter) async throws -> Void)
+
+    /// The body as one array. Nil if there is none, or if it is a stream.
+    package var joined: [UInt8]? {
+      switch self {
+      case .none, .stream: nil
+      case .bytes(let bytes): bytes
+      case .pieces(let pieces): pieces.joined
+      }
+    }
   }
 
   package var status: Status

@@ -47,6 +47,8 @@ public enum ResponseSerializer {
       output.append(contentLength: 0)
     case .bytes(let bytes):
       output.append(contentLength: bytes.count)
+    case .pieces(let pieces):
+      output.append(contentLength: pieces.count)
     case .stream:
       if exchange.isVersion11 { output.append(literal: "Transfer-Encoding: chunked\r\n") }
     }

@@ -17,9 +17,9 @@ package struct TrustedProxies: Sendable {
   }
 
   func named(_ request: Request) -> Request {
-    guard let client = client(of: request) else { return request }
+    guard let client = client(of: request.head, from: request.peer) else { return request }
     var request = request
-    request.peer = PeerAddress(host: client.description, port: 0)
+    request.peer = client
     return request
   }
 
@@ -28,11 +28,15 @@ package struct TrustedProxies: Sendable {
   /// Each proxy appends its peer on the right. The client is the first address from the right that
   /// is not a trusted proxy, because addresses further left can be forged. If the search finds only
   /// trusted proxies before it ends, the client is the last of them. An invalid element ends it.
-  private func client(of request: Request) -> IPAddress? {
-    guard let peer = IPAddress(request.peer.host), isTrusted(peer) else { return nil }
+  func client(of head: RequestHead, from peer: PeerAddress) -> PeerAddress? {
+    address(of: head, from: peer).map { PeerAddress(host: $0.description, port: 0) }
+  }
+
+  private func address(of head: RequestHead, from peer: PeerAddress) -> IPAddress? {
+    guard let peer = IPAddress(peer.host), isTrusted(peer) else { return nil }
     var client: IPAddress?
     var steps = 0
-    for value in request.head.values(.xForwardedFor).reversed() {
+    for value in head.values(.xForwardedFor).reversed() {
       var rest = value[...]
       while !rest.isEmpty {
         let comma = rest.lastIndex(of: UInt8(ascii: ","))

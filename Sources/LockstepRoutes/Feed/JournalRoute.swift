@@ -102,7 +102,7 @@ package struct JournalRoute: Sendable {
     let (user, history) = (session.user, reader.history)
     let registered = reader.registry.current.revision
     // The page may be long, so the reader's thread also encodes it.
-    return try await reader.readers.read(for: user) { connection in
+    return try await reader.readers.read(for: user) { [self] connection in
       let journal = Journal(connection: connection)
       let last = try journal.lastRevision(of: user)
       var start = Revision.none
@@ -122,15 +122,34 @@ package struct JournalRoute: Sendable {
         if page.isPart, let end = page.last { Cursor(store: store, revision: end) } else {
           Cursor(store: store, revision: last, registered: registered)
         }
-      var body = Array(#"{"cursor":"\#(reached.text)","reset":\#(isReset),"entries":["#.utf8)
-      body.reserveCapacity(body.count + page.entries.count + 2)
-      body.append(contentsOf: page.entries)
-      body.append(contentsOf: "]}".utf8)
       let cursor = Cursor(store: store, revision: last, registered: registered).text
       var fields = HeaderFields([.contentType: "application/json", .cacheControl: "no-store", .cursor: cursor])
       fields.append(.vary, "Authorization, Prefer")
       if let wait { fields.append(.preferenceApplied, wait.appliedField) }
-      return Response(status: .ok, fields: fields, body: .bytes(body))
+      let opening = Array(#"{"cursor":"\#(reached.text)","reset":\#(isReset),"entries":["#.utf8)
+      return Response(status: .ok, fields: fields, body: body(opening, page.first, of: user))
     }
+  }
+
+  /// The body of a page. If the page has more than one slice, each further slice is read from the
+  /// store when the client has taken the one before it.
+  private func body(_ opening: [UInt8], _ first: JournalSlice, of user: UserID) -> Response.Body {
+    let closing = Array("]}".utf8)
+    guard first.hasMore else { return .bytes(Self.joined(opening, first.text, closing)) }
+    return .stream(holding: first.text.count) { [readers = reader.readers] writer in
+      try await writer.write(Self.joined(opening, first.text, []))
+      var slice = first
+      while slice.hasMore {
+        slice = try await readers.read(for: user) { [slice] in try slice.next(from: Journal(connection: $0)) }
+        try await writer.write(Self.joined([UInt8(ascii: ",")], slice.text, slice.hasMore ? [] : closing))
+      }
+    }
+  }
+
+  private static func joined(_ opening: [UInt8], _ entries: [UInt8], _ closing: [UInt8]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(opening.count + entries.count + closing.count)
+    for part in [opening, entries, closing] { bytes.append(contentsOf: part) }
+    return bytes
   }
 }

@@ -112,7 +112,7 @@ package struct RegisteredRoutes: Sendable {
     guard preconditions.allowsWrite(to: present.cursor) else {
       throw Problem(
         .preconditionFailed,
-        members: [("current", JSON(trusting: present.body)), ("cursor", .string(present.tag))],
+        members: [("current", JSON(trusting: present.body.joined ?? [])), ("cursor", .string(present.tag))],
         fields: HeaderFields([.etag: "\"\(present.tag)\""])
       )
     }
@@ -140,7 +140,7 @@ package struct RegisteredRoutes: Sendable {
   }
 
   private func response(_ representation: Representation) -> Response {
-    Response(status: .ok, fields: representation.fields, body: .bytes(representation.body))
+    Response(status: .ok, fields: representation.fields, body: representation.body)
   }
 }
 

@@ -232,7 +232,7 @@ package final class StateReader: Sendable {
     guard preconditions.isFresh(representation) else {
       var fields = representation.fields
       fields.append(.cursor, cursor)
-      return Response(status: .ok, fields: fields, body: .bytes(representation.body))
+      return Response(status: .ok, fields: fields, body: representation.body)
     }
     var fields = representation.validatorFields
     if let tag = preconditions.freshTag(for: representation), tag != representation.tag {

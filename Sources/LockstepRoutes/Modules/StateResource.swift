@@ -80,11 +80,17 @@ enum StateResource: Sendable, Equatable {
   func weight(in view: StateView) -> Int {
     switch self {
     case .list(let query):
+      // The body shares the texts of a whole list.
+      if query.isWhole { return 0 }
       let list = view.state.list(query.collection)
       let searched = query.prefix == nil ? 0 : list.count * BackgroundEncoder.Weight.comparedElement
       guard let limit = query.limit, limit < list.count else { return list.bytes + searched }
       return list.bytes / list.count * limit + searched
-    case .suite(let name, _): return view.state.map(DefaultsAction.collection(name)).bytes
+    case .suite(let name, let prefix):
+      let bytes = view.state.map(DefaultsAction.collection(name)).bytes
+      guard prefix == nil, bytes > BackgroundEncoder.bound else { return bytes }
+      return SuiteContent(name, prefix: nil, view).behind.isEmpty ? 0 : bytes
+    case .map(_, nil): return 0
     case .map(let name, _): return view.state.map(name).bytes
     case .element, .entry, .suites, .value, .object: return 0
     }
@@ -107,6 +113,10 @@ enum StateResource: Sendable, Equatable {
 
   private static func map(_ name: CollectionName, prefix: String?, _ view: StateView) -> Representation {
     let map = view.state.map(name)
+    if prefix == nil, map.length > Representation.longBody {
+      let content = [[UInt8]](#""count":\#(map.count),"values":{"#, map.texts, "}}")
+      return Representation(cursor: view.cursor(map.revision), content: content)
+    }
     let shown = prefix.map { map.values.values(withPrefix: $0) }
     var content = Array(#""count":\#(shown?.count ?? map.count),"values":"#.utf8)
     if let shown { content.append(object: shown.map { ($0.key.text, $0.value) }) } else { content.append(whole: map) }
@@ -164,6 +174,11 @@ enum StateResource: Sendable, Equatable {
 
   private static func suite(_ name: String, prefix: String?, _ view: StateView) -> Representation {
     let shown = SuiteContent(name, prefix: prefix, view)
+    if let map = shown.map, shown.behind.isEmpty, map.length > Representation.longBody {
+      let content = [[UInt8]](#""values":{"#, map.texts, #"},"registered":[]}"#)
+      let cursor = view.cursor(shown.revision, registered: shown.registeredRevision)
+      return Representation(cursor: cursor, content: content)
+    }
     var content: [UInt8] = Array(#""values":"#.utf8)
     if let map = shown.map {
       content.append(whole: map, with: shown.behind)
@@ -179,6 +194,33 @@ enum StateResource: Sendable, Equatable {
     let detail = prefix == nil ? nil : Digest.text(of: content)
     let cursor = view.cursor(shown.revision, registered: shown.registeredRevision, detail: detail)
     return Representation(cursor: cursor, body: Array(#"{"cursor":"\#(cursor.text)","#.utf8) + content)
+  }
+}
+
+extension Representation {
+  /// A longer body is sent in pieces.
+  fileprivate static let longBody = 64 * 1024
+
+  /// A representation whose body is an object of its cursor and of `content`, which begins with the
+  /// first name after the cursor.
+  fileprivate convenience init(cursor: Cursor, content: [[UInt8]], link: String? = nil) {
+    let body = BodyPieces([Array(#"{"cursor":"\#(cursor.text)","#.utf8)] + content)
+    self.init(cursor: cursor, body: body.count > Self.longBody ? .pieces(body) : .bytes(body.joined), link: link)
+  }
+}
+
+extension [[UInt8]] {
+  private static let comma = [UInt8(ascii: ",")]
+
+  /// The texts with commas between them, after `opening` and before `closing`.
+  fileprivate init(_ opening: String, _ texts: [[UInt8]], _ closing: String) {
+    self = [Array<UInt8>(opening.utf8)]
+    reserveCapacity(2 * texts.count + 2)
+    for (index, text) in texts.enumerated() {
+      if index > 0 { append(Self.comma) }
+      append(text)
+    }
+    append(Array<UInt8>(closing.utf8))
   }
 }
 
@@ -258,48 +300,50 @@ struct ListQuery: Sendable, Equatable {
 
   func representation(of view: StateView) throws(Problem) -> Representation {
     let list = view.state.list(collection)
-    var content: [UInt8] = []
-    var next: String?
-    if isWhole {
-      content.reserveCapacity(list.length + 128)
-      content.append(contentsOf: #""count":\#(list.count),"items":["#.utf8)
-      list.appendText(to: &content)
-    } else {
-      let (page, count, hasMore) = try page(of: list)
-      content.append(contentsOf: #""count":\#(count),"items":["#.utf8)
-      for (index, item) in page.enumerated() {
-        if index > 0 { content.append(UInt8(ascii: ",")) }
-        content.append(contentsOf: item.text)
-      }
-      if hasMore { next = page.last.map { "<\(link(after: $0.id.text, at: view.cursor))>; rel=\"next\"" } }
+    if isWhole, list.length <= Representation.longBody {
+      let cursor = view.cursor(list.revision)
+      var body = Array(#"{"cursor":"\#(cursor.text)","count":\#(list.count),"items":["#.utf8)
+      body.reserveCapacity(body.count + list.length + 2)
+      list.appendText(to: &body)
+      body.append(contentsOf: "]}".utf8)
+      return Representation(cursor: cursor, body: body)
     }
-    content.append(contentsOf: "]}".utf8)
+    let page = try page(of: list)
+    let content = [[UInt8]](#""count":\#(page.count),"items":["#, page.texts, "]}")
     let cursor = view.cursor(list.revision, detail: isWhole ? nil : Digest.text(of: content))
-    return Representation(cursor: cursor, body: Array(#"{"cursor":"\#(cursor.text)","#.utf8) + content, link: next)
+    let next = page.next.map { "<\(link(after: $0.id.text, at: view.cursor))>; rel=\"next\"" }
+    return Representation(cursor: cursor, content: content, link: next)
   }
 
-  /// The elements of the page, the number of elements that the request selects, and whether more
-  /// of them follow the page.
-  private func page(of list: ListState) throws(Problem) -> (items: [ListItem], count: Int, hasMore: Bool) {
+  /// The texts of the page's elements, the number of elements that the request selects, and the
+  /// page's last element if more of them follow.
+  private func page(of list: ListState) throws(Problem) -> (texts: [[UInt8]], count: Int, next: ListItem?) {
     guard let prefix else {
-      let rest = list.items[(try start(in: list.items) { list.index(of: $0) })...]
-      return (Array(rest.prefix(limit ?? rest.count)), list.count, rest.count > limit ?? rest.count)
+      let range = try range(in: list.items) { list.index(of: $0) }
+      let texts = isWhole ? CollectionState.list(list).texts : list.texts(in: range)
+      return (
+        texts, list.count, range.isEmpty || range.upperBound == list.count ? nil : list.items[range.upperBound - 1]
+      )
     }
     let matching = list.items.filter { $0.id.hasPrefix(prefix) }
-    let rest = matching[(try start(in: matching) { after in matching.firstIndex { $0.id == ElementKey(after) } })...]
-    return (Array(rest.prefix(limit ?? rest.count)), matching.count, rest.count > limit ?? rest.count)
+    let range = try range(in: matching) { after in matching.firstIndex { $0.id == ElementKey(after) } }
+    let next = range.isEmpty || range.upperBound == matching.count ? nil : matching[range.upperBound - 1]
+    return (matching[range].map(\.encoded), matching.count, next)
   }
 
-  /// The index after the element that the parameter `after` names.
-  private func start(
+  /// The page, which begins after the element that the parameter `after` names.
+  private func range(
     in items: some RandomAccessCollection<ListItem>,
     _ index: (String) -> Int?
-  ) throws(Problem) -> Int {
-    guard let after else { return 0 }
-    guard let index = index(after) else {
-      throw Problem(.invalidParameter, detail: "There is no element with the id “\(after)” to start after.")
+  ) throws(Problem) -> Range<Int> {
+    var start = 0
+    if let after {
+      guard let index = index(after) else {
+        throw Problem(.invalidParameter, detail: "There is no element with the id “\(after)” to start after.")
+      }
+      start = index + 1
     }
-    return index + 1
+    return start..<min(items.count, start + (limit ?? items.count))
   }
 
   /// The link contains the cursor of this page's state. So if the list changes between two

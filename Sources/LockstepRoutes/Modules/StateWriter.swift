@@ -169,7 +169,7 @@ extension StateWriter.Change {
     let shown = showsResource ? (try? resource?.representation(of: view)) : nil
     var fields = shown?.fields ?? HeaderFields([.cacheControl: "no-store"])
     fields.append(.cursor, view.cursorText)
-    return Response(status: status, fields: fields, body: shown.map { .bytes($0.body) } ?? .none)
+    return Response(status: status, fields: fields, body: shown?.body ?? .none)
   }
 
   func problem(for refused: ActionRefusal, store: String) -> Problem {
@@ -197,7 +197,7 @@ extension Preconditions {
       let cursor = JSON.string(view.cursorText)
       problem.members = [("current", ["cursor": cursor]), ("cursor", cursor)]
     } else if let present {
-      problem.members = [("current", JSON(trusting: present.body)), ("cursor", .string(present.tag))]
+      problem.members = [("current", JSON(trusting: present.body.joined ?? [])), ("cursor", .string(present.tag))]
       problem.fields.append(.etag, "\"\(present.tag)\"")
     } else {
       problem.detail = "This resource does not exist."
@@ -257,8 +257,7 @@ extension IdempotencyKey {
 extension StoredResponse {
   /// The form of a response that is stored. It has no body if the response is a stream.
   init(_ response: Response) {
-    let body: [UInt8]? = if case .bytes(let bytes) = response.body { bytes } else { nil }
-    self.init(status: response.status.code, fields: response.fields.bytes, body: body)
+    self.init(status: response.status.code, fields: response.fields.bytes, body: response.body.joined)
   }
 }
 

@@ -14,9 +14,24 @@ package enum DomainHash {
 /// A short digest of bytes. Different bytes give different digests.
 package enum Digest {
   /// `d` and 24 hexadecimal digits.
-  package static func text(of bytes: [UInt8]) -> String {
-    "d" + hexadecimal(Array(blake2b(bytes, count: 16).prefix(12)))
+  package static func text(of bytes: [UInt8]) -> String { text(ofHash: blake2b(bytes, count: length)) }
+
+  /// The digest of the arrays' bytes, one array after the other.
+  package static func text(of arrays: some Sequence<[UInt8]>) -> String {
+    var digest = [UInt8](repeating: 0, count: length)
+    // libsodium's type for a hash under way has an alignment that Swift cannot import.
+    withUnsafeTemporaryAllocation(byteCount: crypto_generichash_statebytes(), alignment: 64) { memory in
+      guard let state = memory.baseAddress.map({ OpaquePointer($0) }) else { return }
+      crypto_generichash_init(state, nil, 0, length)
+      for bytes in arrays { crypto_generichash_update(state, bytes, UInt64(bytes.count)) }
+      crypto_generichash_final(state, &digest, length)
+    }
+    return text(ofHash: digest)
   }
+
+  private static let length = 16
+
+  private static func text(ofHash hash: [UInt8]) -> String { "d" + hexadecimal(Array(hash.prefix(12))) }
 }
 
 /// The SHA-256 of a text in 64 hexadecimal digits, as `sha256sum` prints it.

@@ -13,6 +13,23 @@ package struct Journal {
     package var written = 0
   }
 
+  /// The place of an entry in its user's journal, or between two entries.
+  package struct Place: Sendable {
+    package let revision: Revision
+    fileprivate let position: Int
+    /// See `JournalEntry.written`.
+    package let written: Int
+
+    fileprivate init(revision: Revision, position: Int, written: Int) {
+      (self.revision, self.position, self.written) = (revision, position, written)
+    }
+
+    /// The place after the last entry of a revision.
+    package init(endOf revision: Revision) {
+      self.init(revision: revision, position: .max, written: 0)
+    }
+  }
+
   let connection: SQLiteConnection
 
   package init(connection: SQLiteConnection) {
@@ -83,28 +100,74 @@ package struct Journal {
     try entries(of: user, after: Revision(rawValue: revision.rawValue - 1), upTo: revision)
   }
 
-  /// The user's entries after the revision `after`, up to and including `upTo`, oldest first. If
-  /// the store is damaged, a text that is not JSON is read as `null`, so that the rest can be read.
+  /// The user's entries after the revision `after`, up to and including `upTo`, oldest first.
   package func entries(of user: UserID, after: Revision, upTo: Revision) throws -> [JournalEntry] {
-    try connection.all(
+    var entries: [JournalEntry] = []
+    try forEachEntry(of: user, after: Place(endOf: after), upTo: upTo) { entry in
+      entries.append(entry)
+      return true
+    }
+    return entries
+  }
+
+  /// Passes the user's entries after a place, up to and including the revision `upTo`, to `body`,
+  /// oldest first, as long as `body` returns true. If the store is damaged, a text that is not JSON
+  /// is read as `null`, so that the rest can be read.
+  package func forEachEntry(
+    of user: UserID,
+    after: Place,
+    upTo: Revision,
+    while body: (JournalEntry) throws -> Bool
+  ) throws {
+    try connection.forEachRow(
       """
-      SELECT revision, position, collection, at, session_id, action, mutations FROM journal
-      WHERE user_id = ? AND revision > ? AND revision <= ? ORDER BY revision, position
+      SELECT revision, position, collection, at, session_id, action, mutations, written FROM journal
+      WHERE user_id = ? AND (revision, position) > (?, ?) AND revision <= ? ORDER BY revision, position
       """,
       user,
-      after,
+      after.revision,
+      after.position,
+      upTo,
+      while: { row in
+        try body(
+          JournalEntry(
+            revision: try row[0],
+            position: try row[1],
+            collection: CollectionName(text: try row[2] as String),
+            at: try row[3],
+            session: try row[4],
+            action: try row.json(at: 5),
+            mutations: try row.json(at: 6),
+            written: try row[7]
+          )
+        )
+      }
+    )
+  }
+
+  /// The places of the user's entries after a place, up to and including the revision `upTo`. The
+  /// texts of the entries are not read.
+  package func places(of user: UserID, after: Place, upTo: Revision) throws -> [Place] {
+    try connection.all(
+      """
+      SELECT revision, position, written FROM journal
+      WHERE user_id = ? AND (revision, position) > (?, ?) AND revision <= ? ORDER BY revision, position
+      """,
+      user,
+      after.revision,
+      after.position,
       upTo
-    ) { row in
-      JournalEntry(
-        revision: try row[0],
-        position: try row[1],
-        collection: CollectionName(text: try row[2] as String),
-        at: try row[3],
-        session: try row[4],
-        action: try row.json(at: 5),
-        mutations: try row.json(at: 6)
-      )
-    }
+    ) { Place(revision: try $0[0], position: try $0[1], written: try $0[2]) }
+  }
+
+  package func hasEntries(of user: UserID, after: Place, upTo: Revision) throws -> Bool {
+    try connection.first(
+      "SELECT 1 FROM journal WHERE user_id = ? AND (revision, position) > (?, ?) AND revision <= ? LIMIT 1",
+      user,
+      after.revision,
+      after.position,
+      upTo
+    ) { _ in true } ?? false
   }
 
   /// Calls `body` for each entry after the revision `after`, up to and including `upTo`, in order.
@@ -136,6 +199,10 @@ package struct Journal {
       }
     }
   }
+}
+
+extension JournalEntry {
+  package var place: Journal.Place { Journal.Place(revision: revision, position: position, written: written) }
 }
 
 extension SQLiteRow {

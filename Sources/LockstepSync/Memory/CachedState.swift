@@ -133,7 +133,7 @@ package final class CachedState: Sendable {
   }
 
   package func keep(_ representation: Representation, of collection: CollectionName, registered: Revision) {
-    guard representation.body.count <= Self.representationBytes else { return }
+    guard case .bytes(let body) = representation.body, body.count <= Self.representationBytes else { return }
     let revision = state.collections[collection]?.revision ?? .none
     let new = KeptRepresentation(revision: revision, registered: registered, representation: representation)
     encoded.withLock { encoded in

@@ -7,13 +7,18 @@ package final class Representation: Sendable {
   /// The cursor in the ETag, and in the body if the body has one.
   package let cursor: Cursor
   package let tag: String
-  package let body: [UInt8]
+  package let body: Response.Body
   /// The fields that a 304 response also has: the ETag and the rules for caching.
   package let validatorFields: HeaderFields
   package let fields: HeaderFields
 
+  /// A representation in JSON.
+  package convenience init(cursor: Cursor, body: [UInt8]) {
+    self.init(cursor: cursor, body: .bytes(body))
+  }
+
   /// Creates a representation in JSON. `link` is the value of the `Link` field, if there is one.
-  package init(cursor: Cursor, body: [UInt8], link: String? = nil) {
+  package init(cursor: Cursor, body: Response.Body, link: String? = nil) {
     self.cursor = cursor
     self.body = body
     tag = cursor.text

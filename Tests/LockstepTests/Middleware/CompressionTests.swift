@@ -86,7 +86,6 @@ struct CompressionTests {
     var encoded = response
     encoded.fields.append(.contentEncoding, "br")
     #expect(!Compression.applies(to: encoded))
-    #expect(!Compression.applies(to: Response(status: .ok, fields: fields, body: .stream { _ in })))
     #expect(!Compression.applies(to: Response(status: .ok, fields: fields)))
     #expect(!Compression.applies(to: Response(status: .ok, body: response.body)))
   }
@@ -106,16 +105,16 @@ struct CompressionTests {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
       return UInt8(truncatingIfNeeded: state >> 33 & ((1 << bits) - 1))
     }
-    let gzipped = try #require(await Compression.gzip(bytes))
+    let gzipped = try #require(await Compression.gzip(BodyPieces([bytes])))
     #expect(try gunzipped(gzipped) == bytes)
-    #expect(await Compression.gzip(bytes) == gzipped, "the same bytes give the same output")
+    #expect(await Compression.gzip(BodyPieces([bytes])) == gzipped, "the same bytes give the same output")
   }
 }
 
-private struct ZlibFailed: Error { let status: Int32 }
+struct ZlibFailed: Error { let status: Int32 }
 
 /// Decompresses a gzip file with zlib. The file must end where the bytes end.
-private func gunzipped(_ bytes: [UInt8]) throws -> [UInt8] {
+func gunzipped(_ bytes: [UInt8]) throws -> [UInt8] {
   var input = bytes
   var output = [UInt8](repeating: 0, count: 16 * 1024 * 1024)
   return try input.withUnsafeMutableBufferPointer { input in

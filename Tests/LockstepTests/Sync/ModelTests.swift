@@ -200,7 +200,8 @@ private struct ModelRun {
     for (resource, tag, body) in expected {
       let representation = try #require(try resource.representation(of: view), "\(resource)")
       // Stop at the first difference, because it causes others.
-      let (gotTag, gotBody) = (representation.cursor.text, String(decoding: representation.body, as: UTF8.self))
+      let bytes = try #require(representation.body.joined)
+      let (gotTag, gotBody) = (representation.cursor.text, String(decoding: bytes, as: UTF8.self))
       try #require(gotTag == tag && ElementKey(gotBody) == ElementKey(body), "\(resource)")
     }
   }

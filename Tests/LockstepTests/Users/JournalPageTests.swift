@@ -58,4 +58,72 @@ struct JournalPageTests {
       }
     }
   }
+
+  @Test("A page of many slices has the entries that single pages have, and a page of one slice has its length")
+  func slices() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      let seed = UInt64.random(in: .min ... .max)
+      var random = SeededNumbers(seed: seed)
+      for number in 0..<60 {
+        // Some transactions of several actions, some entries that are longer than a slice.
+        let lengths = (0...random.below(4)).map { _ in random.once(in: 12) ? 90_000 : 10 + random.below(6_000) }
+        let actions = lengths.enumerated().map { key, length in
+          let payload = #"{"suite":"s","key":"\#(key)","value":"\#(number)\#(String(repeating: "x", count: length))"}"#
+          return ActionsRouteTests.action("defaults", "set", payload)
+        }
+        #expect(try await ada.post("/v1/actions", ActionsRouteTests.batch(actions)).status == 200)
+      }
+      let short = try await ada.get("/v1/journal?limit=1")
+      #expect(short.field("Content-Length") == "\(short.body.count)")
+      let singles = try await Self.pages(ada, limit: 1) { $0 }.flatMap(\.entries)
+      for limit in [7, 50, 1_000] {
+        let pages = try await Self.pages(ada, limit: limit) { $0 }
+        let isEqual = pages.flatMap(\.entries) == singles
+        #expect(isEqual, "\(limit), seed \(seed)")
+      }
+      let whole = try await ada.get("/v1/journal?limit=1000")
+      #expect(whole.body.count > 3 * JournalSlice.bytes)
+      #expect(whole.field("Transfer-Encoding") == "chunked")
+      #expect(whole.json["cursor"]?.stringValue == whole.cursor)
+      #expect(try await ada.ask("HEAD", "/v1/journal?limit=1000").status == 200)
+      let gzipped = try await ada.get("/v1/journal?limit=1000", ["Accept-Encoding: gzip"])
+      #expect(gzipped.field("Content-Encoding") == "gzip")
+      let isEqual = try gunzipped(gzipped.body) == whole.body
+      #expect(isEqual)
+    }
+  }
+
+  @Test(
+    "If the rest of a page is erased or pruned between two slices, the page ends without its last chunk",
+    arguments: ["erased", "pruned"]
+  )
+  func goneBetweenSlices(cause: String) async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      // One transaction, because other pages are shorter than the buffers of the kernel.
+      let before = try await ada.put("/v1/favorites/a", #"{"data":"\#(String(repeating: "x", count: 16_000))"}"#)
+      let since = try #require(before.cursor)
+      let titles = (0..<500).map { ActionsRouteTests.action("favorites", "update", #"{"id":"a","title":"\#($0)"}"#) }
+      #expect(try await ada.post("/v1/actions", ActionsRouteTests.batch(titles)).status == 200)
+      _ = try await ada.delete("/v1/favorites/a")
+      // The client does not read yet, and the buffers are too small for the whole page.
+      let client = try RawClient(
+        port: try #require(users.running.withLock { $0 }).address.port,
+        receiveBuffer: 16 * 1024
+      )
+      let target = "/v1/journal?limit=1000&since=\(since)"
+      try await client.send(StubbedServer.request("GET", target, ["Authorization: Bearer \(ada.token)"]))
+      try await client.receive(until: #""entries":["#)
+      if cause == "erased" {
+        #expect(try await ada.ask("DELETE", "/v1/me", #"{"password":"\#(ServerFixture.password)"}"#).status == 204)
+      } else {
+        // The last entry is never pruned.
+        _ = try users.rows("DELETE FROM journal WHERE revision >> 20 < 3")
+      }
+      let rest = try await client.readToEnd()
+      let isWhole = rest.hasSuffix("0\r\n\r\n")
+      #expect(!isWhole)
+    }
+  }
 }

@@ -52,7 +52,7 @@ struct LongResponseTests {
   @Test(
     "Encoding does not block the event loop, and is done once for all clients with the same request",
     arguments: [
-      "/v1/changes", "/v1/changes?since=other000.1.0", "/v1/changes?since=CURSOR&wait=30", "/v1/favorites",
+      "/v1/changes", "/v1/changes?since=other000.1.0", "/v1/changes?since=CURSOR&wait=30",
     ]
   )
   func offTheLoop(path: String) async throws {
@@ -148,6 +148,89 @@ struct LongResponseTests {
       let response = try await client.response()
       #expect(response.status == 200)
       #expect(response.body == (try await ada.get("/v1/defaults/standard")).body)
+    }
+  }
+
+  @Test("A long list or map has the same bytes as its parts, and its texts are not copied by the encoders")
+  func pieces() async throws {
+    try await ServerFixture.run(modules: [.scores]) { users in
+      let ada = try await users.signUp()
+      _ = try await Self.fill(ada, title: "a")
+      for key in 0..<6 {
+        let value = #""\#(String(repeating: "x", count: 200_000))""#
+        #expect(try await ada.put("/v1/defaults/standard/\(key)", value).status == 201)
+      }
+      for part in 0..<4 {
+        let name = "\(part)\(String(repeating: "k", count: 150))"
+        let scores = (0..<500).map {
+          ActionsRouteTests.action("scores", "set", #"{"key":"\#(name)\#($0)","value":1}"#)
+        }
+        #expect(try await ada.post("/v1/actions", ActionsRouteTests.batch(scores)).status == 200)
+      }
+      for path in ["/v1/favorites", "/v1/defaults/standard", "/v1/scores"] {
+        // The empty prefix selects all elements one by one.
+        let parts = try await ada.get("\(path)?prefix=")
+        let held = try await Held(users)
+        defer { held.gate.open() }
+        let whole = try await ada.get(path)
+        let (tag, digestTag) = (try #require(whole.tag), try #require(parts.tag))
+        // A failed comparison of long texts would take minutes to describe.
+        let expected = parts.text.replacing(#"{"cursor":"\#(digestTag)""#, with: #"{"cursor":"\#(tag)""#)
+        let isEqual = whole.text == expected
+        #expect(isEqual && whole.body.count > 300_000, "\(path)")
+        #expect(whole.field("Content-Length") == "\(whole.body.count)")
+        let head = try await ada.ask("HEAD", path)
+        #expect(head.field("Content-Length") == whole.field("Content-Length") && head.body.isEmpty)
+        #expect(try await ada.get(path, ["If-None-Match: \"\(tag)\""]).status == 304)
+        let gzipped = try await ada.get(path, ["Accept-Encoding: gzip"])
+        let isEqualAgain = try gunzipped(gzipped.body) == whole.body
+        #expect(isEqualAgain && gzipped.tag == "\(tag)-gzip")
+        try await held.letGo()
+      }
+    }
+  }
+
+  @Test("A page of a list is the same in pieces as one by one", arguments: [1, 3, 32, 33, 200, 499, 500, 501])
+  func pages(limit: Int) async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      _ = try await Self.fill(ada, title: "a")
+      for after in ["", "&after=0", "&after=250", "&after=498", "&after=499"] {
+        let page = try await ada.get("/v1/favorites?limit=\(limit)\(after)")
+        let parts = try await ada.get("/v1/favorites?limit=\(limit)&prefix=\(after)")
+        let isEqual = page.body == parts.body
+        #expect(isEqual && page.status == 200 && page.tag == parts.tag, "\(after)")
+        #expect(page.field("Link") == parts.field("Link")?.replacing("&prefix=", with: ""), "\(after)")
+      }
+    }
+  }
+
+  @Test("Clients of one user that do not read leave room for the long responses of other users")
+  func shares() async throws {
+    func configure(_ configuration: inout Configuration) {
+      configuration.limits.outputMemory = 20 << 20
+      configuration.defaultsQuota.bytes = 20 << 20
+    }
+    try await ServerFixture.run(configure) { users in
+      let (ada, bob) = (try await users.signUp("ada"), try await users.signUp("bob"))
+      let value = #""\#(String(repeating: "x", count: 240_000))""#
+      for key in 0..<36 { #expect(try await ada.put("/v1/defaults/standard/\(key)", value).status == 201) }
+      for key in 0..<4 { #expect(try await bob.put("/v1/defaults/standard/\(key)", value).status == 201) }
+      let path = "/v1/defaults/standard"
+      let client = try RawClient(
+        port: try #require(users.running.withLock { $0 }).address.port,
+        receiveBuffer: 16 * 1024
+      )
+      try await client.send(StubbedServer.request("GET", path, ["Authorization: Bearer \(ada.token)"]))
+      try await client.receive(until: "HTTP/1.1 200")
+      for device in [ada, try await users.logIn("ada")] {
+        let refusal = try await device.get(path)
+        let isExplained = refusal.text.contains("your share")
+        #expect(refusal.status == 503 && isExplained)
+        #expect(try await device.get("/v1/me").status == 200)
+      }
+      #expect(try await bob.get(path).status == 200)
+      #expect(try await bob.get("/v1/me/export").status == 200)
     }
   }
 }

@@ -1,0 +1,56 @@
+/// A long body as arrays, which are sent one after the other. The body shares the arrays with what
+/// they were made for, and the server copies a slice at a time. So a long body needs no memory of
+/// its own.
+public struct BodyPieces: Sendable {
+  package let arrays: [[UInt8]]
+  /// The length of the body in bytes.
+  public let count: Int
+
+  /// A body of these arrays.
+  public init(_ arrays: [[UInt8]]) {
+    self.arrays = arrays
+    count = arrays.reduce(0) { $0 + $1.count }
+  }
+
+  /// The body as one array.
+  package var joined: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count)
+    for array in arrays { bytes.append(contentsOf: array) }
+    return bytes
+  }
+
+  package var reader: Reader { Reader(pieces: self, remaining: count) }
+
+  /// Reads a body from its beginning to its end.
+  package struct Reader: Sendable {
+    private let pieces: BodyPieces
+    /// How many bytes are not read yet.
+    package private(set) var remaining: Int
+    private var index = 0
+    private var offset = 0
+
+    fileprivate init(pieces: BodyPieces, remaining: Int) {
+      self.pieces = pieces
+      self.remaining = remaining
+    }
+
+    /// The length of the whole body.
+    package var count: Int { pieces.count }
+
+    /// Appends the next bytes, at most `limit`. Appends none at the end.
+    package mutating func read(upTo limit: Int, into bytes: inout [UInt8]) {
+      var room = min(limit, remaining)
+      remaining -= room
+      bytes.reserveCapacity(bytes.count + room)
+      while room > 0 {
+        let array = pieces.arrays[index]
+        let end = min(array.count, offset + room)
+        bytes.append(contentsOf: array[offset..<end])
+        room -= end - offset
+        offset = end
+        if end == array.count { (index, offset) = (index + 1, 0) }
+      }
+    }
+  }
+}
