@@ -68,11 +68,13 @@ struct OutputBuffer {
   }
 
   private mutating func readSlice() {
+    guard var reader = rest.take(), reader.remaining > 0 else {
+      body = []
+      return
+    }
     body.removeAll(keepingCapacity: true)
-    rest?.read(upTo: Self.slice, into: &body)
-    if !body.isEmpty { return }
-    body = []
-    rest = nil
+    reader.read(upTo: Self.slice, into: &body)
+    rest = reader
   }
 
   mutating func send(to socket: Socket) -> Socket.Outcome {
