@@ -112,7 +112,7 @@ enum StateResource: Sendable, Equatable {
     if let shown { content.append(object: shown.map { ($0.key.text, $0.value) }) } else { content.append(whole: map) }
     content.append(UInt8(ascii: "}"))
     let cursor = view.cursor(map.revision, detail: prefix == nil ? nil : Digest.text(of: content))
-    return Representation(cursor: cursor, body: Array(#"{"cursor":"\#(cursor.text)","#.utf8) + content)
+    return Representation(cursor: cursor, rest: content)
   }
 
   private static func entry(_ key: String, of name: CollectionName, _ view: StateView) -> Representation? {
@@ -145,21 +145,19 @@ enum StateResource: Sendable, Equatable {
   }
 
   private static func suites(_ view: StateView) -> Representation {
-    var content: [UInt8] = []
+    var content = Array(#""suites":["#.utf8)
+    let start = content.count
     var revision = Revision.none
     for (name, state) in view.state.collections(of: "defaults") {
       revision = max(revision, state.revision)
       guard state.count > 0 else { continue }
-      if !content.isEmpty { content.append(UInt8(ascii: ",")) }
+      if content.count > start { content.append(UInt8(ascii: ",")) }
       content.append(contentsOf: #"{"name":"#.utf8)
       content.append(json: name.part ?? "")
       content.append(contentsOf: #","count":\#(state.count),"bytes":\#(state.bytes)}"#.utf8)
     }
-    let cursor = view.cursor(revision, detail: Digest.text(of: content))
-    return Representation(
-      cursor: cursor,
-      body: Array(#"{"cursor":"\#(cursor.text)","suites":["#.utf8) + content + "]}".utf8
-    )
+    content.append(contentsOf: "]}".utf8)
+    return Representation(cursor: view.cursor(revision, detail: Digest.text(of: content)), rest: content)
   }
 
   private static func suite(_ name: String, prefix: String?, _ view: StateView) -> Representation {
@@ -178,7 +176,7 @@ enum StateResource: Sendable, Equatable {
     content.append(contentsOf: "]}".utf8)
     let detail = prefix == nil ? nil : Digest.text(of: content)
     let cursor = view.cursor(shown.revision, registered: shown.registeredRevision, detail: detail)
-    return Representation(cursor: cursor, body: Array(#"{"cursor":"\#(cursor.text)","#.utf8) + content)
+    return Representation(cursor: cursor, rest: content)
   }
 }
 
@@ -275,7 +273,7 @@ struct ListQuery: Sendable, Equatable {
     }
     content.append(contentsOf: "]}".utf8)
     let cursor = view.cursor(list.revision, detail: isWhole ? nil : Digest.text(of: content))
-    return Representation(cursor: cursor, body: Array(#"{"cursor":"\#(cursor.text)","#.utf8) + content, link: next)
+    return Representation(cursor: cursor, rest: content, link: next)
   }
 
   /// The elements of the page, the number of elements that the request selects, and whether more
