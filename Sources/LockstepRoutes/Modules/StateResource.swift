@@ -162,7 +162,9 @@ enum StateResource: Sendable, Equatable {
 
   private static func suite(_ name: String, prefix: String?, _ view: StateView) -> Representation {
     let shown = SuiteContent(name, prefix: prefix, view)
-    var content: [UInt8] = Array(#""values":"#.utf8)
+    var content: [UInt8] = []
+    content.reserveCapacity((shown.map?.length ?? 0) + 64)
+    content.append(contentsOf: #""values":"#.utf8)
     if let map = shown.map {
       content.append(whole: map, with: shown.behind)
     } else {

@@ -26,14 +26,9 @@ final class LayoutTable: CollectionTable {
     var part: [UInt8] = []
     // Reused for all rows.
     var element: [UInt8] = []
-    func finish() {
-      guard var finished = builder.take() else { return }
-      let part = layout.part.map { _ in String(decoding: part, as: UTF8.self) }
-      state.collections[CollectionName(module, part: part)] = finished.state()
-    }
     try connection.forEach(statements.load, owner(user)) { row in
       if layout.part != nil, try builder == nil || !row.hasText(part, at: 2) {
-        finish()
+        finish(&builder, part, &state)
         part = Array((try row[2] as String).utf8)
       }
       if builder == nil { builder = PackedTreeBuilder(kind) }
@@ -54,7 +49,14 @@ final class LayoutTable: CollectionTable {
         try row.withText(at: 0) { builder?.append($0, element.span, revision: revision) }
       }
     }
-    finish()
+    finish(&builder, part, &state)
+  }
+
+  /// Adds the collection that was built, if there is one.
+  private func finish(_ builder: inout PackedTreeBuilder?, _ part: [UInt8], _ state: inout UserState) {
+    guard var finished = builder.take() else { return }
+    let part = layout.part.map { _ in String(decoding: part, as: UTF8.self) }
+    state.collections[CollectionName(module, part: part)] = finished.state()
   }
 
   /// Appends an element, byte for byte as it was written.
