@@ -207,8 +207,8 @@ extension PackedTree {
 /// Builds a list or a map from all its elements, in their order. The keys of a map must ascend.
 package struct PackedTreeBuilder {
   private var leaves: [PackedLeaf] = []
-  /// Has memory for the usual number of elements, so that it does not grow step by step.
-  private var leaf = PackedLeafBuilder(reserving: 16, length: 1024)
+  /// Has memory for the elements of a usual leaf, so that it does not grow step by step.
+  private var leaf = PackedLeafBuilder(reserving: PackedLeaf.maximumCount, length: 1024)
   private let order: PackedTree.Order
   /// The newest revision of an element.
   private var revision = Revision.none
