@@ -26,9 +26,12 @@ extension ByteSink where Self: ~Copyable {
 
   /// Appends a string in quotation marks. Only `"`, `\` and control characters are escaped.
   @inline(__always)
-  mutating func append(string: String) {
+  mutating func append(string: String) { string.withBytes { append(string: $0) } }
+
+  @inline(__always)
+  mutating func append(string bytes: UnsafeBufferPointer<UInt8>) {
     append(Ascii.quote)
-    string.withBytes { append(escaping: $0) }
+    append(escaping: bytes)
     append(Ascii.quote)
   }
 

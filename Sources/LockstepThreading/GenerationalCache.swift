@@ -89,8 +89,8 @@ public struct GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Send
 }
 
 extension GenerationalCache where Value == Void {
-  package mutating func insert(_ key: Key) { insert((), for: key) }
+  @inlinable package mutating func insert(_ key: Key) { insert((), for: key) }
 
   /// Whether the cache has the key, which then counts as recently used.
-  package mutating func contains(_ key: Key) -> Bool { use(key) != nil }
+  @inlinable package mutating func contains(_ key: Key) -> Bool { use(key) != nil }
 }

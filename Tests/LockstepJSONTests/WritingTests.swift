@@ -40,6 +40,19 @@ import Testing
     #expect(String(decoding: bytes, as: UTF8.self) == text)
   }
 
+  @Test(
+    "A member is appended with its name escaped where necessary",
+    arguments: [
+      ("", "1", #"{"":1"#, true), ("name", "\"x\"", #"{"name":"x""#, true), ("é東", "[]", #"{"é東":[]"#, true),
+      ("a long name \"in quotes\"", "{}", #"{"a long name \"in quotes\"":{}"#, false), ("\n", "", #"{"\n":"#, false),
+    ]
+  )
+  func members(_ name: String, _ value: String, _ text: String, _ isPlain: Bool) {
+    var bytes = Array("{".utf8)
+    #expect(bytes.append(member: name.utf8Span.span, json: value.utf8Span.span) == isPlain)
+    #expect(String(decoding: bytes, as: UTF8.self) == text)
+  }
+
   @Test("Integers of every length are written in full")
   func integerLengths() {
     var power: UInt64 = 1

@@ -125,6 +125,44 @@ struct ValueTests {
     #expect(error?.message == "column 0 (name) holds text that is not UTF-8")
   }
 
+  private func string(_ bytes: Span<UInt8>) -> String {
+    bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+  }
+
+  @Test("Texts are read in place, byte for byte", arguments: ["", "a", "12345678", "long enough: é東🌌", "\0"])
+  func textInPlace(text: String) throws {
+    let isRead: Bool? = try connection.first("SELECT ?, ?, NULL, 7", text, text + "x") { row in
+      var read: [String] = []
+      try row.withText(at: 0) { read.append(string($0)) }
+      try row.withTexts(at: 1, 0) { first, second in
+        read.append(string(first))
+        read.append(string(second))
+      }
+      #expect(read == [text, text + "x", text])
+      #expect(try row.hasText(Array(text.utf8), at: 0) && !row.hasText(Array(text.utf8), at: 1))
+      #expect(try row.isNull(at: 2) && !row.isNull(at: 0) && !row.hasText([], at: 2) && row.integer(at: 3) == 7)
+      return true
+    }
+    #expect(isRead == true)
+  }
+
+  @Test("Only valid text is read in place, and only an integer as one")
+  func otherValuesInPlace() throws {
+    func message(_ read: (borrowing SQLiteRow) throws -> Void) -> String? {
+      let error = #expect(throws: SQLiteError.self) {
+        try self.connection.first("SELECT CAST(x'61ff' AS TEXT) AS name, 1 AS count, NULL AS missing") { try read($0) }
+      }
+      return error?.message
+    }
+    #expect(message { try $0.withText(at: 0) { _ in } } == "column 0 (name) holds text that is not UTF-8")
+    #expect(message { try $0.withText(at: 1) { _ in } } == "column 1 (count) holds integer, which is not text")
+    #expect(message { try $0.withTexts(at: 0, 2) { _, _ in } } == "column 0 (name) holds text that is not UTF-8")
+    #expect(message { _ = try $0.integer(at: 2) } == "column 2 (missing) holds null, which is not Int")
+    #expect(
+      message { try $0.withText(at: 3) { _ in } } == "there is no column 3: columns count from 0, and the row has 3"
+    )
+  }
+
   @Test("A missing column is an error", arguments: [-1, 1, Int.max, Int.min])
   func noSuchColumn(index: Int) throws {
     let error = #expect(throws: SQLiteError.self) {

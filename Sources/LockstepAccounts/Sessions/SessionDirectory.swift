@@ -88,9 +88,9 @@ package final class SessionDirectory: Sendable {
       let (known, isRefused) = shard(of: hash).withLock { ($0.table.peek(hash), $0.refused.contains(hash)) }
       if known != nil || isRefused { return known }
       return try await AccountsError.converting {
-        try await readers.read { try SessionRecords(connection: $0).session(withToken: hash) }
+        try await readers.read { try SessionRecords(connection: $0).usage(ofToken: hash) }
       }
-      .map { SessionEntry($0) }
+      .map { SessionEntry($0, tokenHash: hash) }
     }
     usageWriter.add(usage)
     return entry?.live
@@ -112,14 +112,14 @@ package final class SessionDirectory: Sendable {
 
   /// Reads a token's session in the connection's transaction. Call `beginLoading` before the
   /// transaction's first statement.
-  package func read(_ token: UnknownToken, from connection: SQLiteConnection) throws -> StoredSession? {
-    try SessionRecords(connection: connection).session(withToken: token.hash)
+  package func read(_ token: UnknownToken, from connection: SQLiteConnection) throws -> SessionUsage? {
+    try SessionRecords(connection: connection).usage(ofToken: token.hash)
   }
 
   /// Keeps a session that was read. Returns nil if the token is not valid, or if the session has
   /// ended since `beginLoading`.
-  package func finishLoading(_ token: UnknownToken, _ stored: StoredSession?, at now: Int64) -> LiveSession? {
-    let entry = stored.map { SessionEntry($0) }
+  package func finishLoading(_ token: UnknownToken, _ stored: SessionUsage?, at now: Int64) -> LiveSession? {
+    let entry = stored.map { SessionEntry($0, tokenHash: token.hash) }
     var usage: [SessionUsage] = []
     let kept = shard(of: token.hash).withLock { shard -> SessionEntry? in
       if shard.loading.removeValue(forKey: token.hash) == true { return nil }

@@ -95,11 +95,11 @@ struct SessionEntry: Sendable {
   /// Whether the cursor is not in the store yet.
   private(set) var isUnwritten = false
 
-  init(_ stored: StoredSession) {
-    live = LiveSession(id: stored.session.id, user: stored.user, tokenHash: stored.tokenHash)
-    lastSeenAt = stored.session.lastSeenAt.millisecondsSince1970
-    expiresAt = stored.session.expiresAt.millisecondsSince1970
-    cursor = stored.session.cursor
+  init(_ stored: SessionUsage, tokenHash: TokenHash) {
+    live = LiveSession(id: stored.id, user: stored.user, tokenHash: tokenHash)
+    lastSeenAt = stored.lastSeenAt.millisecondsSince1970
+    expiresAt = stored.expiresAt.millisecondsSince1970
+    cursor = stored.cursor
     live.setFresh(until: min(lastSeenAt + Self.recordInterval, expiresAt))
   }
 

@@ -32,8 +32,9 @@ public struct UserModule: Sendable {
   package let read: @Sendable (_ type: String, _ payload: JSON) throws(Refusal) -> UserAction?
   /// The action of each verb of the generated routes. Empty if the module has none.
   package var verbs: [ElementVerb: DeclaredVerb] = [:]
-  /// Whether the module's element type can read this stored element, which is JSON.
-  package var canRead: @Sendable (_ element: [UInt8]) -> Bool = { _ in true }
+  /// Whether the module's element type can read this stored element, which is JSON. `nil` if the
+  /// elements can have any form.
+  package var canRead: (@Sendable (_ element: [UInt8]) -> Bool)?
   /// The largest size of a collection for one user. `nil` if the reactor itself checks the size.
   package var quota: CollectionQuota?
   /// The table in which a store keeps the module. `nil` for a table that modules share.

@@ -148,6 +148,22 @@ final class PackedLeaf: Sendable {
     return (low, false)
   }
 
+  /// Whether the names of a map's leaf ascend, and come after those of the leaf before it.
+  func ascends(after previous: PackedLeaf?) -> Bool {
+    if let previous, !begins(after: previous.name(at: previous.count - 1)) { return false }
+    if let names { return (1..<count).allSatisfy { names[$0 - 1] < names[$0] } }
+    let (entries, content) = (entries, text)
+    let text = content.span
+    var (start, last) = (0, 0..<0)
+    for offset in entries.indices {
+      // The name is between quotes, and a colon follows.
+      let name = (start + 1)..<(start + Int(entries[offset].valueStart) - 2)
+      if offset > 0, text.extracting(last).order(before: text.extracting(name)) >= 0 { return false }
+      (start, last) = (Int(entries[offset].end) + 1, name)
+    }
+    return true
+  }
+
   /// Whether a name comes before all names of a map's leaf.
   func begins(after name: ElementKey) -> Bool {
     if let names { return name < names[0] }
@@ -173,7 +189,7 @@ struct PackedElement {
     name = id
     text = item
     valueStart = 0
-    isNameInText = Self.isName(id, in: item, at: 0)
+    isNameInText = Self.isName(id.text.utf8Span.span, in: item, at: 0)
     self.revision = revision
   }
 
@@ -181,10 +197,8 @@ struct PackedElement {
   init(value: [UInt8], key: ElementKey, revision: Revision) {
     name = key
     var text: [UInt8] = []
-    text.reserveCapacity(key.text.utf8.count + 3 + value.count)
-    isNameInText = Self.append(key: key, to: &text)
-    valueStart = text.count
-    text.append(contentsOf: value)
+    isNameInText = text.append(member: key.text.utf8Span.span, json: value.span)
+    valueStart = text.count - value.count
     self.text = text
     self.revision = revision
   }
@@ -192,19 +206,9 @@ struct PackedElement {
   /// The size that quotas count.
   var bytes: Int { valueStart > 0 ? text.count - valueStart + name.text.utf8.count : text.count }
 
-  /// Appends a key and a colon. Returns whether the key needs no escapes.
-  static func append(key: ElementKey, to text: inout [UInt8]) -> Bool {
-    let start = text.count
-    text.append(json: key.text)
-    let isPlain = text.count - start == key.text.utf8.count + 2
-    text.append(UInt8(ascii: ":"))
-    return isPlain
-  }
-
   /// Whether the item that begins at `place` begins with this id, and the id needs no escapes.
-  static func isName(_ id: ElementKey, in text: [UInt8], at place: Int) -> Bool {
-    let (idText, prefixBytes) = (id.text, itemPrefix)
-    let id = idText.utf8Span.span
+  static func isName(_ id: Span<UInt8>, in text: [UInt8], at place: Int) -> Bool {
+    let prefixBytes = itemPrefix
     let prefix = prefixBytes.span
     let text = text.span
     let start = place + prefix.count
@@ -261,47 +265,45 @@ struct PackedLeafBuilder {
   mutating func append(_ element: PackedElement) {
     if !entries.isEmpty { text.append(UInt8(ascii: ",")) }
     text.append(contentsOf: element.text)
-    finishElement(element.name, element.isNameInText, element.valueStart, element.bytes, element.revision)
+    finishElement(
+      element.name.text.utf8Span.span,
+      element.isNameInText,
+      element.valueStart,
+      element.bytes,
+      element.revision
+    )
   }
 
-  /// Appends an element of a list. `write` appends its JSON to the text of the leaf.
-  mutating func appendItem(
-    id: ElementKey,
-    revision: Revision,
-    _ write: (inout [UInt8]) throws -> Void
-  ) rethrows {
+  /// Appends an element of a list.
+  mutating func append(item: Span<UInt8>, id: Span<UInt8>, revision: Revision) {
     if !entries.isEmpty { text.append(UInt8(ascii: ",")) }
     let start = text.count
-    try write(&text)
-    let isNameInText = PackedElement.isName(id, in: text, at: start)
-    finishElement(id, isNameInText, 0, text.count - start, revision)
+    text.append(copying: item)
+    finishElement(id, PackedElement.isName(id, in: text, at: start), 0, item.count, revision)
   }
 
-  /// Appends a member of a map. `write` appends the JSON of its value to the text of the leaf.
-  mutating func appendMember(
-    key: ElementKey,
-    revision: Revision,
-    _ write: (inout [UInt8]) throws -> Void
-  ) rethrows {
+  /// Appends a member of a map.
+  mutating func append(value: Span<UInt8>, key: Span<UInt8>, revision: Revision) {
     if !entries.isEmpty { text.append(UInt8(ascii: ",")) }
     let start = text.count
-    let isNameInText = PackedElement.append(key: key, to: &text)
-    let valueStart = text.count - start
-    try write(&text)
-    let bytes = text.count - start - valueStart + key.text.utf8.count
-    finishElement(key, isNameInText, valueStart, bytes, revision)
+    let isNameInText = text.append(member: key, json: value)
+    finishElement(key, isNameInText, text.count - start - value.count, value.count + key.count, revision)
   }
 
   /// Adds the entry of an element whose text was just appended.
   private mutating func finishElement(
-    _ name: ElementKey,
+    _ name: Span<UInt8>,
     _ isNameInText: Bool,
     _ valueStart: Int,
     _ bytes: Int,
     _ revision: Revision
   ) {
     if !isNameInText, names == nil { names = leaf(label: 0).allNames }
-    names?.append(name)
+    if names != nil {
+      var bytes: [UInt8] = []
+      bytes.append(copying: name)
+      names?.append(ElementKey(String(decoding: bytes, as: UTF8.self)))
+    }
     self.bytes += bytes
     entries.append(
       PackedLeaf.Entry(revision: revision, end: UInt32(text.count), valueStart: UInt32(valueStart))
@@ -343,6 +345,16 @@ struct PackedLeafBuilder {
 
   func leaf(label: UInt64) -> PackedLeaf {
     PackedLeaf(text: text, entries: entries, names: names, label: label, bytes: bytes)
+  }
+
+  /// The leaf in copies that have exactly the memory that it needs.
+  func exactLeaf(label: UInt64) -> PackedLeaf {
+    var (exactText, exactEntries): ([UInt8], [PackedLeaf.Entry]) = ([], [])
+    exactText.reserveCapacity(text.count)
+    exactText.append(contentsOf: text)
+    exactEntries.reserveCapacity(entries.count)
+    exactEntries.append(contentsOf: entries)
+    return PackedLeaf(text: exactText, entries: exactEntries, names: names, label: label, bytes: bytes)
   }
 }
 

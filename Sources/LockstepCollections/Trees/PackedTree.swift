@@ -207,12 +207,11 @@ extension PackedTree {
 /// Builds a list or a map from all its elements, in their order. The keys of a map must ascend.
 package struct PackedTreeBuilder {
   private var leaves: [PackedLeaf] = []
-  /// Has memory for the usual number of elements, so that it does not grow step by step.
-  private var leaf = PackedLeafBuilder(reserving: 16, length: 1024)
+  /// Has memory for the elements of a usual leaf, so that it does not grow step by step.
+  private var leaf = PackedLeafBuilder(reserving: PackedLeaf.maximumCount, length: 1024)
   private let order: PackedTree.Order
   /// The newest revision of an element.
   private var revision = Revision.none
-  private var lastKey: ElementKey?
   private var isSorted = true
 
   init(_ order: PackedTree.Order) {
@@ -229,19 +228,11 @@ package struct PackedTreeBuilder {
     finishElement(element.revision)
   }
 
-  /// Appends an element of a list, or a member of a map. `write` appends the JSON of the element or
-  /// of the value.
-  package mutating func append(
-    _ name: ElementKey,
-    revision: Revision,
-    _ write: (inout [UInt8]) throws -> Void
-  ) rethrows {
+  /// Appends an element of a list, or a value of a map: its name in UTF-8, and its JSON.
+  package mutating func append(_ name: Span<UInt8>, _ json: Span<UInt8>, revision: Revision) {
     switch order {
-    case .labels: try leaf.appendItem(id: name, revision: revision, write)
-    case .names:
-      if let lastKey, name <= lastKey { isSorted = false }
-      lastKey = name
-      try leaf.appendMember(key: name, revision: revision, write)
+    case .labels: leaf.append(item: json, id: name, revision: revision)
+    case .names: leaf.append(value: json, key: name, revision: revision)
     }
     finishElement(revision)
   }
@@ -268,9 +259,9 @@ package struct PackedTreeBuilder {
 
   private mutating func finishLeaf() {
     guard leaf.count > 0 else { return }
-    let built = leaf.leaf(label: 0)
-    // A copy has exactly the memory that it needs.
-    leaves.append(built.part(0..<built.count, label: 0))
+    let built = leaf.exactLeaf(label: 0)
+    if order == .names, !built.ascends(after: leaves.last) { isSorted = false }
+    leaves.append(built)
     leaf.removeAll()
   }
 }

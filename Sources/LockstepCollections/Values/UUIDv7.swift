@@ -54,28 +54,37 @@ public struct UUIDv7: Hashable, Sendable, Comparable, CustomStringConvertible {
   public var description: String {
     // Each write to the store encodes ids of users and sessions. So this allocates only the string.
     var text = InlineArray<36, UInt8>(repeating: UInt8(ascii: "-"))
-    Self.write(high >> 48, to: &text, at: 0)
-    Self.write(high >> 32, to: &text, at: 4)
-    Self.write(high >> 16, to: &text, at: 9)
-    Self.write(high, to: &text, at: 14)
-    Self.write(low >> 48, to: &text, at: 19)
-    Self.write(low >> 32, to: &text, at: 24)
-    Self.write(low >> 16, to: &text, at: 28)
-    Self.write(low, to: &text, at: 32)
+    Self.write(high >> 32, to: &text, at: 0, 4)
+    Self.write(high, to: &text, at: 9, 14)
+    Self.write(low >> 32, to: &text, at: 19, 24)
+    Self.write(low, to: &text, at: 28, 32)
     // Digits and dashes are always UTF-8.
     do { return String(copying: try UTF8Span(validating: text.span)) } catch { return "" }
   }
 
-  private static func write(_ word: UInt64, to text: inout InlineArray<36, UInt8>, at place: Int) {
-    text[place] = digit(word >> 12)
-    text[place + 1] = digit(word >> 8)
-    text[place + 2] = digit(word >> 4)
-    text[place + 3] = digit(word)
+  /// Writes the eight digits of the lower 32 bits, four at each place.
+  @inline(__always)
+  private static func write(_ bits: UInt64, to text: inout InlineArray<36, UInt8>, at first: Int, _ second: Int) {
+    let digits = digits(of: bits)
+    text[first] = UInt8(truncatingIfNeeded: digits)
+    text[first + 1] = UInt8(truncatingIfNeeded: digits >> 8)
+    text[first + 2] = UInt8(truncatingIfNeeded: digits >> 16)
+    text[first + 3] = UInt8(truncatingIfNeeded: digits >> 24)
+    text[second] = UInt8(truncatingIfNeeded: digits >> 32)
+    text[second + 1] = UInt8(truncatingIfNeeded: digits >> 40)
+    text[second + 2] = UInt8(truncatingIfNeeded: digits >> 48)
+    text[second + 3] = UInt8(truncatingIfNeeded: digits >> 56)
   }
 
-  private static func digit(_ word: UInt64) -> UInt8 {
-    let value = UInt8(truncatingIfNeeded: word & 0xF)
-    return value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
+  /// The eight digits of the lower 32 bits, the first one in the lowest byte. All digits are made
+  /// at once: each step halves the groups of bits and moves them apart.
+  private static func digits(of bits: UInt64) -> UInt64 {
+    var word = (bits & 0xFFFF) << 32 | (bits >> 16) & 0xFFFF
+    word = (word & 0x0000_00FF_0000_00FF) << 16 | (word >> 8) & 0x0000_00FF_0000_00FF
+    word = (word & 0x000F_000F_000F_000F) << 8 | (word >> 4) & 0x000F_000F_000F_000F
+    // Adding 6 carries into the upper half of the bytes of the digits a to f.
+    let isLetter = (word + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+    return word + 0x3030_3030_3030_3030 + isLetter * UInt64(UInt8(ascii: "a") - UInt8(ascii: "0") - 10)
   }
 
   private static func value(ofDigit byte: UInt8) -> UInt64? {

@@ -122,7 +122,7 @@ enum StateResource: Sendable, Equatable {
     if let shown { content.append(object: shown.map { ($0.key.text, $0.value) }) } else { content.append(whole: map) }
     content.append(UInt8(ascii: "}"))
     let cursor = view.cursor(map.revision, detail: prefix == nil ? nil : Digest.text(of: content))
-    return Representation(cursor: cursor, body: Array(#"{"cursor":"\#(cursor.text)","#.utf8) + content)
+    return Representation(cursor: cursor, rest: content)
   }
 
   private static func entry(_ key: String, of name: CollectionName, _ view: StateView) -> Representation? {
@@ -155,21 +155,19 @@ enum StateResource: Sendable, Equatable {
   }
 
   private static func suites(_ view: StateView) -> Representation {
-    var content: [UInt8] = []
+    var content = Array(#""suites":["#.utf8)
+    let start = content.count
     var revision = Revision.none
     for (name, state) in view.state.collections(of: "defaults") {
       revision = max(revision, state.revision)
       guard state.count > 0 else { continue }
-      if !content.isEmpty { content.append(UInt8(ascii: ",")) }
+      if content.count > start { content.append(UInt8(ascii: ",")) }
       content.append(contentsOf: #"{"name":"#.utf8)
       content.append(json: name.part ?? "")
       content.append(contentsOf: #","count":\#(state.count),"bytes":\#(state.bytes)}"#.utf8)
     }
-    let cursor = view.cursor(revision, detail: Digest.text(of: content))
-    return Representation(
-      cursor: cursor,
-      body: Array(#"{"cursor":"\#(cursor.text)","suites":["#.utf8) + content + "]}".utf8
-    )
+    content.append(contentsOf: "]}".utf8)
+    return Representation(cursor: view.cursor(revision, detail: Digest.text(of: content)), rest: content)
   }
 
   private static func suite(_ name: String, prefix: String?, _ view: StateView) -> Representation {
@@ -179,7 +177,9 @@ enum StateResource: Sendable, Equatable {
       let cursor = view.cursor(shown.revision, registered: shown.registeredRevision)
       return Representation(cursor: cursor, content: content)
     }
-    var content: [UInt8] = Array(#""values":"#.utf8)
+    var content: [UInt8] = []
+    content.reserveCapacity((shown.map?.length ?? 0) + 64)
+    content.append(contentsOf: #""values":"#.utf8)
     if let map = shown.map {
       content.append(whole: map, with: shown.behind)
     } else {
@@ -193,7 +193,7 @@ enum StateResource: Sendable, Equatable {
     content.append(contentsOf: "]}".utf8)
     let detail = prefix == nil ? nil : Digest.text(of: content)
     let cursor = view.cursor(shown.revision, registered: shown.registeredRevision, detail: detail)
-    return Representation(cursor: cursor, body: Array(#"{"cursor":"\#(cursor.text)","#.utf8) + content)
+    return Representation(cursor: cursor, rest: content)
   }
 }
 

@@ -23,10 +23,10 @@ package struct EndedSession: Sendable, Equatable {
 /// The last use of a session. It is written to the store at most once a minute.
 package struct SessionUsage: Sendable, Equatable {
   package let id: SessionID
-  let user: UserID
-  let lastSeenAt: Timestamp
-  let expiresAt: Timestamp
-  let cursor: String?
+  package let user: UserID
+  package let lastSeenAt: Timestamp
+  package let expiresAt: Timestamp
+  package let cursor: String?
 
   package init(id: SessionID, user: UserID, lastSeenAt: Timestamp, expiresAt: Timestamp, cursor: String?) {
     self.id = id
@@ -60,17 +60,24 @@ package struct SessionRecords {
     )
   }
 
-  /// The session of a token, unless its user is disabled.
-  package func session(withToken hash: TokenHash) throws -> StoredSession? {
+  /// The last use of a token's session. Nil if there is no such session, or its user is disabled.
+  package func usage(ofToken hash: TokenHash) throws -> SessionUsage? {
     try connection.first(
       """
-      SELECT s.id, s.device, s.created_at, s.last_seen_at, s.expires_at, s.cursor, s.user_id, s.token_hash
+      SELECT s.id, s.user_id, s.last_seen_at, s.expires_at, s.cursor
       FROM sessions AS s JOIN users AS u ON u.id = s.user_id
       WHERE s.token_hash = ? AND u.disabled_at IS NULL
       """,
-      hash,
-      transform: Self.session
-    )
+      hash
+    ) { row in
+      SessionUsage(
+        id: try row[0],
+        user: try row[1],
+        lastSeenAt: Timestamp(millisecondsSince1970: Int64(try row.integer(at: 2))),
+        expiresAt: Timestamp(millisecondsSince1970: Int64(try row.integer(at: 3))),
+        cursor: try row[4]
+      )
+    }
   }
 
   /// Whether the session exists. Disabling or erasing a user deletes the user's sessions.

@@ -12,8 +12,8 @@ package protocol CollectionTable: ModuleStorage {
   /// Empty by default, because Lockstep's own tables are in Lockstep's own migrations.
   var migrations: [Migration] { get }
 
-  /// A user's collections that have elements, each with the newest revision of an element.
-  func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState]
+  /// Adds a user's collections that have elements, each with the newest revision of an element.
+  func load(into state: inout UserState, of user: UserID, from connection: SQLiteConnection) throws
 
   /// Writes the changes of one collection, within the connection's transaction.
   func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws
@@ -66,19 +66,33 @@ package enum RemovalRecords {
     )
   }
 
-  /// Adds the recorded revisions of a user to the user's collections. So a collection has the last
-  /// revision that changed it, even if it is empty. `kind` returns the kind of a module.
+  /// Reads the end of a user's history into the user's state, and then the recorded revisions into
+  /// the collections. So a collection has the last revision that changed it, even if it is empty.
+  /// `kind` returns the kind of a module.
   package static func add(
-    to collections: inout [CollectionName: CollectionState],
+    to state: inout UserState,
     of user: UserID,
     from connection: SQLiteConnection,
     kind: (_ module: String) -> CollectionMutation.Kind?
   ) throws {
-    try connection.forEach("SELECT collection, revision FROM removals WHERE user_id = ?", user) { row in
-      let name = CollectionName(text: try row[0] as String)
+    // One statement, because each one costs as much as reading several rows.
+    try connection.forEach(
+      """
+      SELECT NULL, revision, written FROM (
+        SELECT revision, written FROM journal WHERE user_id = ?1 ORDER BY revision DESC, position DESC LIMIT 1
+      )
+      UNION ALL SELECT collection, revision, NULL FROM removals WHERE user_id = ?1
+      """,
+      user
+    ) { row in
+      let revision: Revision = try row[1]
+      guard let name = (try row[0] as String?).map({ CollectionName(text: $0) }) else {
+        (state.revision, state.written) = (revision, try row[2])
+        return
+      }
       guard let kind = kind(name.module) else { return }
       var empty = PackedTreeBuilder(kind)
-      collections[name] = (collections[name] ?? empty.state()).changed(at: try row[1])
+      state.collections[name] = (state.collections[name] ?? empty.state()).changed(at: revision)
     }
   }
 }

@@ -8,7 +8,7 @@ final class LayoutTable: CollectionTable {
   let kind: CollectionMutation.Kind
   private let layout: TableLayout
   /// Whether the module's own type can read an element that is stored as JSON.
-  private let canRead: @Sendable ([UInt8]) -> Bool
+  private let canRead: (@Sendable ([UInt8]) -> Bool)?
   private let statements: LayoutStatements
 
   init(of module: UserModule, _ layout: TableLayout) {
@@ -21,52 +21,60 @@ final class LayoutTable: CollectionTable {
 
   // MARK: Loading
 
-  func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState] {
-    var collections: [CollectionName: CollectionState] = [:]
-    var part: String?
+  func load(into state: inout UserState, of user: UserID, from connection: SQLiteConnection) throws {
     var builder: PackedTreeBuilder?
+    var part: [UInt8] = []
+    // Reused for all rows.
     var element: [UInt8] = []
-    func finish() {
-      if var finished = builder.take() { collections[CollectionName(module, part: part)] = finished.state() }
-    }
     try connection.forEach(statements.load, owner(user)) { row in
-      if layout.part != nil {
-        let next: String = try row[2]
-        if !(part?.hasSameBytes(as: next) ?? false) {
-          finish()
-          part = next
-        }
+      if layout.part != nil, try builder == nil || !row.hasText(part, at: 2) {
+        finish(&builder, part, &state)
+        part = Array((try row[2] as String).utf8)
       }
       if builder == nil { builder = PackedTreeBuilder(kind) }
-      let name: String = try row[0]
-      // A copy of the row cannot be kept, and a closure cannot borrow it.
-      element.removeAll(keepingCapacity: true)
-      try encode(name, row, into: &element)
-      builder?.append(ElementKey(name), revision: try row[1]) { $0.append(contentsOf: element) }
+      let revision = Revision(rawValue: try row.integer(at: 1))
+      switch layout.content {
+      case .json:
+        try row.withTexts(at: 0, statements.firstContentColumn) { id, json in
+          if let canRead {
+            element.removeAll(keepingCapacity: true)
+            element.append(copying: json)
+            guard canRead(element) else { throw ModuleError(module, "an element in the store cannot be read") }
+          }
+          builder?.append(id, json, revision: revision)
+        }
+      case .members(let members):
+        element.removeAll(keepingCapacity: true)
+        try encode(members, of: row, to: &element)
+        try row.withText(at: 0) { builder?.append($0, element.span, revision: revision) }
+      }
     }
-    finish()
-    return collections
+    finish(&builder, part, &state)
   }
 
-  /// Appends the element or value, byte for byte as it was written.
-  private func encode(_ id: String, _ row: borrowing SQLiteRow, into bytes: inout [UInt8]) throws {
-    let first = statements.firstContentColumn
-    switch layout.content {
-    case .json:
-      try row.appendText(at: first, to: &bytes)
-      guard canRead(bytes) else { throw ModuleError(module, "an element in the store cannot be read") }
-    case .members(let members):
-      bytes.append(contentsOf: #"{"id":"#.utf8)
-      bytes.append(json: id)
-      for (index, member) in members.enumerated() {
-        guard case .text(let text) = try row.value(at: first + index) else { continue }
-        bytes.append(contentsOf: #",""#.utf8)
-        bytes.append(contentsOf: member.name.utf8)
-        bytes.append(contentsOf: #"":"#.utf8)
-        if member.isJSON { bytes.append(contentsOf: text.utf8) } else { bytes.append(json: text) }
+  /// Adds the collection that was built, if there is one.
+  private func finish(_ builder: inout PackedTreeBuilder?, _ part: [UInt8], _ state: inout UserState) {
+    guard var finished = builder.take() else { return }
+    let part = layout.part.map { _ in String(decoding: part, as: UTF8.self) }
+    state.collections[CollectionName(module, part: part)] = finished.state()
+  }
+
+  /// Appends an element, byte for byte as it was written.
+  private func encode(_ members: [TableLayout.Member], of row: borrowing SQLiteRow, to bytes: inout [UInt8]) throws {
+    bytes.append(contentsOf: #"{"id":"#.utf8)
+    try row.withText(at: 0) { bytes.append(json: $0) }
+    var column = statements.firstContentColumn
+    for member in members {
+      defer { column += 1 }
+      if row.isNull(at: column) { continue }
+      bytes.append(contentsOf: #",""#.utf8)
+      bytes.append(contentsOf: member.name.utf8)
+      bytes.append(contentsOf: #"":"#.utf8)
+      try row.withText(at: column) { text in
+        if member.isJSON { bytes.append(copying: text) } else { bytes.append(json: text) }
       }
-      bytes.append(UInt8(ascii: "}"))
     }
+    bytes.append(UInt8(ascii: "}"))
   }
 
   // MARK: Writing

@@ -78,13 +78,15 @@ struct ListTableAdapter<Table: ListTable>: CollectionTable {
 
   var migrations: [Migration] { table.migrations }
 
-  func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState] {
+  func load(into state: inout UserState, of user: UserID, from connection: SQLiteConnection) throws {
     let rows = try table.rows(of: user, in: connection)
+    if rows.isEmpty { return }
     var list = PackedTreeBuilder(.list)
     for row in rows {
-      list.append(ElementKey(row.element.id), revision: row.revision) { $0.append(json: row.element.json) }
+      let (id, item) = (row.element.id, row.element.json.encoded())
+      list.append(id.utf8Span.span, item.span, revision: row.revision)
     }
-    return rows.isEmpty ? [:] : [CollectionName(module): list.state()]
+    state.collections[CollectionName(module)] = list.state()
   }
 
   func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {

@@ -46,11 +46,12 @@ struct MapTableAdapter: CollectionTable {
 
   var migrations: [Migration] { table.migrations }
 
-  func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState] {
+  func load(into state: inout UserState, of user: UserID, from connection: SQLiteConnection) throws {
     let rows = try table.rows(of: user, in: connection)
+    if rows.isEmpty { return }
     var map = PackedTreeBuilder(.map)
-    for row in rows { map.append(ElementKey(row.key), revision: row.revision) { $0.append(json: row.value) } }
-    return rows.isEmpty ? [:] : [CollectionName(module): map.state()]
+    for row in rows { map.append(row.key.utf8Span.span, row.value.encoded().span, revision: row.revision) }
+    state.collections[CollectionName(module)] = map.state()
   }
 
   func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {

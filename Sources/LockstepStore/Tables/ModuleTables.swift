@@ -33,12 +33,8 @@ package struct ModuleTables: Sendable {
   /// A user's present state; empty if the store has no data of the user.
   package func load(_ user: UserID, from connection: SQLiteConnection) throws -> UserState {
     var state = UserState()
-    let end = try Journal(connection: connection).end(of: user)
-    (state.revision, state.written) = (end.revision, end.written)
-    for entry in entries.values {
-      state.collections.merge(try entry.table.load(of: user, from: connection)) { _, last in last }
-    }
-    try RemovalRecords.add(to: &state.collections, of: user, from: connection) { entries[$0]?.reducer.kind }
+    for entry in entries.values { try entry.table.load(into: &state, of: user, from: connection) }
+    try RemovalRecords.add(to: &state, of: user, from: connection) { entries[$0]?.reducer.kind }
     return state
   }
 

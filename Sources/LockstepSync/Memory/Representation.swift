@@ -12,16 +12,33 @@ package final class Representation: Sendable {
   package let validatorFields: HeaderFields
   package let fields: HeaderFields
 
-  /// A representation in JSON.
+  /// Creates a representation in JSON.
   package convenience init(cursor: Cursor, body: [UInt8]) {
-    self.init(cursor: cursor, body: .bytes(body))
+    self.init(cursor, tag: cursor.text, body: .bytes(body), link: nil)
+  }
+
+  /// Creates a representation that is a JSON object with the cursor as its first member. `rest` is
+  /// the text of the other members and the closing brace.
+  package convenience init(cursor: Cursor, rest: [UInt8]) {
+    let tag = cursor.text
+    var body: [UInt8] = []
+    body.reserveCapacity(rest.count + tag.utf8.count + 13)
+    body.append(contentsOf: #"{"cursor":""#.utf8)
+    body.append(contentsOf: tag.utf8)
+    body.append(contentsOf: #"","#.utf8)
+    body.append(contentsOf: rest)
+    self.init(cursor, tag: tag, body: .bytes(body), link: nil)
   }
 
   /// Creates a representation in JSON. `link` is the value of the `Link` field, if there is one.
-  package init(cursor: Cursor, body: Response.Body, link: String? = nil) {
+  package convenience init(cursor: Cursor, body: Response.Body, link: String? = nil) {
+    self.init(cursor, tag: cursor.text, body: body, link: link)
+  }
+
+  private init(_ cursor: Cursor, tag: String, body: Response.Body, link: String?) {
     self.cursor = cursor
+    self.tag = tag
     self.body = body
-    tag = cursor.text
     validatorFields = Self.validatorFields(ofTag: tag)
     var fields = validatorFields
     fields.append(.contentType, "application/json")

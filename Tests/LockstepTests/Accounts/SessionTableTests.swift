@@ -10,15 +10,14 @@ struct SessionTableTests {
   private static func hash(_ number: Int) -> TokenHash { TokenHash(words: SIMD4(repeating: UInt64(number))) }
 
   private static func entry(_ number: Int) -> SessionEntry {
-    let session = Session(
+    let usage = SessionUsage(
       id: SessionID(UUIDv7(milliseconds: 0, random12: 0, random62: UInt64(number))),
-      device: nil,
-      createdAt: Timestamp(millisecondsSince1970: 0),
+      user: UserID(UUIDv7(milliseconds: 0, random12: 0, random62: 0)),
       lastSeenAt: Timestamp(millisecondsSince1970: 0),
-      expiresAt: Timestamp(millisecondsSince1970: 1_000)
+      expiresAt: Timestamp(millisecondsSince1970: 1_000),
+      cursor: nil
     )
-    let user = UserID(UUIDv7(milliseconds: 0, random12: 0, random62: 0))
-    return SessionEntry(StoredSession(session: session, user: user, tokenHash: hash(number)))
+    return SessionEntry(usage, tokenHash: hash(number))
   }
 
   @Test("The table never exceeds its capacity, and keeps the half that was used last", arguments: [2, 3, 10, 101])

@@ -17,6 +17,24 @@ struct UUIDv7Tests {
     #expect(example.milliseconds == 1_645_557_742_000)
   }
 
+  @Test("Every digit is written at its place")
+  func digits() {
+    for shift in 0..<62 {
+      let id = UUIDv7(
+        milliseconds: 1 << Int64(shift % 47),
+        random12: 1 << UInt64(shift % 12),
+        random62: 1 << UInt64(shift)
+      )
+      let digits = [id.high, id.low].map { word in
+        let digits = String(word, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+      }
+      .joined()
+      #expect(id.description.filter { $0 != "-" } == digits)
+      #expect(UUIDv7(id.description) == id)
+    }
+  }
+
   @Test(
     "Any other text is not a UUIDv7",
     arguments: [

@@ -122,7 +122,7 @@ private struct MisnumberedTable: CollectionTable {
   let kind = CollectionMutation.Kind.map
   let migrations = [Migration(number: 2, name: "0002_x", sql: "")]
 
-  func load(of user: UserID, from connection: SQLiteConnection) -> [CollectionName: CollectionState] { [:] }
+  func load(into state: inout UserState, of user: UserID, from connection: SQLiteConnection) {}
 
   func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) {}
 }

@@ -36,8 +36,8 @@ struct ServiceTables {
       }
       var stored = UserState()
       stored.revision = memory.revision
-      stored.collections = try service.load(of: user, from: connection)
-      try RemovalRecords.add(to: &stored.collections, of: user, from: connection) { _ in service.kind }
+      try service.load(into: &stored, of: user, from: connection)
+      try RemovalRecords.add(to: &stored, of: user, from: connection) { _ in service.kind }
       return (memory, stored)
     }
   }
