@@ -57,7 +57,11 @@ package final class ReaderPool: Sendable {
     _ body: @escaping @Sendable (SQLiteConnection) throws -> Value,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) throws {
-    try submit(length: length, body: { connection in try connection.snapshot { try body(connection) } }, completion: completion)
+    try submit(
+      length: length,
+      body: { connection in try connection.snapshot { try body(connection) } },
+      completion: completion
+    )
   }
 
   /// Queues `body`, which opens its own snapshots (`SQLiteConnection.snapshot`), one after the

@@ -117,7 +117,7 @@ package final class Ledger: Sendable {
 
   // MARK: Deciding
 
-  /// What the reactors have decided on a transaction, without any effect yet.
+  /// The decision of the reactors on a transaction. It has no effect yet.
   private struct Decision: Sendable {
     let committed: Committed
     /// Nil if nothing changes.

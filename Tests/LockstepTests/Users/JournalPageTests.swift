@@ -65,6 +65,7 @@ struct JournalPageTests {
       let ada = try await users.signUp()
       let seed = UInt64.random(in: .min ... .max)
       var random = SeededNumbers(seed: seed)
+      _ = try await ada.put("/v1/defaults/s/short", "1")
       for number in 0..<60 {
         // Some transactions of several actions, some entries that are longer than a slice.
         let lengths = (0...random.below(4)).map { _ in random.once(in: 12) ? 90_000 : 10 + random.below(6_000) }
