@@ -1,5 +1,6 @@
 """A Lockstep server for benchmarks that are written in Python."""
 
+import copy
 import glob
 import re
 import signal
@@ -21,9 +22,13 @@ class Server:
         found = re.search(r"listening on http://[^:]*:(\d+)", line)
         if not found:
             sys.exit(f"{binary} does not start")
-        self.socket = socket.create_connection(("127.0.0.1", int(found.group(1))))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.port = int(found.group(1))
         self.token = None
+        self.connect()
+
+    def connect(self):
+        self.socket = socket.create_connection(("127.0.0.1", self.port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def __enter__(self):
         return self
@@ -33,13 +38,32 @@ class Server:
         self.process.wait()
 
     def send(self, method, path, body=None):
-        """Sends a request; returns its fields and body."""
+        """Sends a request; returns the fields and the body of its response."""
+        self.start(method, path, body)
+        return self.finish(method, path)
+
+    def send_at_once(self, method, path, tokens):
+        """Sends a request for each token at the same time, on connections of their own."""
+        others = []
+        for token in tokens:
+            other = copy.copy(self)
+            other.token = token
+            other.connect()
+            other.start(method, path)
+            others.append(other)
+        for other in others:
+            other.finish(method, path)
+            other.socket.close()
+
+    def start(self, method, path, body=None):
         lines = [f"{method} {path} HTTP/1.1", "Host: localhost"]
         if self.token:
             lines.append(f"Authorization: Bearer {self.token}")
         if body is not None:
             lines.append(f"Content-Length: {len(body)}")
         self.socket.sendall(("\r\n".join(lines) + "\r\n\r\n" + (body or "")).encode())
+
+    def finish(self, method, path):
         data = bytearray()
         while b"\r\n\r\n" not in data:
             data += self.receive()

@@ -14,8 +14,20 @@ struct NameIndex: Sendable {
 
   private static let pageCount = 128
 
-  private var root = Node.page([])
-  private(set) var count = 0
+  private var root: Node
+  private(set) var count: Int
+
+  /// The index of a list's leaves.
+  init(_ tree: PackedTree) {
+    var words: [UInt64] = []
+    words.reserveCapacity(tree.count)
+    tree.forEachLeaf { leaf in
+      for offset in 0..<leaf.count { words.append(Self.hash(of: leaf.name(at: offset)) | leaf.label) }
+    }
+    words.sort()
+    root = Self.node(words[...], 0)
+    count = words.count
+  }
 
   /// The memory in bytes, approximately: pages are half to completely full.
   var memory: Int { count * 10 + 64 }
@@ -59,23 +71,25 @@ struct NameIndex: Sendable {
       changed.append(contentsOf: words[..<place])
       changed.append(word)
       changed.append(contentsOf: words[place...])
-      // Pages of words with equal hashes cannot be split.
-      node = changed.count > pageCount && depth * 2 < hashBits ? split(changed, depth) : .page(changed)
+      node = Self.node(changed[...], depth)
     case .branch(var children):
       insert(word, into: &children[child(of: word, depth)], depth + 1)
       node = .branch(children)
     }
   }
 
-  private static func split(_ words: [UInt64], _ depth: Int) -> Node {
-    var parts = InlineArray<4, Node>(repeating: .page([]))
-    var start = 0
-    for part in 0..<4 {
-      let end = words[start...].firstIndex { child(of: $0, depth) > part } ?? words.count
-      parts[part] = .page(Array(words[start..<end]))
-      start = end
+  /// The node for ascending words.
+  private static func node(_ words: ArraySlice<UInt64>, _ depth: Int) -> Node {
+    // Pages of words with equal hashes cannot be split.
+    guard words.count > pageCount, depth * 2 < hashBits else { return .page(Array(words)) }
+    var children = InlineArray<4, Node>(repeating: .page([]))
+    var rest = words
+    for child in 0..<4 {
+      let end = rest.firstIndex { self.child(of: $0, depth) > child } ?? rest.endIndex
+      children[child] = node(rest[..<end], depth + 1)
+      rest = rest[end...]
     }
-    return .branch(parts)
+    return .branch(children)
   }
 
   private static func remove(_ word: UInt64, from node: inout Node, _ depth: Int) -> Bool {
@@ -175,10 +189,6 @@ struct PackedList: Sendable {
       return
     }
     if case .none = change, index != nil { return }
-    var index = NameIndex()
-    tree.forEachLeaf { leaf in
-      for offset in 0..<leaf.count { index.insert(leaf.name(at: offset), leaf.label) }
-    }
-    self.index = index
+    index = NameIndex(tree)
   }
 }
