@@ -96,7 +96,7 @@ extension Connection {
       switch refusal {
       case .full: "Responses that clients have not read yet use all memory that this server has for them."
       case .shareUsed:
-        "Responses that you have not read yet use your share of the memory that this server has for them."
+        "This response does not fit into your share of the memory for responses that clients have not read yet."
       }
     var response = Problem.noRoom(detail).response
     response.fields.append(contentsOf: loop.noteRefusal(.overloaded, of: peer, origin: head?[.origin]))

@@ -30,8 +30,9 @@ struct InputBuffer {
   }
 }
 
-/// Output that waits for the client: short pieces gathered in one buffer, then at most one long
-/// body. An array is sent without copying it, and pieces are copied slice by slice.
+/// Output that waits for the client: heads and short bodies gathered in one buffer, then at most
+/// one long body. A body of one array is sent without a copy. A body in pieces is copied slice by
+/// slice.
 struct OutputBuffer {
   private var gathered: [UInt8] = []
   private var body: [UInt8] = []
@@ -47,7 +48,7 @@ struct OutputBuffer {
   var isEmpty: Bool { gathered.isEmpty && body.isEmpty }
   var count: Int { gathered.count + body.count - sent + (rest?.remaining ?? 0) }
   /// The size of the output, including sent bytes, because memory is freed only when all is sent.
-  /// Pieces count in full: later changes of the state may leave them to this output alone.
+  /// Pieces count in full: after a later write, only this output may use them.
   var memory: Int { gathered.count + body.count + (rest?.count ?? 0) }
   var hasBuffer: Bool { gathered.capacity > 0 }
   var hasLongBody: Bool { !body.isEmpty }
@@ -68,13 +69,13 @@ struct OutputBuffer {
   }
 
   private mutating func readSlice() {
-    guard var reader = rest.take(), reader.remaining > 0 else {
+    guard let reader = rest, reader.remaining > 0 else {
       body = []
+      rest = nil
       return
     }
     body.removeAll(keepingCapacity: true)
     reader.read(upTo: Self.slice, into: &body)
-    rest = reader
   }
 
   mutating func send(to socket: Socket) -> Socket.Outcome {

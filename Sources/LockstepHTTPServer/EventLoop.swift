@@ -263,7 +263,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
 
   func releaseBody(_ count: Int) { shared.bodyBytes.subtract(count, ordering: .relaxed) }
 
-  /// Counts more bytes of output as in memory, if there is room.
+  /// Counts more bytes of output as in memory, if there is room. Otherwise returns the reason.
   func holdOutput(_ count: Int, beside own: Int, of owner: String?) -> OutputMemory.Refusal? {
     let refusal = shared.output.hold(count, beside: own, of: owner)
     // Responses that do not fit have taken memory too.

@@ -3,13 +3,13 @@ import Synchronization
 
 /// The memory of output that clients have not taken yet, of all connections together.
 ///
-/// It has a limit. Output may also have an owner, such as a user. An owner may hold at most as much
-/// as is free. So one owner gets at most half of the memory, and two get a third each. An owner
-/// without output always finds room for a response that is not too long.
+/// It has a limit. Output may also have an owner, such as a user. An owner may hold at most half
+/// of what the others leave. So one owner gets at most half of the memory, and there is always room
+/// for a short response of another owner.
 final class OutputMemory: Sendable {
   enum Refusal: Error {
     case full
-    /// There is room, but the owner holds its share.
+    /// There is room, but the owner would hold more than its share.
     case shareUsed
   }
 

@@ -8,7 +8,7 @@ enum Compression {
   /// How many bytes to compress before the event loop serves other connections: about 1 ms of work.
   private static let slice = 64 * 1024
 
-  /// Whether compressing the response is useful: it is long, text, and not compressed yet.
+  /// Whether to compress the response: it is text, not compressed yet, and long or a stream.
   static func applies(to response: Response) -> Bool {
     switch response.body {
     case .none: return false
@@ -20,7 +20,8 @@ enum Compression {
     return type.hasPrefix("text/") || type.hasPrefix("application/json") || type.prefix { $0 != ";" }.hasSuffix("+json")
   }
 
-  /// The response with its body compressed; unchanged if zlib fails.
+  /// The response with its body compressed; unchanged if zlib fails. If zlib fails for a stream,
+  /// the stream fails.
   static func compressed(_ response: Response) async -> Response {
     guard let body = await compressed(response.body) else { return response }
     var response = response
@@ -62,7 +63,8 @@ enum Compression {
   /// A gzip file without name and time, so that equal bytes give equal files. Nil if zlib fails.
   static func gzip(_ body: BodyPieces) async -> [UInt8]? {
     guard let deflater = Deflater() else { return nil }
-    var (reader, input, output) = (body.reader, [UInt8](), [UInt8]())
+    let reader = body.reader
+    var (input, output) = ([UInt8](), [UInt8]())
     while true {
       input.removeAll(keepingCapacity: true)
       reader.read(upTo: slice, into: &input)
@@ -86,9 +88,9 @@ enum Compression {
       self.deflater = deflater
     }
 
-    /// The client can read all bytes that this has written.
+    /// Compresses and flushes, so that the client can decompress all that was written so far.
     func write(_ bytes: [UInt8]) async throws {
-      var reader = BodyPieces([bytes]).reader
+      let reader = BodyPieces([bytes]).reader
       while reader.remaining > 0 {
         var input: [UInt8] = []
         reader.read(upTo: slice, into: &input)

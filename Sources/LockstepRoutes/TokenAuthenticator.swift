@@ -33,7 +33,7 @@ package struct TokenAuthenticator: Sendable {
     return found ?? .refused
   }
 
-  /// The user whose session's token the request has, if the session is in memory.
+  /// The user of the request's token, if the session is in memory.
   package func user(of head: RequestHead) -> UserID? {
     guard case .session(let session) = lookUp(head) else { return nil }
     return session.user

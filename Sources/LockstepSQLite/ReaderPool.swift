@@ -2,7 +2,7 @@ import LockstepThreading
 
 /// A pool of threads that read a database, each with its own read-only connection.
 ///
-/// Long reads have a thread of their own, so that short reads do not wait for them.
+/// Long reads have a thread of their own, the long reader, so that short reads do not wait for them.
 ///
 /// Each `read` sees everything that was committed before its first statement, and nothing later.
 /// Readers and the writer do not wait for each other. But the WAL grows while a reader uses it,
@@ -11,7 +11,7 @@ import LockstepThreading
 /// Shut a pool down before the writer. Then closing the writer moves the WAL into the database
 /// file. A pool that is released instead finishes the reads that it accepted.
 package final class ReaderPool: Sendable {
-  /// How much a read takes, as far as its caller knows.
+  /// How long a read takes, as far as its caller knows.
   package enum Length: Sendable {
     case short
     /// Over a millisecond.
@@ -23,8 +23,8 @@ package final class ReaderPool: Sendable {
   /// Nil without a listener.
   let monitor = LockedState<FailureMonitor?>(nil)
 
-  /// Starts `threads` threads for short reads and one for long reads. Each opens its connection to
-  /// the file, which must exist, when it first reads. `capacity` is how many reads of each length may
+  /// Starts `threads` threads for short reads, and the long reader. Each opens its connection to the
+  /// file, which must exist, when it first reads. `capacity` is how many reads of each length may
   /// wait. `busyTimeout` rarely matters, because readers of a WAL rarely wait for a lock.
   package init(
     path: String,

@@ -49,7 +49,8 @@ public struct GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Send
     remove(key)
     let cost = costOf(value)
     if youngCost + cost > half { dropOld() }
-    // The old generation is longer than half of the capacity only after the capacity was lowered.
+    // The old generation costs more than half of the capacity if it has a very large value, or if the
+    // capacity was lowered.
     if oldCost > half, oldCost + youngCost + cost > 2 * half { dropOld() }
     young[key] = value
     youngCost += cost

@@ -1,6 +1,6 @@
 /// A bounded first-in, first-out queue of work for threads.
 ///
-/// `offer` is inlinable, because each write calls it, and another module would run it unspecialized.
+/// `offer` is inlinable, because each write calls it, and other modules would run it unspecialized.
 public final class WorkQueue<Work: Sendable>: Sendable {
   @usableFromInline
   struct Contents: Sendable {

@@ -133,7 +133,7 @@ struct OutputMemoryTests {
     }
   }
 
-  @Test("An owner may hold as much output as is free, so that other owners still find room")
+  @Test("An owner may hold at most half of the output memory that other owners leave")
   func shares() async throws {
     // The query names the owner.
     let (mebibyte, time) = (1024 * 1024, ManualTime())
@@ -157,13 +157,13 @@ struct OutputMemoryTests {
       #expect(refusal.status == 503 && refusal.text.contains("your share"), "\(path) \(owner)")
       #expect(refusal.field("Retry-After") == "1")
     }
-    // 48 MiB beside 52 are free, 64 beside 36 are not.
+    // Ada may hold 48 MiB, because 52 MiB stay free, but not 64 MiB, which leave 36 MiB.
     for path in ["/long", "/pieces", "/long"] { try await wait(path, "ada") }
     for path in ["/long", "/pieces", "/holding"] { try await expectRefusal(path, "ada") }
     try await wait("/pieces", "bob")
     try await expectRefusal("/long", "bob")
     try await wait("/long", "cleo")
-    // Another owner's response is refused only because the rest is too small for it.
+    // A short response of another owner still fits.
     let last = try server.connect()
     try await last.send("GET /medium?dan HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(try await last.response().status == 200)

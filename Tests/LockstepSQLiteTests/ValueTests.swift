@@ -146,7 +146,7 @@ struct ValueTests {
     #expect(isRead == true)
   }
 
-  @Test("Only valid text is read in place, and only an integer as one")
+  @Test("Reading a text in place, or an integer, throws if the column holds anything else")
   func otherValuesInPlace() throws {
     func message(_ read: (borrowing SQLiteRow) throws -> Void) -> String? {
       let error = #expect(throws: SQLiteError.self) {

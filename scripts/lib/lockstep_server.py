@@ -39,8 +39,8 @@ class Server:
 
     def send(self, method, path, body=None):
         """Sends a request; returns the fields and the body of its response."""
-        self.start(method, path, body)
-        return self.finish(method, path)
+        self.send_request(method, path, body)
+        return self.read_response(method, path)
 
     def send_at_once(self, method, path, tokens):
         """Sends a request for each token at the same time, on connections of their own."""
@@ -49,13 +49,13 @@ class Server:
             other = copy.copy(self)
             other.token = token
             other.connect()
-            other.start(method, path)
+            other.send_request(method, path)
             others.append(other)
         for other in others:
-            other.finish(method, path)
+            other.read_response(method, path)
             other.socket.close()
 
-    def start(self, method, path, body=None):
+    def send_request(self, method, path, body=None):
         lines = [f"{method} {path} HTTP/1.1", "Host: localhost"]
         if self.token:
             lines.append(f"Authorization: Bearer {self.token}")
@@ -63,7 +63,7 @@ class Server:
             lines.append(f"Content-Length: {len(body)}")
         self.socket.sendall(("\r\n".join(lines) + "\r\n\r\n" + (body or "")).encode())
 
-    def finish(self, method, path):
+    def read_response(self, method, path):
         data = bytearray()
         while b"\r\n\r\n" not in data:
             data += self.receive()

@@ -13,7 +13,7 @@ extension UserServices {
     TokenAuthenticator(directory: accounts.directory, millisecondsSince1970: time.millisecondsSince1970, rates: rates)
   }
 
-  /// The user whose session's token a request has, if the session is in memory.
+  /// The user of the request's token, if the session is in memory.
   func user(of head: RequestHead) -> UserID? { authenticator(nil).user(of: head) }
 
   /// The routes for accounts, modules, the feed and administration. `rates` limits each token.

@@ -1,6 +1,5 @@
-/// A long body as arrays, which are sent one after the other. The body shares the arrays with what
-/// they were made for, and the server copies a slice at a time. So a long body needs no memory of
-/// its own.
+/// A long body as arrays, which are sent one after the other. The arrays may be those of the state
+/// in memory, so the body needs no copy of them. The server copies one slice at a time.
 public struct BodyPieces: Sendable {
   package let arrays: [[UInt8]]
   /// The length of the body in bytes.
@@ -20,26 +19,28 @@ public struct BodyPieces: Sendable {
     return bytes
   }
 
-  package var reader: Reader { Reader(pieces: self, remaining: count) }
+  package var reader: Reader { Reader(pieces: self) }
 
   /// Reads a body from its beginning to its end.
-  package struct Reader: Sendable {
+  // A class, because a connection has a reader only for few bodies, and copying an optional struct
+  // takes longer.
+  package final class Reader {
     private let pieces: BodyPieces
     /// How many bytes are not read yet.
     package private(set) var remaining: Int
     private var index = 0
     private var offset = 0
 
-    fileprivate init(pieces: BodyPieces, remaining: Int) {
+    fileprivate init(pieces: BodyPieces) {
       self.pieces = pieces
-      self.remaining = remaining
+      remaining = pieces.count
     }
 
     /// The length of the whole body.
     package var count: Int { pieces.count }
 
     /// Appends the next bytes, at most `limit`. Appends none at the end.
-    package mutating func read(upTo limit: Int, into bytes: inout [UInt8]) {
+    package func read(upTo limit: Int, into bytes: inout [UInt8]) {
       var room = min(limit, remaining)
       remaining -= room
       bytes.reserveCapacity(bytes.count + room)

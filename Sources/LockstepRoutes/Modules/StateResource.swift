@@ -113,9 +113,9 @@ enum StateResource: Sendable, Equatable {
 
   private static func map(_ name: CollectionName, prefix: String?, _ view: StateView) -> Representation {
     let map = view.state.map(name)
-    if prefix == nil, map.length > Representation.longBody {
+    if prefix == nil, map.length > Representation.longestArray {
       let content = [[UInt8]](#""count":\#(map.count),"values":{"#, map.texts, "}}")
-      return Representation(cursor: view.cursor(map.revision), content: content)
+      return Representation(cursor: view.cursor(map.revision), rest: content)
     }
     let shown = prefix.map { map.values.values(withPrefix: $0) }
     var content = Array(#""count":\#(shown?.count ?? map.count),"values":"#.utf8)
@@ -172,10 +172,10 @@ enum StateResource: Sendable, Equatable {
 
   private static func suite(_ name: String, prefix: String?, _ view: StateView) -> Representation {
     let shown = SuiteContent(name, prefix: prefix, view)
-    if let map = shown.map, shown.behind.isEmpty, map.length > Representation.longBody {
+    if let map = shown.map, shown.behind.isEmpty, map.length > Representation.longestArray {
       let content = [[UInt8]](#""values":{"#, map.texts, #"},"registered":[]}"#)
       let cursor = view.cursor(shown.revision, registered: shown.registeredRevision)
-      return Representation(cursor: cursor, content: content)
+      return Representation(cursor: cursor, rest: content)
     }
     var content: [UInt8] = []
     content.reserveCapacity((shown.map?.length ?? 0) + 64)
@@ -199,13 +199,13 @@ enum StateResource: Sendable, Equatable {
 
 extension Representation {
   /// A longer body is sent in pieces.
-  fileprivate static let longBody = 64 * 1024
+  fileprivate static let longestArray = 64 * 1024
 
-  /// A representation whose body is an object of its cursor and of `content`, which begins with the
-  /// first name after the cursor.
-  fileprivate convenience init(cursor: Cursor, content: [[UInt8]], link: String? = nil) {
-    let body = BodyPieces([Array(#"{"cursor":"\#(cursor.text)","#.utf8)] + content)
-    self.init(cursor: cursor, body: body.count > Self.longBody ? .pieces(body) : .bytes(body.joined), link: link)
+  /// A representation that is a JSON object with the cursor as its first member. `rest` is the text
+  /// of the other members and the closing brace, in pieces.
+  fileprivate convenience init(cursor: Cursor, rest: [[UInt8]], link: String? = nil) {
+    let body = BodyPieces([Array(#"{"cursor":"\#(cursor.text)","#.utf8)] + rest)
+    self.init(cursor: cursor, body: body.count > Self.longestArray ? .pieces(body) : .bytes(body.joined), link: link)
   }
 }
 
@@ -300,7 +300,7 @@ struct ListQuery: Sendable, Equatable {
 
   func representation(of view: StateView) throws(Problem) -> Representation {
     let list = view.state.list(collection)
-    if isWhole, list.length <= Representation.longBody {
+    if isWhole, list.length <= Representation.longestArray {
       let cursor = view.cursor(list.revision)
       var body = Array(#"{"cursor":"\#(cursor.text)","count":\#(list.count),"items":["#.utf8)
       body.reserveCapacity(body.count + list.length + 2)
@@ -311,13 +311,13 @@ struct ListQuery: Sendable, Equatable {
     let page = try page(of: list)
     let content = [[UInt8]](#""count":\#(page.count),"items":["#, page.texts, "]}")
     let cursor = view.cursor(list.revision, detail: isWhole ? nil : Digest.text(of: content))
-    let next = page.next.map { "<\(link(after: $0.id.text, at: view.cursor))>; rel=\"next\"" }
-    return Representation(cursor: cursor, content: content, link: next)
+    let next = page.lastBeforeMore.map { "<\(link(after: $0.id.text, at: view.cursor))>; rel=\"next\"" }
+    return Representation(cursor: cursor, rest: content, link: next)
   }
 
   /// The texts of the page's elements, the number of elements that the request selects, and the
   /// page's last element if more of them follow.
-  private func page(of list: ListState) throws(Problem) -> (texts: [[UInt8]], count: Int, next: ListItem?) {
+  private func page(of list: ListState) throws(Problem) -> (texts: [[UInt8]], count: Int, lastBeforeMore: ListItem?) {
     guard let prefix else {
       let range = try range(in: list.items) { list.index(of: $0) }
       let texts = isWhole ? CollectionState.list(list).texts : list.texts(in: range)

@@ -13,7 +13,7 @@ package struct Journal {
     package var written = 0
   }
 
-  /// The place of an entry in its user's journal, or between two entries.
+  /// The place of an entry in its user's journal, or the end of a revision.
   package struct Place: Sendable {
     package let revision: Revision
     fileprivate let position: Int

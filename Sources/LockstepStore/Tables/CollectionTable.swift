@@ -66,11 +66,11 @@ package enum RemovalRecords {
     )
   }
 
-  /// Reads the end of a user's history into the user's state, and then the recorded revisions into
-  /// the collections. So a collection has the last revision that changed it, even if it is empty.
+  /// Reads the end of a user's history into the user's state, and the recorded revisions into the
+  /// collections. So a collection has the last revision that changed it, even if it is empty.
   /// `kind` returns the kind of a module.
-  package static func add(
-    to state: inout UserState,
+  package static func loadRevisions(
+    into state: inout UserState,
     of user: UserID,
     from connection: SQLiteConnection,
     kind: (_ module: String) -> CollectionMutation.Kind?

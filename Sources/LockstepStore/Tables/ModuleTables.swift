@@ -34,7 +34,7 @@ package struct ModuleTables: Sendable {
   package func load(_ user: UserID, from connection: SQLiteConnection) throws -> UserState {
     var state = UserState()
     for entry in entries.values { try entry.table.load(into: &state, of: user, from: connection) }
-    try RemovalRecords.add(to: &state, of: user, from: connection) { entries[$0]?.reducer.kind }
+    try RemovalRecords.loadRevisions(into: &state, of: user, from: connection) { entries[$0]?.reducer.kind }
     return state
   }
 

@@ -89,7 +89,7 @@ package final class HistoryMaintenance: Sendable {
 
   private typealias Unit = @Sendable (SQLiteConnection) throws -> Void
 
-  /// Runs `body` on the thread for long reads, and the unit that it returns on the writer thread. If a queue
+  /// Runs `body` on the long reader, and the unit that it returns on the writer thread. If a queue
   /// is full or the work fails, a later transaction tries again.
   private func prepare(for user: UserID, _ body: @escaping @Sendable (SQLiteConnection) throws -> Unit?) {
     try? readers.submit(length: .long, body) { [writer] result in

@@ -132,8 +132,8 @@ package final class Ledger: Sendable {
   /// In larger collections, deciding may take long, and the caller's thread may be an event loop.
   private static let earlyBytes = 64 * 1024
 
-  /// Decides on the caller's thread, if no other transaction of the user was queued. Returns nil if
-  /// the writer thread must decide.
+  /// Decides on the caller's thread, if the state was in memory, no other transaction of the user was
+  /// reserved, and the transaction is simple. Otherwise returns nil, and the writer thread decides.
   private func decideEarly(_ transaction: Transaction, _ reservation: WriteReservation) -> Decision? {
     guard transaction.key == nil, transaction.condition == nil, transaction.actions.count == 1,
       let state = reservation.published,

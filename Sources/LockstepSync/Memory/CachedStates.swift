@@ -8,7 +8,7 @@ import LockstepThreading
 struct CachedStates: Sendable {
   /// A state that costs more is large. Loading it takes over a millisecond.
   private static let largeCost = 256 * 1024
-  /// How many users with large states are known. Their next loads are long.
+  /// At most this many users are known to have large states. The long reader loads these states.
   private static let knownUsers = 4_096
 
   private let capacity: Int
@@ -39,7 +39,7 @@ struct CachedStates: Sendable {
   func isLarge(_ user: UserID) -> Bool { knownLarge.count > 0 && knownLarge.peek(user) != nil }
 
   /// Whether the user's state is not in memory, and is not known to be large.
-  func canBeLoadedQuickly(_ user: UserID) -> Bool { peek(user) == nil && !isLarge(user) }
+  func needsShortLoad(_ user: UserID) -> Bool { peek(user) == nil && !isLarge(user) }
 
   mutating func insert(_ state: CachedState, for user: UserID) {
     if state.cost > Self.largeCost {

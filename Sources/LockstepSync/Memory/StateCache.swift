@@ -62,14 +62,14 @@ package final class StateCache: Sendable {
     return loaded
   }
 
-  /// Begins to load a user's state on a reader thread. Returns false if the state is in memory, if it
-  /// is being loaded in this way, if other reads of the user run, or if the state is known to be
-  /// large. Otherwise read the state in a snapshot that begins later, and call `finishLoading`, even
-  /// if the load fails.
+  /// Begins to load a user's state on a reader thread. Returns false if the state is in memory, if
+  /// it is being loaded in this way, if other reads of the user run, or if the state is known to be
+  /// large. Otherwise read the state in a snapshot that begins later, and call `finishLoading`,
+  /// even if the load fails.
   func beginLoading(_ user: UserID) -> Bool {
     guard !readers.shares.isRunning(user) else { return false }
     return contents.withLock { contents in
-      guard contents.loading[user] == nil, contents.states.canBeLoadedQuickly(user) else { return false }
+      guard contents.loading[user] == nil, contents.states.needsShortLoad(user) else { return false }
       contents.loading[user] = false
       contents.loads += 1
       return true

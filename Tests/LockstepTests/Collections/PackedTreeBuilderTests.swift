@@ -16,10 +16,10 @@ struct PackedTreeBuilderTests {
 
   /// More keys than a leaf has room for.
   private static let sorted: [String] = (0..<100).map { "key\(100 + $0)" }
-  /// Some of them must be escaped.
+  /// The same keys, but one of them must be escaped.
   private static let quoted: [String] = sorted.map { $0.hasSuffix("20") ? $0 + "\"" : $0 }
 
-  /// The same, but only the border between two leaves is out of order.
+  /// The first 64 keys, with their two leaves swapped. Each leaf is in order by itself.
   private static func swapped(_ keys: [String]) -> [String] { [String](keys[32..<64]) + keys[0..<32] }
 
   private static let orders: [[String]] = [

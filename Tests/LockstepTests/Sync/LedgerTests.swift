@@ -302,7 +302,7 @@ struct LedgerTests {
     #expect(text(try #require(try await waiting?.value)).contains(#""value":101"#))
   }
 
-  @Test("If another transaction gets ahead of one that was already decided, it is decided again")
+  @Test("A transaction is decided again if another one of the user runs after the early decision")
   func overtaken() async throws {
     let fixture = try SyncFixture()
     let ann = try await fixture.user(1)

@@ -274,7 +274,7 @@ final class SyncFixture: Sendable {
   func writerIsIdle() async throws {
     // Handlers of earlier units have been called when this returns, and have queued reads.
     try await store.writer.write { _ in }
-    // The only thread for long reads queues the units of these reads.
+    // The long reader queues the units of these reads.
     try await store.readers.read(length: .long) { _ in }
     try await store.writer.write { _ in }
   }

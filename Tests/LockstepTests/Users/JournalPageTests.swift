@@ -59,7 +59,7 @@ struct JournalPageTests {
     }
   }
 
-  @Test("A page of many slices has the entries that single pages have, and a page of one slice has its length")
+  @Test("A page of many slices has the same entries as pages of one entry, and a short page has a Content-Length")
   func slices() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -102,7 +102,7 @@ struct JournalPageTests {
   func goneBetweenSlices(cause: String) async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
-      // One transaction, because other pages are shorter than the buffers of the kernel.
+      // One transaction, because a page of several fits into the buffers of the kernel.
       let before = try await ada.put("/v1/favorites/a", #"{"data":"\#(String(repeating: "x", count: 16_000))"}"#)
       let since = try #require(before.cursor)
       let titles = (0..<500).map { ActionsRouteTests.action("favorites", "update", #"{"id":"a","title":"\#($0)"}"#) }

@@ -151,7 +151,7 @@ struct LongResponseTests {
     }
   }
 
-  @Test("A long list or map has the same bytes as its parts, and its texts are not copied by the encoders")
+  @Test("A long list or map in pieces equals one encoded element by element, and no encoder copies it")
   func pieces() async throws {
     try await ServerFixture.run(modules: [.scores]) { users in
       let ada = try await users.signUp()
@@ -190,7 +190,10 @@ struct LongResponseTests {
     }
   }
 
-  @Test("A page of a list is the same in pieces as one by one", arguments: [1, 3, 32, 33, 200, 499, 500, 501])
+  @Test(
+    "A page of a list in pieces equals the page that is encoded element by element",
+    arguments: [1, 3, 32, 33, 200, 499, 500, 501]
+  )
   func pages(limit: Int) async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
