@@ -8,27 +8,37 @@ import Glibc
 /// `@unchecked Sendable`: the state is accessed only while the lock is held.
 public final class LockedState<State: Sendable>: @unchecked Sendable {
   /// Allocated and initialised while this object lives. POSIX requires that the address is fixed.
-  @usableFromInline let primitives: UnsafeMutablePointer<LockPrimitives>
+  @usableFromInline let lock: UnsafeMutablePointer<pthread_mutex_t>
+  private let condition: UnsafeMutablePointer<pthread_cond_t>
   @usableFromInline var state: State
+
+  /// Room for the lock, in front of the condition variable.
+  private static var conditionOffset: Int { 64 }
+  private static var conditionSize: Int { MemoryLayout<pthread_cond_t>.size }
 
   /// Puts a lock around the state.
   public init(_ state: State) {
     self.state = state
-    primitives = .allocate(capacity: 1)
-    primitives.initialize(to: LockPrimitives())
-    pthread_mutex_init(&primitives.pointee.lock, nil)
+    // One allocation for both. They are not fields of a nested type, because the metadata of a type
+    // in a generic type is looked up for each object.
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: Self.conditionOffset + Self.conditionSize, alignment: 16)
+    lock = memory.bindMemory(to: pthread_mutex_t.self, capacity: 1)
+    condition = (memory + Self.conditionOffset).bindMemory(to: pthread_cond_t.self, capacity: 1)
+    lock.initialize(to: pthread_mutex_t())
+    condition.initialize(to: pthread_cond_t())
+    pthread_mutex_init(lock, nil)
     var attributes = pthread_condattr_t()
     pthread_condattr_init(&attributes)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-    pthread_cond_init(&primitives.pointee.condition, &attributes)
+    pthread_cond_init(condition, &attributes)
     pthread_condattr_destroy(&attributes)
   }
 
   deinit {
     // No thread holds the lock or waits, because such a thread would retain this object.
-    pthread_cond_destroy(&primitives.pointee.condition)
-    pthread_mutex_destroy(&primitives.pointee.lock)
-    primitives.deallocate()
+    pthread_cond_destroy(condition)
+    pthread_mutex_destroy(lock)
+    UnsafeMutableRawPointer(lock).deallocate()
   }
 
   /// Runs `body` with exclusive access. `body` must be short and must not use this object.
@@ -39,18 +49,18 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
   public func withLock<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    pthread_mutex_lock(&primitives.pointee.lock)
-    defer { pthread_mutex_unlock(&primitives.pointee.lock) }
+    pthread_mutex_lock(lock)
+    defer { pthread_mutex_unlock(lock) }
     return try body(&state)
   }
 
   /// Runs `body` with exclusive access now and after each wake-up, until `body` returns a value.
   public func wait<Result>(for body: (inout State) -> Result?) -> Result {
-    pthread_mutex_lock(&primitives.pointee.lock)
-    defer { pthread_mutex_unlock(&primitives.pointee.lock) }
+    pthread_mutex_lock(lock)
+    defer { pthread_mutex_unlock(lock) }
     while true {
       if let result = body(&state) { return result }
-      pthread_cond_wait(&primitives.pointee.condition, &primitives.pointee.lock)
+      pthread_cond_wait(condition, lock)
     }
   }
 
@@ -62,26 +72,19 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
     let end = Int64(deadline.tv_nsec) + max(0, nanoseconds)
     deadline.tv_sec += Int(end / 1_000_000_000)
     deadline.tv_nsec = Int(end % 1_000_000_000)
-    pthread_mutex_lock(&primitives.pointee.lock)
-    defer { pthread_mutex_unlock(&primitives.pointee.lock) }
+    pthread_mutex_lock(lock)
+    defer { pthread_mutex_unlock(lock) }
     while true {
       if let result = body(&state) { return result }
-      let code = pthread_cond_timedwait(&primitives.pointee.condition, &primitives.pointee.lock, &deadline)
+      let code = pthread_cond_timedwait(condition, lock, &deadline)
       // A wake-up may have come at the last moment.
       if code != 0 { return body(&state) }
     }
   }
 
   /// Wakes one waiting thread.
-  public func wakeOne() { pthread_cond_signal(&primitives.pointee.condition) }
+  public func wakeOne() { pthread_cond_signal(condition) }
 
   /// Wakes all waiting threads.
-  public func wakeAll() { pthread_cond_broadcast(&primitives.pointee.condition) }
-}
-
-// Not nested, because the metadata of a type in a generic type is looked up for each object.
-@usableFromInline
-struct LockPrimitives {
-  @usableFromInline var lock = pthread_mutex_t()
-  var condition = pthread_cond_t()
+  public func wakeAll() { pthread_cond_broadcast(condition) }
 }

@@ -37,7 +37,7 @@ struct ServiceTables {
       var stored = UserState()
       stored.revision = memory.revision
       try service.load(into: &stored, of: user, from: connection)
-      try RemovalRecords.add(to: &stored, of: user, from: connection) { _ in service.kind }
+      try RemovalRecords.loadRevisions(into: &stored, of: user, from: connection) { _ in service.kind }
       return (memory, stored)
     }
   }
