@@ -254,7 +254,7 @@ package final class StateReader: Sendable {
   ) async throws -> HandlerResult {
     let registered = registry.current
     guard point.store == store, registered.knows(point.registered),
-      let state = try await state(of: session.user, at: point.revision, resource.extent)
+      let state = try await pastState(of: session.user, at: point.revision, resource.extent)
     else {
       throw Problem(
         .notFound,
@@ -274,6 +274,15 @@ package final class StateReader: Sendable {
         return isLast ? .response(response.waited(wait)) : .parked(poll)
       }
     )
+  }
+
+  /// A past state, or `nil` if the history lacks it. The present state and those shortly before it
+  /// are in memory. Any other has only the collections in `extent`.
+  private func pastState(of user: UserID, at revision: Revision, _ extent: StateHistory.Extent) async throws
+    -> UserState?
+  {
+    if let state = cache.state(of: user)?.past(at: revision) { return state }
+    return try await state(of: user, at: revision, extent)
   }
 
   /// The collections in `extent` of a past state, or `nil` if the history lacks that state.

@@ -68,7 +68,7 @@ package final class CachedState: Sendable {
   }
 
   /// The state after a revision, if it is still in memory.
-  func past(at revision: Revision) -> UserState? {
+  package func past(at revision: Revision) -> UserState? {
     if state.revision == revision { return state }
     return recent.state(at: revision)
   }

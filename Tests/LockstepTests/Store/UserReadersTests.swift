@@ -71,8 +71,9 @@ struct UserReadersTests {
   func overloaded() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
-      _ = try await ada.put("/v1/defaults/standard/a", "1")
-      let cursor = try #require(try await ada.put("/v1/defaults/standard/a", "2").cursor)
+      let cursor = try #require(try await ada.put("/v1/defaults/standard/a", "0").cursor)
+      // More than the past states that are in memory.
+      for number in 1...40 { _ = try await ada.put("/v1/defaults/standard/a", "\(number)") }
       let readers = try #require(users.running.withLock { $0?.services.users?.readers })
       let (arrival, gate) = (ThreadGate(), ThreadGate())
       let id = try #require(UserID(ada.user))
