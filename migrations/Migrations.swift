@@ -30,5 +30,6 @@ public struct Migration: Sendable, Equatable {
     Migration(5, "0005_history_size", PackageResources._005_history_size_sql),
     Migration(6, "0006_modules", PackageResources._006_modules_sql),
     Migration(7, "0007_orders", PackageResources._007_orders_sql),
+    Migration(8, "0008_cleared_gaps", PackageResources._008_cleared_gaps_sql),
   ]
 }

@@ -57,6 +57,9 @@ public final class VirtualClock: Clock {
   }
 
   private let time = Mutex(Time())
+  #if THREAD_SANITIZER
+    private let isEntered = Atomic(false)
+  #endif
   private let failures: FailureReporter
 
   /// The executor of this clock's tasks, for `Task(executorPreference:)`.
@@ -67,24 +70,33 @@ public final class VirtualClock: Clock {
     self.failures = failures
   }
 
+  private func withTime<Result: Sendable>(_ body: (inout Time) -> Result) -> Result {
+    #if THREAD_SANITIZER
+      // Prevents contention for the Mutex: see `AwaitableState`.
+      while isEntered.exchange(true, ordering: .acquiring) {}
+      defer { isEntered.store(false, ordering: .releasing) }
+    #endif
+    return time.withLock { body(&$0) }
+  }
+
   /// The current virtual time.
-  public var now: Instant { time.withLock(\.now) }
+  public var now: Instant { withTime(\.now) }
 
   /// Virtual time has no smallest step.
   public var minimumResolution: Duration { .zero }
 
   /// How many tasks are asleep.
-  public var sleeperCount: Int { time.withLock(\.sleepers.count) }
+  public var sleeperCount: Int { withTime(\.sleepers.count) }
 
   /// Sleeps until a test moves the time to `deadline`; throws `CancellationError` on cancellation.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
-    let id = time.withLock { time in
+    let id = withTime { time in
       time.lastID += 1
       return time.lastID
     }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        let result: Result<Void, any Error>? = time.withLock { time in
+        let result: Result<Void, any Error>? = withTime { time in
           if Task.isCancelled { return .failure(CancellationError()) }
           if deadline <= time.now { return .success(()) }
           time.insert(Sleeper(id: id, deadline: deadline, continuation: continuation))
@@ -93,7 +105,7 @@ public final class VirtualClock: Clock {
         if let result { continuation.resume(with: result) }
       }
     } onCancel: {
-      let sleeper = time.withLock { time in
+      let sleeper = withTime { time in
         time.sleepers.firstIndex { $0.id == id }.map { time.sleepers.remove(at: $0) }
       }
       sleeper?.continuation.resume(throwing: CancellationError())
@@ -109,11 +121,11 @@ public final class VirtualClock: Clock {
   /// Moves the time to `deadline`, inclusive: tasks that sleep until then wake.
   public func advance(to deadline: Instant, location: SourceLocation = #_sourceLocation) {
     move(location) {
-      while let sleeper = time.withLock({ $0.wakeNext(until: deadline) }) {
+      while let sleeper = withTime({ $0.wakeNext(until: deadline) }) {
         sleeper.continuation.resume()
         executor.drain()
       }
-      time.withLock { $0.now = max($0.now, deadline) }
+      withTime { $0.now = max($0.now, deadline) }
     }
   }
 
@@ -132,7 +144,7 @@ public final class VirtualClock: Clock {
   public func run(maximumWakes: Int = 1_000_000, location: SourceLocation = #_sourceLocation) {
     move(location) {
       var wakes = 0
-      while wakes < maximumWakes, let sleeper = time.withLock({ $0.wakeNext(until: nil) }) {
+      while wakes < maximumWakes, let sleeper = withTime({ $0.wakeNext(until: nil) }) {
         wakes += 1
         sleeper.continuation.resume()
         executor.drain()
@@ -151,7 +163,7 @@ public final class VirtualClock: Clock {
 
   /// Runs the ready tasks, then `body`. Reports a failure if a task of this clock calls this.
   private func move(_ location: SourceLocation, _ body: () -> Void) {
-    let isFree = time.withLock { time in
+    let isFree = withTime { time in
       defer { time.isMoving = true }
       return !time.isMoving
     }
@@ -166,7 +178,7 @@ public final class VirtualClock: Clock {
     }
     executor.drain()
     body()
-    time.withLock { $0.isMoving = false }
+    withTime { $0.isMoving = false }
   }
 }
 

@@ -86,7 +86,7 @@ final class DatabaseHandle {
   /// Opens the database that SQLite knows by `name`. Errors show `path` instead.
   private static func open(_ name: String, _ flags: Int32, path: String) throws(SQLiteError) -> OpaquePointer {
     var opened: OpaquePointer?
-    let code = sqlite3_open_v2(name, &opened, flags, nil)
+    let code = sqlite3_open_v2(name, &opened, flags, ClearingFileSystem.name)
     guard let opened else { throw SQLiteError(extendedCode: code, message: resultText(code), path: path) }
     guard code == SQLITE_OK else {
       let error = lastError(of: opened, sql: nil, path: path)
@@ -140,6 +140,7 @@ enum SQLiteLibrary {
     // Keeps the rollback data of savepoints in memory. Beyond 64 KiB it would go to a temporary
     // file, and a container may have no folder for temporary files.
     let spilling = lockstep_sqlite_configure(SQLITE_CONFIG_STMTJRNL_SPILL, -1)
+    ClearingFileSystem.register()
     return counting == SQLITE_OK && spilling == SQLITE_OK
   }()
 }

@@ -64,6 +64,8 @@ struct WALCheckpointer {
       let attempts = preventedErasure == nil ? Self.attempts : 1
       preventedErasure = now
       guard try checkpointWithReaders(SQLITE_CHECKPOINT_TRUNCATE, attempts: attempts) else { return }
+      // Otherwise later commits would write the rests in these pages to the WAL again.
+      connection.forgetPages()
       connection.database.mustEraseWAL = false
       preventedErasure = nil
     } else if last < pages * Self.tolerance {
@@ -104,7 +106,8 @@ extension SQLiteConnection {
   package func truncateWAL() throws(SQLiteError) -> Bool { try checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
 
   /// Makes the writer truncate the WAL after the open transaction, because the WAL still contains
-  /// what the transaction deleted. If readers prevent that, the writer tries again twice a second
+  /// what the transaction deleted. The checkpoint also clears the gaps of all pages: see
+  /// `ClearingFileSystem`. If readers prevent that, the writer tries again twice a second
   /// until it succeeds.
   package func eraseWAL() { database.mustEraseWAL = true }
 }

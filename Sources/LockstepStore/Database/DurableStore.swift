@@ -76,6 +76,7 @@ package final class DurableStore: Sendable {
       // Overwrites deleted data, so that the file's free space contains nothing of an erased user.
       // Debian's SQLite does so by default, but others do not.
       try connection.execute("PRAGMA secure_delete = ON")
+      try Self.clearGaps(of: connection, now: now)
       writer = try DatabaseWriter(connection: connection, options: options.writer, monotonic: time.monotonic)
       readers = try ReaderPool(path: file, threads: options.readingThreads, busyTimeout: options.busyTimeout)
     } catch {
@@ -135,6 +136,18 @@ package final class DurableStore: Sendable {
     if let id = try connection.first("SELECT id FROM store", transform: { row in try row[0] as String }) { return id }
     try connection.run("INSERT INTO store (only_row, id, created_at) VALUES (1, ?, ?)", newID, now)
     return newID
+  }
+
+  /// Clears the gaps of a store that an older version of Lockstep has written to. If a reader
+  /// prevents that, the next start tries again.
+  private static func clearGaps(of connection: SQLiteConnection, now: Int64) throws {
+    // In tests that apply only the first migrations, this column does not exist.
+    let columns = try connection.integer(
+      "SELECT count(*) FROM pragma_table_info('store') WHERE name = 'gaps_cleared_at'"
+    )
+    guard columns == 1, try connection.integer("SELECT gaps_cleared_at IS NULL FROM store") == 1 else { return }
+    guard try connection.clearGaps() else { return }
+    try connection.run("UPDATE store SET gaps_cleared_at = ?", now)
   }
 
   package static func identity(from random: some RandomNumberGenerator) -> String {

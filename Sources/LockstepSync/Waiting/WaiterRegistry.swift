@@ -10,7 +10,9 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
   ///
   /// `@unchecked Sendable`: `lists` is accessed only while `lock` is held.
   private final class Shard: @unchecked Sendable {
-    let lock = LockedState(())
+    /// The number is not used. It is there because the thread sanitizer cannot tell a state without
+    /// bytes from the object around it.
+    let lock = LockedState(0)
     /// The states that have waiters.
     var lists: [Key: WaiterList] = [:]
   }

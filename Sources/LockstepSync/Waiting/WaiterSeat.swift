@@ -26,7 +26,7 @@ package final class WaiterSeat: Sendable {
 ///
 /// `@unchecked Sendable`: the variables are accessed only while `lock` is held.
 final class WaiterList: @unchecked Sendable {
-  private let lock: LockedState<Void>
+  private let lock: LockedState<Int>
   private let counts: WaiterCounts
   private let removeEmpty: () -> Void
   /// The waker of each place; nil if the place is free or its waiter is not parked.
@@ -34,7 +34,7 @@ final class WaiterList: @unchecked Sendable {
   private var free: [Int] = []
 
   /// `removeEmpty` is called when the last waiter has left, while the lock is held.
-  init(lock: LockedState<Void>, _ counts: WaiterCounts, removeEmpty: @escaping () -> Void) {
+  init(lock: LockedState<Int>, _ counts: WaiterCounts, removeEmpty: @escaping () -> Void) {
     self.lock = lock
     self.counts = counts
     self.removeEmpty = removeEmpty

@@ -1,5 +1,6 @@
 import Glibc
 import LockstepJSON
+import LockstepMigrations
 import LockstepSQLite
 import LockstepTestSupport
 import LockstepThreading
@@ -374,9 +375,12 @@ struct UnservedAdminCommandTests {
   func older() async throws {
     fixture.store.close()
     let server = try fixture.files.store()
-    try await server.writer.write { try $0.execute("PRAGMA user_version = 6; DELETE FROM migrations WHERE number = 7") }
+    let known = Migration.all.count
+    try await server.writer.write { connection in
+      try connection.execute("PRAGMA user_version = \(known - 1); DELETE FROM migrations WHERE number = \(known)")
+    }
     let user = SyncFixture.session(1).user
-    #expect(throws: MaintenanceError.olderSchema(path: fixture.files.path, found: 6, known: 7)) {
+    #expect(throws: MaintenanceError.olderSchema(path: fixture.files.path, found: known - 1, known: known)) {
       try administrator().run(AdminCommand(.disable, user))
     }
     server.close()

@@ -2,6 +2,7 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepReactorTesting
 import LockstepTestSupport
+import LockstepThreading
 import Synchronization
 import Testing
 
@@ -23,7 +24,7 @@ final class ServerFixture: Sendable {
   private let replace: @Sendable (inout ScreenServices) -> Void
   let running: Mutex<LockstepServer?>
   /// Created at the first response.
-  private let described = Mutex<OpenAPIValidator?>(nil)
+  private let described = LockedState<OpenAPIValidator?>(nil)
 
   private init(
     _ change: (inout Configuration) -> Void,

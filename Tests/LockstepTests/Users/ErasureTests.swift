@@ -99,6 +99,45 @@ struct ErasureTests {
     }
   }
 
+  @Test("If many users write while some are erased, no text of the erased users stays in the files")
+  func erasedBesideWriters() async throws {
+    try await ServerFixture.run { users in
+      var devices: [Device] = []
+      for number in 0..<16 { devices.append(try await users.signUp("u\(number)")) }
+      // An address is a text of its user too.
+      let secrets = (0..<16).map { ["<secret-\($0)>", "u\($0)@"] }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for (device, secret) in zip(devices, secrets) {
+          group.addTask {
+            for number in 0..<60 {
+              let title = secret[0] + String(repeating: "-", count: number * 37 % 300)
+              // The rest of an erased user's writes is refused.
+              _ = try await device.put("/v1/favorites/f\(number % 25)", #"{"title":"\#(title)"}"#)
+            }
+          }
+        }
+        for device in devices.prefix(8) {
+          group.addTask {
+            try await eventually { try users.rows("SELECT 1 FROM journal WHERE user_id = '\(device.user)'").count > 30 }
+            #expect(try await device.ask("DELETE", "/v1/me", #"{"password":"correct horse"}"#).status == 204)
+          }
+        }
+        try await group.waitForAll()
+      }
+      func found(in names: String...) throws -> [String] {
+        let files = try names.map { String(decoding: try users.directory.contents(of: $0), as: UTF8.self) }
+        return secrets.prefix(8).joined().filter { secret in files.contains { $0.contains(secret) } }
+      }
+      try await eventually { try found(in: "lockstep.db", "lockstep.db-wal").isEmpty }
+      // The other users' writes to the same pages bring nothing back.
+      for device in devices.suffix(8) { _ = try await device.put("/v1/favorites/f1", "{}") }
+      #expect(try found(in: "lockstep.db", "lockstep.db-wal").isEmpty)
+      await users.stop()
+      #expect(try found(in: "lockstep.db").isEmpty)
+      try await users.restart()
+    }
+  }
+
   @Test("A damaged journal is readable but for its damaged texts, which are named")
   func damagedJournal() async throws {
     try await ServerFixture.run { users in
