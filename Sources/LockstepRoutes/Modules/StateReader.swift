@@ -138,7 +138,8 @@ package final class StateReader: Sendable {
     _ isRepetition: Bool
   ) -> HandlerResult {
     guard isRepetition else { return .response(response) }
-    return .reusable(response, UnchangedStateValidity(session, cached.state.revision, registered, self))
+    let watch = cache.watch(session.user, at: cached.state.revision)
+    return .reusable(response, UnchangedStateValidity(session, watch, registered, self))
   }
 
   /// Responds when the resource differs from what the client has, or when the wait times out.
@@ -297,13 +298,13 @@ package final class StateReader: Sendable {
 /// state or the registered defaults change, or until the session ends.
 private final class UnchangedStateValidity: ResponseValidity {
   private let session: LiveSession
-  private let revision: Revision
+  private let watch: RevisionWatch
   private let registered: Revision
   private let reader: StateReader
 
-  init(_ session: LiveSession, _ revision: Revision, _ registered: Revision, _ reader: StateReader) {
+  init(_ session: LiveSession, _ watch: consuming RevisionWatch, _ registered: Revision, _ reader: StateReader) {
     self.session = session
-    self.revision = revision
+    self.watch = watch
     self.registered = registered
     self.reader = reader
   }
@@ -311,7 +312,7 @@ private final class UnchangedStateValidity: ResponseValidity {
   /// Returns false once a minute, so that the session's use is recorded: see `LiveSession.isFresh`.
   func holds(at arrival: Int64) -> Bool {
     session.isFresh(at: reader.gate.sessions.millisecondsSince1970())
-      && reader.cache.revision(of: session.user) == revision && reader.registry.revision == registered
+      && reader.registry.revision == registered && watch.holds(for: session.user, in: reader.cache)
   }
 }
 

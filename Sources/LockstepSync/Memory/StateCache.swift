@@ -19,6 +19,7 @@ package final class StateCache: Sendable {
   }
 
   private let contents: LockedState<Contents>
+  private let changes = ChangeCounts()
   private let flights = SingleFlight<UserID, CachedState, any Error>()
   private let readers: UserReaders
   private let load: @Sendable (UserID, SQLiteConnection) throws -> UserState
@@ -41,6 +42,12 @@ package final class StateCache: Sendable {
   }
 
   package func revision(of user: UserID) -> Revision? { state(of: user)?.state.revision }
+
+  package func watch(_ user: UserID, at revision: Revision) -> RevisionWatch {
+    RevisionWatch(revision, changeCount(of: user))
+  }
+
+  func changeCount(of user: UserID) -> ChangeCount { changes[user] }
 
   /// The user's latest committed state, read from the store if it is not in memory.
   package func load(_ user: UserID) async throws -> CachedState {
@@ -111,6 +118,8 @@ package final class StateCache: Sendable {
       contents.markOutdated(user)
       return contents.states.takeDropped()
     }
+    // Last, because `RevisionWatch` reads the count before the state.
+    changes[user].increment()
     _ = dropped
   }
 
@@ -121,6 +130,7 @@ package final class StateCache: Sendable {
       $0.states.remove(user)
       $0.markOutdated(user)
     }
+    changes[user].increment()
   }
 
   /// How often a state was read from the store.

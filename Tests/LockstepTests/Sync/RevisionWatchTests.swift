@@ -1,0 +1,109 @@
+import LockstepTestSupport
+import LockstepThreading
+import Synchronization
+import Testing
+
+@testable import LockstepCollections
+@testable import LockstepSync
+
+@Suite("Watching the revision of a user's state", .timeLimit(.minutes(10)))
+struct RevisionWatchTests {
+  private static func state(_ number: Int) -> UserState {
+    var state = UserState()
+    state.revision = Revision(number: number)
+    return state
+  }
+
+  /// Two users who share a count.
+  private static func pair(in cache: StateCache) throws -> (UserID, UserID) {
+    let first = SyncFixture.session(1).user
+    let count = cache.changeCount(of: first)
+    let other = (2...).lazy.map { SyncFixture.session($0).user }.first { cache.changeCount(of: $0) === count }
+    return (first, try #require(other))
+  }
+
+  @Test("Only a change of the user's own state ends a watch")
+  func change() throws {
+    let cache = try SyncFixture().cache
+    let (ann, bob) = try Self.pair(in: cache)
+    // `#expect` cannot take a value that cannot be copied.
+    func expect(_ watch: borrowing RevisionWatch, holds: Bool, _ place: SourceLocation = #_sourceLocation) {
+      let isUnchanged = watch.holds(for: ann, in: cache)
+      #expect(isUnchanged == holds, sourceLocation: place)
+    }
+    cache.publish(Self.state(1), of: ann)
+    let watch = cache.watch(ann, at: 1)
+    expect(watch, holds: true)
+    for number in 1...3 {
+      cache.publish(Self.state(number), of: bob)
+      expect(watch, holds: true)
+    }
+    cache.publish(Self.state(2), of: ann)
+    expect(watch, holds: false)
+    expect(watch, holds: false)
+    expect(cache.watch(ann, at: 2), holds: true)
+    // A watch may begin after the change.
+    expect(cache.watch(ann, at: 1), holds: false)
+    let last = cache.watch(ann, at: 2)
+    expect(last, holds: true)
+    cache.forget(ann)
+    expect(last, holds: false)
+  }
+
+  @Test("An evicted state does not end a watch, but the next change does")
+  func eviction() throws {
+    let cache = try SyncFixture { $0.cacheBytes = 1 }.cache
+    let (ann, bob) = try Self.pair(in: cache)
+    // `#expect` cannot take a value that cannot be copied.
+    func expect(_ watch: borrowing RevisionWatch, holds: Bool, _ place: SourceLocation = #_sourceLocation) {
+      let isUnchanged = watch.holds(for: ann, in: cache)
+      #expect(isUnchanged == holds, sourceLocation: place)
+    }
+    cache.publish(Self.state(1), of: ann)
+    let watch = cache.watch(ann, at: 1)
+    expect(watch, holds: true)
+    // A user with another count.
+    let others = (2...).lazy.map { SyncFixture.session($0).user }.filter {
+      cache.changeCount(of: $0) !== cache.changeCount(of: ann)
+    }
+    for other in others.prefix(3) { cache.publish(Self.state(1), of: other) }
+    #expect(cache.state(of: ann) == nil)
+    expect(watch, holds: true)
+    cache.publish(Self.state(2), of: ann)
+    expect(watch, holds: false)
+    let next = cache.watch(ann, at: 2)
+    expect(next, holds: true)
+    // Without the state in memory, a changed count says nothing about the user.
+    for other in others.prefix(3) { cache.publish(Self.state(1), of: other) }
+    cache.publish(Self.state(1), of: bob)
+    expect(next, holds: false)
+  }
+
+  @Test("After a state was published, no thread sees the watch of an earlier revision hold")
+  func race() async throws {
+    let cache = try SyncFixture().cache
+    let ann = SyncFixture.session(1).user
+    cache.publish(Self.state(1), of: ann)
+    let published = LockedState(1)
+    let stale = Atomic(0)
+    async let reader: Void = aside {
+      var watch = cache.watch(ann, at: 1)
+      var revision = 1
+      while revision < 5_000 {
+        let before = published.withLock { $0 }
+        if watch.holds(for: ann, in: cache) {
+          if revision < before { stale.add(1, ordering: .relaxed) }
+        } else {
+          revision = cache.revision(of: ann)?.number ?? revision
+          watch = cache.watch(ann, at: Revision(number: revision))
+        }
+      }
+    }
+    for number in 2...5_000 {
+      cache.publish(Self.state(number), of: ann)
+      published.withLock { $0 = number }
+    }
+    await reader
+    #expect(stale.load(ordering: .relaxed) == 0)
+  }
+}
