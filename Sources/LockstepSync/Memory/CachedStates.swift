@@ -8,17 +8,16 @@ import LockstepThreading
 struct CachedStates: Sendable {
   /// A state that costs more is large. Loading it takes over a millisecond.
   private static let largeCost = 256 * 1024
-  /// At most this many users are known to have large states. The long reader loads these states.
-  private static let knownUsers = 4_096
 
   private let capacity: Int
+  private let largeUsers: LargeUsers
   private var small: GenerationalCache<UserID, CachedState>
   private var large: GenerationalCache<UserID, CachedState>
-  private var knownLarge = GenerationalCache<UserID, Void>(capacity: Self.knownUsers)
 
   /// `capacity` is in bytes, approximately.
-  init(capacity: Int) {
+  init(capacity: Int, largeUsers: LargeUsers) {
     self.capacity = capacity
+    self.largeUsers = largeUsers
     small = GenerationalCache(capacity: capacity, keepsDropped: true) { $0.cost }
     large = GenerationalCache(capacity: capacity / 4 * 3, keepsDropped: true) { $0.cost }
   }
@@ -35,22 +34,19 @@ struct CachedStates: Sendable {
   /// The state of a user, who does not count as active.
   func peek(_ user: UserID) -> CachedState? { small.peek(user) ?? (large.count == 0 ? nil : large.peek(user)) }
 
-  /// Whether the user's last known state is large, even if it is no longer in memory.
-  func isLarge(_ user: UserID) -> Bool { knownLarge.count > 0 && knownLarge.peek(user) != nil }
-
   /// Whether the user's state is not in memory, and is not known to be large.
-  func needsShortLoad(_ user: UserID) -> Bool { peek(user) == nil && !isLarge(user) }
+  func needsShortLoad(_ user: UserID) -> Bool { peek(user) == nil && !largeUsers.contains(user) }
 
   mutating func insert(_ state: CachedState, for user: UserID) {
     if state.cost > Self.largeCost {
       small.remove(user)
       large.insert(state, for: user)
-      knownLarge.insert(user)
+      largeUsers.insert(user)
       small.limit(to: capacity - large.cost)
     } else {
-      if isLarge(user) {
+      if largeUsers.contains(user) {
         large.remove(user)
-        knownLarge.remove(user)
+        largeUsers.remove(user)
         small.limit(to: capacity - large.cost)
       }
       small.insert(state, for: user)
@@ -60,7 +56,7 @@ struct CachedStates: Sendable {
   mutating func remove(_ user: UserID) {
     small.remove(user)
     large.remove(user)
-    knownLarge.remove(user)
+    largeUsers.remove(user)
     small.limit(to: capacity - large.cost)
   }
 

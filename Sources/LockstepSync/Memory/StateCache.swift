@@ -30,7 +30,7 @@ package final class StateCache: Sendable {
     readers: UserReaders,
     load: @escaping @Sendable (UserID, SQLiteConnection) throws -> UserState
   ) {
-    contents = LockedState(Contents(states: CachedStates(capacity: capacity)))
+    contents = LockedState(Contents(states: CachedStates(capacity: capacity, largeUsers: readers.largeUsers)))
     self.readers = readers
     self.load = load
   }
@@ -57,11 +57,8 @@ package final class StateCache: Sendable {
       keep: { keep($0, of: user) },
       {
         if let cached = state(of: user) { return cached }
-        let isLarge = contents.withLock { contents in
-          contents.loads += 1
-          return contents.states.isLarge(user)
-        }
-        let state = try await readers.read(for: user, length: isLarge ? .long : .short) { [load] in try load(user, $0) }
+        contents.withLock { $0.loads += 1 }
+        let state = try await readers.read(for: user) { [load] in try load(user, $0) }
         return CachedState(state, after: nil)
       }
     )

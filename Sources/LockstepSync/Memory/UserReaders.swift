@@ -9,6 +9,7 @@ package struct UserReaders: Sendable {
 
   package let readers: ReaderPool
   package let shares: FairShareLimiter<UserID>
+  let largeUsers = LargeUsers()
   let threads: Int
 
   package init(_ readers: ReaderPool, threads: Int) {
@@ -20,9 +21,10 @@ package struct UserReaders: Sendable {
   /// Runs `body` on a reader thread when it is the user's turn.
   package func read<Value: Sendable>(
     for user: UserID,
-    length: ReaderPool.Length = .short,
     _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
   ) async throws -> Value {
-    try await shares.run(for: user) { try await readers.read(length: length, body) }
+    try await shares.run(for: user) { [largeUsers] in
+      try await readers.read(length: largeUsers.contains(user) ? .long : .short, body)
+    }
   }
 }

@@ -40,6 +40,33 @@ struct UserReadersTests {
     for task in waiting.dropFirst() { #expect(try await task.value == 1) }
   }
 
+  @Test("All reads for a user with a large state run on the long reader, so that others do not wait")
+  func large() async throws {
+    let fixture = try StoreFixture()
+    let store = try fixture.store()
+    defer { store.close() }
+    let readers = UserReaders(store.readers, threads: store.readingThreads)
+    let (ann, bob) = (SyncFixture.session(1).user, SyncFixture.session(2).user)
+    readers.largeUsers.insert(ann)
+    let (arrival, gate) = (ThreadGate(), ThreadGate())
+    let held = Task {
+      try await store.readers.read(length: .long) { _ in
+        arrival.open()
+        gate.pass()
+      }
+    }
+    await arrival.opened()
+    let isDone = LockedState(false)
+    let waiting = Task { try await readers.read(for: ann) { _ in isDone.withLock { $0 = true } } }
+    for number in 0..<100 { #expect(try await readers.read(for: bob) { _ in number } == number) }
+    #expect(!isDone.withLock { $0 })
+    gate.open()
+    try await held.value
+    try await waiting.value
+    readers.largeUsers.remove(ann)
+    #expect(try await readers.read(for: ann) { _ in "ann" } == "ann")
+  }
+
   @Test("If the caller that loads a state is cancelled, the other callers still get the state")
   func leader() async throws {
     let fixture = try SyncFixture()
