@@ -22,6 +22,9 @@ from lockstep_server import Server
 
 ROWS = 1_000_000_000
 
+# The writes between a cursor and a later changeset: more than the past states in memory.
+WRITES = 100
+
 # The elements of each user of a store, how many of the users send requests, and how many then read
 # once: more than fit in the server's memory, and few enough to take half a minute.
 ELEMENTS = 20
@@ -144,12 +147,21 @@ def measure_elements(binary, kind, size, count):
                 write(number)
                 return cursor
 
+            def writes_after_cursor(number):
+                cursor = write_after_cursor(number * WRITES)
+                for step in range(1, WRITES):
+                    write(number * WRITES + step)
+                return cursor
+
             for number in range(20):
                 write(number)
             result = {"first write, not in memory: µs": cold}
             result["write: CPU, µs"], result["write: p50, µs"] = costs(server, count, write)
             result["whole read after a write: CPU, µs"], _ = costs(server, count, read, write_after_cursor)
             result["changeset after a write: CPU, µs"], _ = costs(server, count, changes, write_after_cursor)
+            result[f"changeset after {WRITES} writes: CPU, µs"], _ = costs(
+                server, max(1, count // 10), changes, writes_after_cursor
+            )
             result["JSON of an element, bytes"] = whole / size
             result["memory of an element, bytes"] = taken / size
             result["memory of an element as the cache counts it, bytes"] = counted / size

@@ -166,7 +166,7 @@ package final class ChangesRoute: Sendable {
         return .stored(
           once(moment) { [feed, reader, user = moment.session.user] in
             try await reader.readers.read(for: user) { connection in
-              guard let base = try feed.base(cursor, changed, of: user, from: connection) else {
+              guard let base = try feed.base(cursor, changed, of: user, cached, from: connection) else {
                 return feed.reset(since: text, view: view, query.filter)
               }
               return feed.changes(since: cursor, as: text, base: base, view: view, query.filter)

@@ -282,14 +282,20 @@ package final class StateReader: Sendable {
   private func pastState(of user: UserID, at revision: Revision, _ extent: StateHistory.Extent) async throws
     -> UserState?
   {
-    if let state = cache.state(of: user)?.past(at: revision) { return state }
-    return try await state(of: user, at: revision, extent)
+    let cached = cache.state(of: user)
+    if let state = cached?.past(at: revision) { return state }
+    return try await state(of: user, at: revision, extent, after: cached?.milestone(upTo: revision))
   }
 
   /// The collections in `extent` of a past state, or `nil` if the history lacks that state.
-  func state(of user: UserID, at revision: Revision, _ extent: StateHistory.Extent) async throws -> UserState? {
+  func state(
+    of user: UserID,
+    at revision: Revision,
+    _ extent: StateHistory.Extent,
+    after start: UserState? = nil
+  ) async throws -> UserState? {
     try await readers.read(for: user) { [history] in
-      try history.state(of: user, at: revision, extent, from: $0)
+      try history.state(of: user, at: revision, extent, after: start, from: $0)
     }
   }
 }

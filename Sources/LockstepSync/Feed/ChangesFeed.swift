@@ -84,10 +84,12 @@ package struct ChangesFeed: Sendable {
     _ cursor: Cursor,
     _ changed: [CollectionName],
     of user: UserID,
+    _ cached: CachedState,
     from connection: SQLiteConnection
   ) throws -> Base? {
     guard try history.knows(cursor.revision, of: user, from: connection) else { return nil }
-    return try history.rebuild(changed, of: user, at: cursor.revision, from: connection)
+    let start = cached.milestone(upTo: cursor.revision)
+    return try history.rebuild(changed, of: user, at: cursor.revision, after: start, from: connection)
   }
 
   package func weight(since cursor: Cursor, base: Base, in state: UserState) -> Int {

@@ -16,9 +16,14 @@ package struct StateHistory: Sendable {
   }
 
   /// Some collections of a state after a revision; nil if the journal does not have the revision.
-  package func state(of user: UserID, at revision: Revision, _ extent: Extent, from connection: SQLiteConnection) throws
-    -> UserState?
-  {
+  /// `start` is an earlier state of the user, if there is one in memory.
+  package func state(
+    of user: UserID,
+    at revision: Revision,
+    _ extent: Extent,
+    after start: UserState? = nil,
+    from connection: SQLiteConnection
+  ) throws -> UserState? {
     guard try knows(revision, of: user, from: connection) else { return nil }
     let names: Set<CollectionName>
     switch extent {
@@ -33,7 +38,7 @@ package struct StateHistory: Sendable {
     }
     var state = UserState()
     state.revision = revision
-    state.collections = try rebuild(names, of: user, at: revision, from: connection).filter {
+    state.collections = try rebuild(names, of: user, at: revision, after: start, from: connection).filter {
       $0.value.revision > .none
     }
     return state
@@ -45,20 +50,27 @@ package struct StateHistory: Sendable {
     try Journal(connection: connection).knows(revision, of: user)
   }
 
-  /// The collections as they were after a revision that is not pruned. This reads the journal once
-  /// for all collections, because the journal is not ordered by collection.
+  /// The collections as they were after a revision that is not pruned, made from `start` or from
+  /// snapshots. This reads the journal once for all collections, because the journal is not ordered
+  /// by collection.
   package func rebuild(
     _ names: some Sequence<CollectionName>,
     of user: UserID,
     at revision: Revision,
+    after start: UserState? = nil,
     from connection: SQLiteConnection
   ) throws -> [CollectionName: CollectionState] {
     var rebuilt: [CollectionName: Rebuilt] = [:]
     for name in names {
       guard let reducer = states[name.module]?.reducer else { continue }
-      let snapshot = try Snapshots(connection: connection).latest(of: name, of: user, upTo: revision)
-      let state = snapshot?.state ?? reducer.initialState
-      rebuilt[name] = Rebuilt(reducer: reducer, since: snapshot?.revision ?? .none, state: state)
+      if let start {
+        let state = start.collections[name] ?? reducer.initialState
+        rebuilt[name] = Rebuilt(reducer: reducer, since: start.revision, state: state)
+      } else {
+        let snapshot = try Snapshots(connection: connection).latest(of: name, of: user, upTo: revision)
+        let state = snapshot?.state ?? reducer.initialState
+        rebuilt[name] = Rebuilt(reducer: reducer, since: snapshot?.revision ?? .none, state: state)
+      }
     }
     guard let start = rebuilt.values.map(\.since).min() else { return [:] }
     let journal = Journal(connection: connection)

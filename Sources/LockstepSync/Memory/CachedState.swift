@@ -73,6 +73,9 @@ package final class CachedState: Sendable {
     return recent.state(at: revision)
   }
 
+  /// A state in memory from which the state after a revision can be rebuilt.
+  package func milestone(upTo revision: Revision) -> UserState? { recent.milestone(upTo: revision) }
+
   /// Whether this revision is certainly in the user's history. False if only the store can tell.
   func knows(_ revision: Revision) -> Bool {
     revision == .none || past(at: revision) != nil || state.collections.values.contains { $0.revision == revision }

@@ -37,25 +37,33 @@ struct RecentStates: Sendable {
 
   private let young: Past?
   private let old: Past?
+  private let milestones: Milestones
 
-  private init(young: Past?, old: Past?) {
+  private init(young: Past?, old: Past?, _ milestones: Milestones) {
     self.young = young
     self.old = old
+    self.milestones = milestones
   }
 
-  static let none = RecentStates(young: nil, old: nil)
+  static let none = RecentStates(young: nil, old: nil, .none)
 
-  var cost: Int { (young?.cost ?? 0) + (old?.cost ?? 0) }
+  /// The memory that changes have replaced since the oldest of these states or since the oldest
+  /// milestone, in bytes.
+  var cost: Int { max((young?.cost ?? 0) + (old?.cost ?? 0), milestones.cost) }
 
   func state(at revision: Revision) -> UserState? { young?.state(at: revision) ?? old?.state(at: revision) }
+
+  /// The last state in memory before or at a revision that is not among the recent states.
+  func milestone(upTo revision: Revision) -> UserState? { milestones.last(upTo: revision) }
 
   /// These states and one more.
   func adding(_ state: UserState, before latest: UserState) -> RecentStates {
     let cost = state.cost(notIn: latest)
+    let milestones = milestones.after(state, replaced: cost)
     if let young, young.count < Self.capacity / 2, young.cost + cost <= Self.bytes / 2 {
-      return RecentStates(young: Past(state, cost: cost, previous: young), old: old)
+      return RecentStates(young: Past(state, cost: cost, previous: young), old: old, milestones)
     }
     let grown = young.flatMap { $0.cost <= Self.bytes / 2 ? $0 : nil }
-    return RecentStates(young: Past(state, cost: cost, previous: nil), old: grown)
+    return RecentStates(young: Past(state, cost: cost, previous: nil), old: grown, milestones)
   }
 }

@@ -107,6 +107,53 @@ struct HistoryTests {
     )
   }
 
+  @Test("States shortly after a milestone in memory are rebuilt from it, without snapshots and earlier entries")
+  func milestones() async throws {
+    let fixture = try SyncFixture()
+    let ann = try await fixture.user(1)
+    var random = SeededNumbers(seed: TestSeed.make(for: "Milestones"))
+    for part in 0..<4 {
+      let values = (0..<1_000).map { ("\(part)-\($0)", JSON.string(String(repeating: "x", count: 100))) }
+      try await fixture.commit(
+        [try fixture.action("defaults", "merge", ["suite": "large", "values": .object(JSONObject(values))])],
+        as: ann
+      )
+    }
+    var record = Record()
+    for number in stride(from: 6, through: 400, by: 2) {
+      let key = "\(random.below(4))-\(random.below(1_000))"
+      try await fixture.commit([try fixture.set(key, .integer(Int64(number)), suite: "large")], as: ann)
+      try await write(upTo: number, as: ann, in: fixture, random: &random, onto: &record)
+    }
+    try await fixture.writerIsIdle()
+    let cached = try #require(fixture.cache.state(of: ann.user))
+    #expect(cached.cost < 2 * cached.state.cost)
+    let starts = (1...400).compactMap { number in
+      cached.milestone(upTo: Revision(number: number)).map { (number, $0) }
+    }
+    // The latest states are in memory, so no request rebuilds them.
+    #expect(starts.count > 60 && starts[0].1.revision.number == starts[0].0)
+    let first = starts[0].1.revision
+    _ = try await fixture.store.writer.write { connection in
+      try connection.run("DELETE FROM snapshots")
+      try connection.run("DELETE FROM journal WHERE revision < ?", first)
+    }
+    let history = fixture.modules.history
+    for (number, start) in starts {
+      for module in Self.modules {
+        var expected = try #require(record[number]).only(module)
+        let found = try await fixture.store.readers.read {
+          try history.state(of: ann.user, at: Revision(number: number), .module(module), after: start, from: $0)
+        }
+        let past = try #require(found)
+        // The deleted entries named some collections that later entries do not.
+        expected.collections = expected.collections.filter { past.collections[$0.key] != nil }
+        #expect(past.fingerprint == expected.fingerprint, "\(number) \(module)")
+      }
+    }
+    #expect(cached.milestone(upTo: Revision(rawValue: first.rawValue - 1)) == nil)
+  }
+
   @Test("A damaged snapshot is an error and is not skipped")
   func damaged() async throws {
     let fixture = try SyncFixture()

@@ -1,0 +1,45 @@
+import LockstepCollections
+
+/// One or two states of a user with a large state, further back than `RecentStates`. A state after a
+/// milestone is rebuilt from the milestone and a few mutations. That takes much less time than from
+/// a snapshot, which is as large as the state.
+///
+/// When the older milestone is dropped, the younger one takes its place. Together they use at most
+/// two thirds of the memory of the state.
+struct Milestones: Sendable {
+  /// The least cost of a state with milestones. Reading a snapshot of a smaller state is fast.
+  private static let leastCost = 256 * 1024
+  /// The next milestone is due when changes have replaced this part of the state.
+  private static let part = 3
+
+  private let young: Milestone?
+  private let old: Milestone?
+
+  private struct Milestone {
+    let state: UserState
+    /// The memory that changes have replaced between this milestone and the next, in bytes.
+    var replaced: Int
+  }
+
+  static let none = Milestones(young: nil, old: nil)
+
+  /// The memory that only the milestones use.
+  var cost: Int { (young?.replaced ?? 0) + (old?.replaced ?? 0) }
+
+  /// The last milestone before or at a revision.
+  func last(upTo revision: Revision) -> UserState? {
+    [young, old].lazy.compactMap { $0?.state }.first { $0.revision <= revision }
+  }
+
+  /// The milestones after a change. `state` is the state before it, and `replaced` is the memory
+  /// that the state after it does not share.
+  func after(_ state: UserState, replaced: Int) -> Milestones {
+    let limit = state.cost / Self.part
+    guard state.cost >= Self.leastCost, replaced <= limit else { return .none }
+    if var young, young.replaced + replaced <= limit {
+      young.replaced += replaced
+      return Milestones(young: young, old: old)
+    }
+    return Milestones(young: Milestone(state: state, replaced: replaced), old: young)
+  }
+}
