@@ -75,7 +75,7 @@ extension Connection {
     switch response.body {
     case .none: return nil
     case .bytes(let bytes): return reserveOutput(bytes.count)
-    case .pieces(let pieces): return reserveOutput(pieces.count)
+    case .pieces(let pieces): return reserveOutput(pieces.count + OutputBuffer.slice)
     case .stream(let holding, _):
       heldByStream = holding
       let refusal = settleOutput(output.memory)

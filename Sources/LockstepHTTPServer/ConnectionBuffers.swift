@@ -43,7 +43,7 @@ struct OutputBuffer {
   /// Copying a body below this size costs less than a second buffer.
   static let longBody = 16 * 1024
   /// How much of a body in pieces is copied at a time.
-  private static let slice = 64 * 1024
+  static let slice = 64 * 1024
 
   var isEmpty: Bool { gathered.isEmpty && body.isEmpty }
   var count: Int { gathered.count + body.count - sent + (rest?.remaining ?? 0) }

@@ -17,16 +17,19 @@ enum PageGap {
   /// The file's own header is in front of the header of the first page.
   private static let fileHeaderSize = 100
 
-  /// The gap's position. Nil if the page does not belong to a b-tree, or if its header contradicts
-  /// itself.
+  /// The gap's position. Nil if the page does not belong to a b-tree, or if its header or the
+  /// positions of its cells contradict each other.
   static func range(in page: UnsafeRawBufferPointer, isFirst: Bool) -> Range<Int>? {
     let header = isFirst ? fileHeaderSize : 0
     guard page.count >= header + 12, btreeKinds.contains(page[header]) else { return nil }
     func number(at offset: Int) -> Int { Int(page[header + offset]) << 8 | Int(page[header + offset + 1]) }
-    let start = header + (leafKinds.contains(page[header]) ? 8 : 12) + 2 * number(at: 3)
+    let (positions, cells) = (leafKinds.contains(page[header]) ? 8 : 12, number(at: 3))
+    let start = header + positions + 2 * cells
     // Two bytes cannot contain 65,536, so SQLite writes 0 instead.
     let end = number(at: 5) == 0 ? 65_536 : number(at: 5)
-    return start <= end && end <= page.count ? start..<end : nil
+    guard start <= end, end <= page.count else { return nil }
+    let isConsistent = (0..<cells).allSatisfy { (end..<page.count).contains(number(at: positions + 2 * $0)) }
+    return isConsistent ? start..<end : nil
   }
 
   /// Whether the gap contains anything but zeros.

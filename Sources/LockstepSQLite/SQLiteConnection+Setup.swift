@@ -27,6 +27,13 @@ extension SQLiteConnection {
     }
     // Makes SQLite read the file now. Until the first query, SQLite does not.
     _ = try pragma("PRAGMA schema_version", as: Int.self)
+    // `PageGap` does not know the pages that such a file has in addition.
+    guard try pragma("PRAGMA auto_vacuum", as: Int.self) == 0 else {
+      throw database.error(
+        SQLITE_ERROR,
+        "the file uses auto_vacuum; turn it off with: sqlite3 FILE 'PRAGMA auto_vacuum = NONE; VACUUM'"
+      )
+    }
     try setSwitch(SQLITE_DBCONFIG_DEFENSIVE, on: true, name: "DEFENSIVE")
     try setSwitch(SQLITE_DBCONFIG_TRUSTED_SCHEMA, on: false, name: "TRUSTED_SCHEMA")
     try setSwitch(SQLITE_DBCONFIG_ENABLE_FKEY, on: true, name: "ENABLE_FKEY")

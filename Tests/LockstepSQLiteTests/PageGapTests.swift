@@ -109,18 +109,39 @@ struct PageGapTests {
       (page + [UInt8](repeating: 1, count: 512 - page.count))
         .withUnsafeBytes { PageGap.range(in: $0, isFirst: isFirst) }
     }
-    // A leaf with three cells that begin at 400.
-    #expect(gap([13, 0, 0, 0, 3, 1, 0x90, 0]) == 14..<400)
+    let positions: [UInt8] = [1, 0x90, 1, 0xA0, 1, 0xF0]
+    // A leaf with three cells, the first of them at 400.
+    #expect(gap([13, 0, 0, 0, 3, 1, 0x90, 0] + positions) == 14..<400)
     // An inner page.
-    #expect(gap([5, 0, 0, 0, 3, 1, 0x90, 0]) == 18..<400)
+    #expect(gap([5, 0, 0, 0, 3, 1, 0x90, 0, 0, 0, 0, 9] + positions) == 18..<400)
     #expect(gap([UInt8](repeating: 0, count: 100) + [10, 0, 0, 0, 0, 2, 0, 0], isFirst: true) == 108..<512)
+    // A cell in front of the first one, and one after the end of the page.
+    #expect(gap([13, 0, 0, 0, 3, 1, 0xA0, 0] + positions) == nil)
+    #expect(gap([13, 0, 0, 0, 1, 1, 0x90, 0, 2, 0]) == nil)
     // More cells than there is space in front of the first cell.
     #expect(gap([13, 0, 0, 1, 0, 1, 0x90, 0]) == nil)
     // The cells would begin after the end.
-    #expect(gap([13, 0, 0, 0, 3, 2, 1, 0]) == nil)
-    #expect(gap([13, 0, 0, 0, 3, 0, 0, 0]) == nil)
+    #expect(gap([13, 0, 0, 0, 3, 2, 1, 0] + positions) == nil)
+    #expect(gap([13, 0, 0, 0, 3, 0, 0, 0] + positions) == nil)
     // Part of a long row, and a page of the list of free pages.
     #expect(gap([0, 0, 0, 13, 0, 3, 1, 0x90]) == nil)
     #expect(gap([1, 0, 0, 13, 0, 3, 1, 0x90]) == nil)
+  }
+
+  @Test("A file with auto_vacuum is refused, because some of its pages look like b-trees")
+  func autoVacuum() throws {
+    let folder = try TemporaryDirectory()
+    var opened: OpaquePointer?
+    #expect(sqlite3_open(folder.file("t.db"), &opened) == SQLITE_OK)
+    #expect(sqlite3_exec(opened, "PRAGMA auto_vacuum = FULL; CREATE TABLE t (x)", nil, nil, nil) == SQLITE_OK)
+    sqlite3_close(opened)
+    let before = try folder.contents(of: "t.db")
+    for access in [SQLiteConnection.Access.readWriteCreate, .readOnly] {
+      let error = #expect(throws: SQLiteError.self) {
+        try SQLiteConnection(path: folder.file("t.db"), access: access, journal: .asFound)
+      }
+      #expect(error?.description.contains("PRAGMA auto_vacuum = NONE; VACUUM") == true)
+    }
+    #expect(try folder.contents(of: "t.db") == before)
   }
 }

@@ -8,7 +8,7 @@ import LockstepJSON
 final class PackedLeaf: Sendable {
   /// More elements are split into two leaves.
   static let maximumCount = 32
-  /// A longer text of several elements is split into two leaves.
+  /// A longer text of several elements is split into two leaves once. A part may still be longer.
   static let maximumLength = 8 * 1024
   /// A leaf with fewer elements is merged with a neighbor if that does not make it too large.
   static let minimumCount = 8
@@ -104,6 +104,8 @@ final class PackedLeaf: Sendable {
     let bytes = sought.utf8Span.span
     let (entries, content) = (entries, text)
     let text = content.span
+    // Without `names`, no id has a quote. But the bytes of several members may look like such an id.
+    if entries[0].valueStart == 0, bytes.contains(UInt8(ascii: "\"")) { return nil }
     var first = 0
     for offset in entries.indices {
       let entry = entries[offset]

@@ -195,11 +195,7 @@ package final class StateReader: Sendable {
     }
     let make = { @Sendable () throws -> Representation? in
       let made = try resource.representation(of: view)
-      // Suites that were never written are not cached, because clients can ask for any number of
-      // names.
-      if let made, let collection, view.state.collections[collection] != nil || collection.part == nil {
-        cached.keep(made, of: collection, registered: view.registeredRevision)
-      }
+      if let made, let collection { cached.keep(made, of: collection, registered: view.registeredRevision) }
       return made
     }
     guard resource.weight(in: view) > BackgroundEncoder.bound else { return .made(try make()) }

@@ -4,7 +4,7 @@ import LockstepStore
 /// A page of a user's journal. It consists of whole transactions, so that the next page can begin
 /// after it.
 ///
-/// A page is limited in entries and in bytes, because an entry may be half a megabyte long. A
+/// A page is limited in entries and in bytes, because an entry may be several megabytes long. A
 /// transaction that exceeds the limit gets a page of its own. The page is read in slices, and its
 /// end is known with the first one.
 package struct JournalPage: Sendable {
@@ -34,7 +34,7 @@ package struct JournalPage: Sendable {
     if first.last.revision > end {
       first = try JournalSlice(of: user, after: start, upTo: end, from: journal, store: store)
     } else {
-      first.end = end
+      try first.end(at: end, from: journal)
     }
   }
 
@@ -69,7 +69,7 @@ package struct JournalSlice: Sendable {
   let user: UserID
   private let store: String
   /// The revision up to which slices are read.
-  fileprivate(set) var end: Revision
+  private(set) var end: Revision
   package private(set) var text: [UInt8] = []
   /// The place of the last entry.
   fileprivate private(set) var last: Journal.Place
@@ -98,6 +98,12 @@ package struct JournalSlice: Sendable {
     next.hasMore = false
     try next.read(from: journal)
     return next
+  }
+
+  /// Moves the end to a revision that is not before the last entry.
+  fileprivate mutating func end(at end: Revision, from journal: Journal) throws {
+    self.end = end
+    hasMore = try journal.hasEntries(of: user, after: last, upTo: end)
   }
 
   private mutating func read(from journal: Journal) throws {

@@ -87,9 +87,9 @@ package final class Ledger: Sendable {
           if let state = unit.change?.state { reservation.states.decide(state, ticket: ticket) }
           return unit
         },
-        // A single action is refused before anything is written. But with a key, the refusal's
-        // response is written.
-        throwsUnwritten: transaction.actions.count == 1 && key == nil,
+        // A transaction is refused before anything is written. But with a key, the refusal's response
+        // is written.
+        throwsUnwritten: key == nil,
         of: user.writeOwner
       ) { result in
         // The reservation keeps the state in memory until it is published.
@@ -129,15 +129,18 @@ package final class Ledger: Sendable {
     }
   }
 
-  /// In larger collections, deciding may take long, and the caller's thread may be an event loop.
+  /// With larger collections or actions, deciding may take long, and the caller's thread may be an
+  /// event loop.
   private static let earlyBytes = 64 * 1024
+  private static let earlyActionBytes = 4 * 1024
 
   /// Decides on the caller's thread, if the state was in memory, no other transaction of the user was
   /// reserved, and the transaction is simple. Otherwise returns nil, and the writer thread decides.
   private func decideEarly(_ transaction: Transaction, _ reservation: WriteReservation) -> Decision? {
     guard transaction.key == nil, transaction.condition == nil, transaction.actions.count == 1,
       let state = reservation.published,
-      state.size(of: transaction.actions[0].collection).bytes <= Self.earlyBytes
+      state.size(of: transaction.actions[0].collection).bytes <= Self.earlyBytes,
+      transaction.actions[0].record.utf8.count <= Self.earlyActionBytes
     else { return nil }
     // After a refusal, the writer thread decides again, because the session may have ended.
     return try? decide(transaction, LedgerView(state: state, registered: registry.current), at: now())

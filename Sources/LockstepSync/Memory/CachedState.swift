@@ -12,15 +12,17 @@ package final class CachedState: Sendable {
   /// The states just before this one. Most waiting clients have the cursor of one of them.
   private let recent: RecentStates
 
-  private static let documentCount = 16
   private static let documentBytes = 64 * 1024
+  private static let leastDocumentBytes = 4 * 1024
   /// Longer representations are not kept, because concatenating the leaves of a collection is fast.
   private static let representationBytes = 64 * 1024
   /// The approximate memory of a representation without its body (measured).
   private static let representationFields = 1_200
-  /// How many representations of empty suites are kept. A client may request any number of empty
-  /// suites.
-  private static let emptyCollections = 8
+  /// A suite's representation that is longer than the suite by more than this is not kept, because
+  /// the registered defaults in it are not counted.
+  private static let registeredBytes = 1_024
+  /// The memory of a document without its body.
+  private static let documentFields = 1_024
 
   private struct Encoded: Sendable {
     var representations: [CollectionName: KeptRepresentation]
@@ -85,20 +87,19 @@ package final class CachedState: Sendable {
     encoded.withLock { $0.documents[question] }
   }
 
-  /// Keeps a document, because most of a user's waiting clients have the same cursor.
+  /// Keeps a document, because most of a user's waiting clients have the same cursor. All documents
+  /// together take at most about as much memory as the state, because they are not counted.
   package func remember(_ document: ChangesFeed.Document, for question: ChangesFeed.Question) {
-    guard document.body.count <= Self.documentBytes else { return }
+    let limit = min(Self.documentBytes, max(Self.leastDocumentBytes, state.cost))
+    let size = document.body.count + Self.documentFields
+    guard size <= limit else { return }
     encoded.withLock { encoded in
-      if encoded.documents.count >= Self.documentCount
-        || encoded.documentBytes + document.body.count > Self.documentBytes
-      {
+      if encoded.documentBytes + size > limit {
         encoded.documents = [:]
         encoded.documentBytes = 0
         encoded.waitedResponse = nil
       }
-      if encoded.documents.updateValue(document, forKey: question) == nil {
-        encoded.documentBytes += document.body.count
-      }
+      if encoded.documents.updateValue(document, forKey: question) == nil { encoded.documentBytes += size }
     }
   }
 
@@ -135,15 +136,12 @@ package final class CachedState: Sendable {
     return known.representation
   }
 
+  /// Keeps the representation of a collection, unless its memory was not counted.
   package func keep(_ representation: Representation, of collection: CollectionName, registered: Revision) {
-    guard case .bytes(let body) = representation.body, body.count <= Self.representationBytes else { return }
-    let revision = state.collections[collection]?.revision ?? .none
-    let new = KeptRepresentation(revision: revision, registered: registered, representation: representation)
-    encoded.withLock { encoded in
-      if encoded.representations.count >= state.collections.count + Self.emptyCollections {
-        encoded.representations = [:]
-      }
-      encoded.representations[collection] = new
-    }
+    guard case .bytes(let body) = representation.body, body.count <= Self.representationBytes,
+      let present = state.collections[collection], body.count <= present.length + Self.registeredBytes
+    else { return }
+    let new = KeptRepresentation(revision: present.revision, registered: registered, representation: representation)
+    encoded.withLock { $0.representations[collection] = new }
   }
 }

@@ -42,13 +42,13 @@ struct CachedStates: Sendable {
       small.remove(user)
       large.insert(state, for: user)
       largeUsers.insert(user)
-      small.limit(to: capacity - large.cost)
+      limitSmall()
     } else {
-      if largeUsers.contains(user) {
+      if large.count > 0 {
         large.remove(user)
-        largeUsers.remove(user)
-        small.limit(to: capacity - large.cost)
+        limitSmall()
       }
+      largeUsers.remove(user)
       small.insert(state, for: user)
     }
   }
@@ -57,8 +57,12 @@ struct CachedStates: Sendable {
     small.remove(user)
     large.remove(user)
     largeUsers.remove(user)
-    small.limit(to: capacity - large.cost)
+    limitSmall()
   }
+
+  /// A single large state may cost more than the part of the large ones. Small states still get
+  /// theirs.
+  private mutating func limitSmall() { small.limit(to: max(capacity / 4, capacity - large.cost)) }
 
   /// The states that were dropped since the last call. Release them outside the lock, because there
   /// may be many.

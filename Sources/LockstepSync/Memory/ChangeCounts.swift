@@ -40,7 +40,8 @@ package struct RevisionWatch: ~Copyable, Sendable {
 
   /// Whether the state is in memory and still at the revision.
   package func holds(for user: UserID, in cache: StateCache) -> Bool {
-    // The count is read before the state, because a change first changes the state.
+    // The count is read before the state. So if the state changes in between, the count differs the
+    // next time.
     let now = count.value
     if now == known.load(ordering: .relaxed) { return true }
     guard cache.revision(of: user) == revision else { return false }

@@ -106,17 +106,18 @@ package final class StateCache: Sendable {
   /// Makes a state that is on disk the latest one. Only one thread at a time may call this.
   func publish(_ state: UserState, of user: UserID) {
     let previous = contents.withLock { $0.states.peek(user) }
-    // Made outside the lock, because every request takes the lock. Meanwhile only a load can insert
-    // a state, and that state is not newer.
+    // Made outside the lock, because every request takes the lock.
     let cached = CachedState(state, after: previous)
     flights.invalidate(user)
     let dropped = contents.withLock { contents in
-      contents.states.insert(cached, for: user)
+      // A load may have read the next state of the same commit.
+      if contents.states.peek(user).map({ $0.state.revision <= state.revision }) ?? true {
+        contents.states.insert(cached, for: user)
+      }
       contents.markOutdated(user)
+      changes[user].increment()
       return contents.states.takeDropped()
     }
-    // Last, because `RevisionWatch` reads the count before the state.
-    changes[user].increment()
     _ = dropped
   }
 
@@ -126,8 +127,8 @@ package final class StateCache: Sendable {
     contents.withLock {
       $0.states.remove(user)
       $0.markOutdated(user)
+      changes[user].increment()
     }
-    changes[user].increment()
   }
 
   /// How often a state was read from the store.

@@ -140,9 +140,10 @@ private struct Batch {
     try connection.snapshot {
       while next < loads.count {
         if begun[next], let user = sessions[next]?.user {
-          let state = try cache.read(user, from: connection)
+          // If the state cannot be read, the request's own load reports why.
+          let state = try? cache.read(user, from: connection)
           cache.finishLoading(user, state)
-          size += state.cost
+          size += state?.cost ?? 0
         }
         loads[next].finish(sessions[next], &wakes)
         next += 1

@@ -38,6 +38,11 @@ struct CollectionPropertyTests {
     let revision: Revision
   }
 
+  /// An id whose bytes are in the text of an element, after the beginning of the element's id.
+  private static func lookalike(of element: Element) -> String {
+    String(decoding: element.encoded.dropFirst(7).dropLast(2), as: UTF8.self)
+  }
+
   private static func mutation(_ habit: Habit, _ present: [Element], _ random: inout SeededNumbers) -> ListMutation {
     let kind = random.below(20)
     let one = present.isEmpty ? nil : random.one(of: present).id.text
@@ -48,7 +53,8 @@ struct CollectionPropertyTests {
     case (_, let id?) where kind == 1: return .moved(id: id, to: random.below(present.count + 2) - 1)
     case (_, let id?) where kind < 5: return .modified(id: id, item: item(id, &random))
     default:
-      let id = name(&random)
+      let lookalike = random.once(in: 40) ? present.randomElement(using: &random).map(lookalike) : nil
+      let id = lookalike ?? name(&random)
       return .inserted(id: id, item: item(id, &random), index: index(habit, present.count, &random))
     }
   }
@@ -97,6 +103,8 @@ struct CollectionPropertyTests {
       if let (index, element) = model.enumerated().randomElement(using: &random) {
         try #require(list.index(of: element.id.text) == index && list[element.id.text]?.encoded == element.encoded)
         try #require(list.items[index].id == element.id)
+        let lookalike = ElementKey(Self.lookalike(of: element))
+        try #require(list.index(of: lookalike.text) == model.firstIndex { $0.id == lookalike })
       }
       try #require(list[Self.name(&random) + "?"] == nil)
       if step % 100 == 0 { past.append((list, model)) }

@@ -152,6 +152,20 @@ struct HistoryTests {
       }
     }
     #expect(cached.milestone(upTo: Revision(rawValue: first.rawValue - 1)) == nil)
+    // If the entries after a milestone are pruned, the state is rebuilt from the snapshots.
+    let bound = try #require(starts.dropFirst(20).first)
+    let large = DefaultsAction.collection("large")
+    let text = try #require(record[bound.0]?.collections[large]).snapshotText
+    _ = try await fixture.store.writer.write { connection in
+      try Snapshots(connection: connection).keep(text, as: large, of: ann.user, at: Revision(number: bound.0))
+      try connection.run("DELETE FROM journal WHERE revision < ?", Revision(number: bound.0))
+    }
+    for (number, start) in starts.dropFirst(20) where start.revision == bound.1.revision {
+      let past = try await fixture.store.readers.read {
+        try history.state(of: ann.user, at: Revision(number: number), .collection(large), after: start, from: $0)
+      }
+      #expect(past?.map(large) == record[number]?.map(large))
+    }
   }
 
   @Test("A damaged snapshot is an error and is not skipped")

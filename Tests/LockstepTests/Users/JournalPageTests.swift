@@ -42,6 +42,32 @@ struct JournalPageTests {
     }
   }
 
+  @Test("A page that ends with a long entry is valid JSON, even if the next entry does not fit")
+  func endsWithSlice() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      let value = #"{"v":"\#(String(repeating: "x", count: 250_000))"}"#
+      for number in 0..<9 {
+        #expect(try await ada.put("/v1/defaults/standard/k\(number)", value).status < 300)
+      }
+      let cursor = try #require(try await ada.get("/v1/defaults/standard").cursor)
+      // Each of these entries contains all nine values.
+      for number in 0..<3 {
+        let patch = (0..<9).map { #""k\#($0)":{"n":\#(number)}"# }.joined(separator: ",")
+        let type = "Content-Type: application/merge-patch+json"
+        #expect(try await ada.patch("/v1/defaults/standard", "{\(patch)}", [type]).status < 300)
+      }
+      var (since, pages) = (cursor, [Int]())
+      while pages.last != 0 {
+        let response = try await ada.get("/v1/journal?since=\(since)")
+        let document = try JSON(parsing: response.body)
+        pages.append(try #require(document["entries"]?.arrayValue?.count))
+        since = try #require(document["cursor"]?.stringValue)
+      }
+      #expect(pages == [1, 1, 1, 0])
+    }
+  }
+
   @Test("A transaction that is longer than a page is a page of its own")
   func longTransaction() async throws {
     try await ServerFixture.run { users in
