@@ -57,18 +57,18 @@ package final class ReaderPool: Sendable {
     _ body: @escaping @Sendable (SQLiteConnection) throws -> Value,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) throws {
-    try submit(
+    try submitWithoutSnapshot(
       length: length,
-      body: { connection in try connection.snapshot { try body(connection) } },
+      { connection in try connection.snapshot { try body(connection) } },
       completion: completion
     )
   }
 
   /// Queues `body`, which opens its own snapshots (`SQLiteConnection.snapshot`), one after the
   /// other. `completion` is called once, on the reader thread.
-  package func submit<Value: Sendable>(
+  package func submitWithoutSnapshot<Value: Sendable>(
     length: Length = .short,
-    body: @escaping @Sendable (SQLiteConnection) throws -> Value,
+    _ body: @escaping @Sendable (SQLiteConnection) throws -> Value,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) throws {
     let pool =

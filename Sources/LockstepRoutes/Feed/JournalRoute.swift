@@ -135,21 +135,14 @@ package struct JournalRoute: Sendable {
   /// store when the client has taken the one before it.
   private func body(_ opening: [UInt8], _ first: JournalSlice, of user: UserID) -> Response.Body {
     let closing = Array("]}".utf8)
-    guard first.hasMore else { return .bytes(Self.joined(opening, first.text, closing)) }
+    guard first.hasMore else { return .bytes(opening + first.text + closing) }
     return .stream(holding: first.text.count) { [readers = reader.readers] writer in
-      try await writer.write(Self.joined(opening, first.text, []))
+      try await writer.write(opening + first.text)
       var slice = first
       while slice.hasMore {
         slice = try await readers.read(for: user) { [slice] in try slice.next(from: Journal(connection: $0)) }
-        try await writer.write(Self.joined([UInt8(ascii: ",")], slice.text, slice.hasMore ? [] : closing))
+        try await writer.write([UInt8(ascii: ",")] + slice.text + (slice.hasMore ? [] : closing))
       }
     }
-  }
-
-  private static func joined(_ opening: [UInt8], _ entries: [UInt8], _ closing: [UInt8]) -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(opening.count + entries.count + closing.count)
-    for part in [opening, entries, closing] { bytes.append(contentsOf: part) }
-    return bytes
   }
 }

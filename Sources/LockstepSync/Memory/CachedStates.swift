@@ -6,9 +6,6 @@ import LockstepThreading
 /// Large states get at most three quarters of the capacity. Small states get the rest, which is all
 /// of it if there are no large ones.
 struct CachedStates: Sendable {
-  /// A state that costs more is large. Loading it takes over a millisecond.
-  private static let largeCost = 256 * 1024
-
   private let capacity: Int
   private let largeUsers: LargeUsers
   private var small: GenerationalCache<UserID, CachedState>
@@ -38,7 +35,7 @@ struct CachedStates: Sendable {
   func needsShortLoad(_ user: UserID) -> Bool { peek(user) == nil && !largeUsers.contains(user) }
 
   mutating func insert(_ state: CachedState, for user: UserID) {
-    if state.cost > Self.largeCost {
+    if state.cost > LargeUsers.largeCost {
       small.remove(user)
       large.insert(state, for: user)
       largeUsers.insert(user)

@@ -5,6 +5,8 @@ import Synchronization
 /// The users whose states are known to be large. The long reader does all reads for them, so that
 /// reads for other users do not wait.
 package final class LargeUsers: Sendable {
+  /// A state that costs more is large. Reading it from the store takes over a millisecond.
+  static let largeCost = 256 * 1024
   private static let capacity = 4_096
 
   private let users = LockedState(GenerationalCache<UserID, Void>(capacity: capacity))

@@ -7,8 +7,6 @@ import LockstepCollections
 /// When the older milestone is dropped, the younger one takes its place. Together they use at most
 /// two thirds of the memory of the state.
 struct Milestones: Sendable {
-  /// The least cost of a state with milestones. Reading a snapshot of a smaller state is fast.
-  private static let leastCost = 256 * 1024
   /// The next milestone is due when changes have replaced this part of the state.
   private static let part = 3
 
@@ -35,7 +33,7 @@ struct Milestones: Sendable {
   /// that the state after it does not share.
   func after(_ state: UserState, replaced: Int) -> Milestones {
     let limit = state.cost / Self.part
-    guard state.cost >= Self.leastCost, replaced <= limit else { return .none }
+    guard state.cost > LargeUsers.largeCost, replaced <= limit else { return .none }
     if var young, young.replaced + replaced <= limit {
       young.replaced += replaced
       return Milestones(young: young, old: old)

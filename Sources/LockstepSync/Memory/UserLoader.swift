@@ -55,7 +55,7 @@ package final class UserLoader: Sendable {
   private func submitBatch() {
     do {
       // Each batch submits the next one when it ends, so that other reads get their turn.
-      try readers.submit(body: { try self.loadBatch(from: $0) }, completion: { self.endBatch($0) })
+      try readers.submitWithoutSnapshot({ try self.loadBatch(from: $0) }, completion: { self.endBatch($0) })
     } catch {
       endBatch(.failure(error))
     }
