@@ -2,11 +2,12 @@ import CLockstepSQLite
 import Glibc
 import LockstepThreading
 
-/// SQLite's own access to files, except that pages are written to a database file with zeros in
-/// their gaps: see `PageGap`.
+/// SQLite's file access. It also fills the gap of each page with zeros before the page is written to
+/// a database file: see `PageGap`.
 ///
-/// With a WAL, only checkpoints write to the database file. So after a complete checkpoint, the
-/// file contains no rests of deleted rows. The WAL and the page cache may still contain some.
+/// With a WAL, only checkpoints write to the database file. So after a complete checkpoint, the gaps
+/// contain no copies of deleted rows, unless the file has `PageGap.pageLimit` pages or more. The WAL
+/// and the page cache may still contain such copies.
 enum ClearingFileSystem {
   /// The name to open a database with.
   static let name = "lockstep"
@@ -68,7 +69,7 @@ enum ClearingFileSystem {
     let page = UnsafeRawBufferPointer(start: bytes, count: count)
     var size: Int64 = 0
     // SQLite always writes whole pages. Any other write stays as it is.
-    guard pageSizes.contains(count), offset % Int64(count) == 0, PageGap.hasRests(page, isFirst: offset == 0),
+    guard pageSizes.contains(count), offset % Int64(count) == 0, PageGap.hasLeftovers(page, isFirst: offset == 0),
       system.xFileSize(file, &size) == SQLITE_OK, size / Int64(count) < PageGap.pageLimit
     else { return system.xWrite(file, bytes, Int32(count), offset) }
     // The page may belong to SQLite's cache, so the copy is cleared.
@@ -82,15 +83,15 @@ enum ClearingFileSystem {
 
 extension SQLiteConnection {
   /// Clears the gaps of all pages of the database file: see `PageGap`. A file needs this once if
-  /// SQLite or an older version of this program has written to it. Returns false, and does nothing,
+  /// a program without `ClearingFileSystem` has written to it. Returns false, and does nothing,
   /// if a reader prevents a checkpoint.
   ///
   /// No other connection may write meanwhile. Others may read, because nothing reads a gap. If the
-  /// process ends meanwhile, the file is as good as before.
+  /// process ends meanwhile, the file stays valid.
   package func clearGaps() throws(SQLiteError) -> Bool {
     guard try truncateWAL() else { return false }
     var opened: UnsafeMutablePointer<sqlite3_file>?
-    // SQLite's own descriptor: closing another one would drop the locks that SQLite has on the file.
+    // Uses SQLite's own descriptor. Closing another one would drop SQLite's locks on the file.
     guard sqlite3_file_control(database.pointer, "main", SQLITE_FCNTL_FILE_POINTER, &opened) == SQLITE_OK,
       let opened, let methods = opened.pointee.pMethods?.pointee
     else { throw database.error(SQLITE_IOERR, "the database file is not open") }
@@ -106,7 +107,7 @@ extension SQLiteConnection {
     defer { page.deallocate() }
     for offset in stride(from: 0, to: size / Int64(pageSize) * Int64(pageSize), by: pageSize) {
       try expectSuccess(methods.xRead(opened, page.baseAddress, Int32(pageSize), offset))
-      guard PageGap.hasRests(UnsafeRawBufferPointer(page), isFirst: offset == 0) else { continue }
+      guard PageGap.hasLeftovers(UnsafeRawBufferPointer(page), isFirst: offset == 0) else { continue }
       try expectSuccess(methods.xWrite(opened, page.baseAddress, Int32(pageSize), offset))
     }
     try expectSuccess(methods.xSync(opened, SQLITE_SYNC_NORMAL))

@@ -33,7 +33,7 @@ enum PageGap {
   }
 
   /// Whether the gap contains anything but zeros.
-  static func hasRests(_ page: UnsafeRawBufferPointer, isFirst: Bool) -> Bool {
+  static func hasLeftovers(_ page: UnsafeRawBufferPointer, isFirst: Bool) -> Bool {
     guard let range = range(in: page, isFirst: isFirst) else { return false }
     return page[range].contains { $0 != 0 }
   }

@@ -27,7 +27,7 @@ extension SQLiteConnection {
     }
     // Makes SQLite read the file now. Until the first query, SQLite does not.
     _ = try pragma("PRAGMA schema_version", as: Int.self)
-    // `PageGap` does not know the pages that such a file has in addition.
+    // Such a file also has pointer-map pages. `PageGap` could take them for pages of a b-tree.
     guard try pragma("PRAGMA auto_vacuum", as: Int.self) == 0 else {
       throw database.error(
         SQLITE_ERROR,

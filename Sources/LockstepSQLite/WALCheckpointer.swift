@@ -64,7 +64,7 @@ struct WALCheckpointer {
       let attempts = preventedErasure == nil ? Self.attempts : 1
       preventedErasure = now
       guard try checkpointWithReaders(SQLITE_CHECKPOINT_TRUNCATE, attempts: attempts) else { return }
-      // Otherwise later commits would write the rests in these pages to the WAL again.
+      // Otherwise later commits would write copies of deleted rows from cached pages to the WAL.
       connection.forgetPages()
       connection.database.mustEraseWAL = false
       preventedErasure = nil
@@ -106,8 +106,8 @@ extension SQLiteConnection {
   package func truncateWAL() throws(SQLiteError) -> Bool { try checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
 
   /// Makes the writer truncate the WAL after the open transaction, because the WAL still contains
-  /// what the transaction deleted. The checkpoint also clears the gaps of all pages: see
-  /// `ClearingFileSystem`. If readers prevent that, the writer tries again twice a second
+  /// what the transaction deleted. The checkpoint also clears the gap of each page that
+  /// it moves: see `ClearingFileSystem`. If readers prevent that, the writer tries again twice a second
   /// until it succeeds.
   package func eraseWAL() { database.mustEraseWAL = true }
 }

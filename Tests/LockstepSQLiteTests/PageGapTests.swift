@@ -35,7 +35,7 @@ struct PageGapTests {
     return owners.filter { owner in texts.contains { $0.contains(mark(of: owner)) } }
   }
 
-  @Test("After erasures, no copies of moved rows stay in the database, its WAL or a copy")
+  @Test("After erasures, no text of the erased rows stays in the database, its WAL or a backup")
   func erasures() async throws {
     var random = SeededNumbers(seed: TestSeed.make(for: "PageGaps"))
     let fixture = try WriterFixture(options: .init(checkpointPages: 50))
@@ -115,7 +115,7 @@ struct PageGapTests {
     // An inner page.
     #expect(gap([5, 0, 0, 0, 3, 1, 0x90, 0, 0, 0, 0, 9] + positions) == 18..<400)
     #expect(gap([UInt8](repeating: 0, count: 100) + [10, 0, 0, 0, 0, 2, 0, 0], isFirst: true) == 108..<512)
-    // A cell in front of the first one, and one after the end of the page.
+    // A cell before the start of the cells, and one after the end of the page.
     #expect(gap([13, 0, 0, 0, 3, 1, 0xA0, 0] + positions) == nil)
     #expect(gap([13, 0, 0, 0, 1, 1, 0x90, 0, 2, 0]) == nil)
     // More cells than there is space in front of the first cell.

@@ -22,7 +22,7 @@ from lockstep_server import Server
 
 ROWS = 1_000_000_000
 
-# The writes between a cursor and a later changeset: more than the past states in memory.
+# The writes between a cursor and a later changeset: more than the number of past states in memory.
 WRITES = 100
 
 # The elements of each user of a store, how many of the users send requests, and how many then read

@@ -104,7 +104,8 @@ final class PackedLeaf: Sendable {
     let bytes = sought.utf8Span.span
     let (entries, content) = (entries, text)
     let text = content.span
-    // Without `names`, no id has a quote. But the bytes of several members may look like such an id.
+    // Without `names`, no id has a quote. But the text of an id and the members after it can equal an
+    // id with quotes.
     if entries[0].valueStart == 0, bytes.contains(UInt8(ascii: "\"")) { return nil }
     var first = 0
     for offset in entries.indices {

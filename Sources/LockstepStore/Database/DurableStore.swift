@@ -73,7 +73,7 @@ package final class DurableStore: Sendable {
         try Self.findOrMakeIdentity(connection, newID: newID, now: now)
       }
       try connection.useWriteAheadLog()
-      // Overwrites deleted data, so that the file's free space contains nothing of an erased user.
+      // Overwrites deleted data, so that free pages contain nothing of an erased user.
       // Debian's SQLite does so by default, but others do not.
       try connection.execute("PRAGMA secure_delete = ON")
       try Self.clearGaps(of: connection, now: now)

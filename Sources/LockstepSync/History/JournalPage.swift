@@ -34,7 +34,7 @@ package struct JournalPage: Sendable {
     if first.last.revision > end {
       first = try JournalSlice(of: user, after: start, upTo: end, from: journal, store: store)
     } else {
-      try first.end(at: end, from: journal)
+      try first.moveEnd(to: end, from: journal)
     }
   }
 
@@ -100,8 +100,8 @@ package struct JournalSlice: Sendable {
     return next
   }
 
-  /// Moves the end to a revision that is not before the last entry.
-  fileprivate mutating func end(at end: Revision, from journal: Journal) throws {
+  /// Moves the end to a revision at or after the last entry.
+  fileprivate mutating func moveEnd(to end: Revision, from journal: Journal) throws {
     self.end = end
     hasMore = try journal.hasEntries(of: user, after: last, upTo: end)
   }

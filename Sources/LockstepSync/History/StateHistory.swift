@@ -60,7 +60,8 @@ package struct StateHistory: Sendable {
     after start: UserState? = nil,
     from connection: SQLiteConnection
   ) throws -> [CollectionName: CollectionState] {
-    // History is pruned from its beginning. So if the journal has the start, it has all that follows.
+    // History is pruned from its beginning. So if the journal still has the revision of the start, it
+    // has all later entries.
     let start = try start.flatMap { try knows($0.revision, of: user, from: connection) ? $0 : nil }
     var rebuilt: [CollectionName: Rebuilt] = [:]
     for name in names {

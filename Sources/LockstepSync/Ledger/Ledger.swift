@@ -87,8 +87,8 @@ package final class Ledger: Sendable {
           if let state = unit.change?.state { reservation.states.decide(state, ticket: ticket) }
           return unit
         },
-        // A transaction is refused before anything is written. But with a key, the refusal's response
-        // is written.
+        // A refused transaction has written nothing. But with an idempotency key, it writes the
+        // response of the refusal.
         throwsUnwritten: key == nil,
         of: user.writeOwner
       ) { result in

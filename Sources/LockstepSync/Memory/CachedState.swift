@@ -18,8 +18,7 @@ package final class CachedState: Sendable {
   private static let representationBytes = 64 * 1024
   /// The approximate memory of a representation without its body (measured).
   private static let representationFields = 1_200
-  /// A suite's representation that is longer than the suite by more than this is not kept, because
-  /// the registered defaults in it are not counted.
+  /// How many bytes of registered defaults a kept representation may contain. They are not counted.
   private static let registeredBytes = 1_024
   /// The memory of a document without its body.
   private static let documentFields = 1_024
@@ -75,7 +74,7 @@ package final class CachedState: Sendable {
     return recent.state(at: revision)
   }
 
-  /// A state in memory from which the state after a revision can be rebuilt.
+  /// The latest milestone at or before a revision.
   package func milestone(upTo revision: Revision) -> UserState? { recent.milestone(upTo: revision) }
 
   /// Whether this revision is certainly in the user's history. False if only the store can tell.
@@ -87,8 +86,8 @@ package final class CachedState: Sendable {
     encoded.withLock { $0.documents[question] }
   }
 
-  /// Keeps a document, because most of a user's waiting clients have the same cursor. All documents
-  /// together take at most about as much memory as the state, because they are not counted.
+  /// Keeps a document, because most of a user's waiting clients have the same cursor. The cost
+  /// does not include documents. So together they take at most as much memory as the state, or 4 KiB.
   package func remember(_ document: ChangesFeed.Document, for question: ChangesFeed.Question) {
     let limit = min(Self.documentBytes, max(Self.leastDocumentBytes, state.cost))
     let size = document.body.count + Self.documentFields
@@ -136,7 +135,7 @@ package final class CachedState: Sendable {
     return known.representation
   }
 
-  /// Keeps the representation of a collection, unless its memory was not counted.
+  /// Keeps the representation of a collection if the cost of the state includes it.
   package func keep(_ representation: Representation, of collection: CollectionName, registered: Revision) {
     guard case .bytes(let body) = representation.body, body.count <= Self.representationBytes,
       let present = state.collections[collection], body.count <= present.length + Self.registeredBytes

@@ -57,8 +57,7 @@ struct CachedStates: Sendable {
     limitSmall()
   }
 
-  /// A single large state may cost more than the part of the large ones. Small states still get
-  /// theirs.
+  /// A single large state may cost more than three quarters. Small states keep at least a quarter.
   private mutating func limitSmall() { small.limit(to: max(capacity / 4, capacity - large.cost)) }
 
   /// The states that were dropped since the last call. Release them outside the lock, because there

@@ -4,8 +4,8 @@ import Synchronization
 /// Counts the changes of users' states, so that a kept response can be checked without looking up
 /// its user's state. A look-up takes longer, and its memory is usually not in the CPU's cache.
 ///
-/// Many users share a count. If the count is the same, the state has not changed. If not, the state
-/// must be looked up.
+/// Many users share a count. If the count has not changed since the last look-up, neither has the
+/// state. Otherwise the state must be looked up.
 final class ChangeCounts: Sendable {
   private let counts: [ChangeCount]
 
@@ -38,7 +38,8 @@ package struct RevisionWatch: ~Copyable, Sendable {
     self.count = count
   }
 
-  /// Whether the state is in memory and still at the revision.
+  /// Whether the state is certainly still at the revision. False if the state is not in memory and
+  /// the count has changed.
   package func holds(for user: UserID, in cache: StateCache) -> Bool {
     // The count is read before the state. So if the state changes in between, the count differs the
     // next time.

@@ -2,8 +2,8 @@ import LockstepCollections
 import LockstepThreading
 import Synchronization
 
-/// The users whose states are known to be large. The long reader does all reads for them, so that
-/// reads for other users do not wait.
+/// The users whose states are known to be large. The long reader reads their states and history,
+/// so that reads for other users do not wait.
 package final class LargeUsers: Sendable {
   /// A state that costs more is large. Reading it from the store takes over a millisecond.
   static let largeCost = 256 * 1024

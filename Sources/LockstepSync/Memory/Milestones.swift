@@ -1,14 +1,14 @@
 import LockstepCollections
 
-/// One or two states of a user with a large state, further back than `RecentStates`. A state after a
-/// milestone is rebuilt from the milestone and a few mutations. That takes much less time than from
-/// a snapshot, which is as large as the state.
+/// One or two earlier states of a user with a large state. Mostly they are older than
+/// `RecentStates`. A later past state is rebuilt from a milestone and the mutations after it. That
+/// takes much less time than from a snapshot, which is as large as the state.
 ///
 /// When the older milestone is dropped, the younger one takes its place. Together they use at most
 /// two thirds of the memory of the state.
 struct Milestones: Sendable {
-  /// The next milestone is due when changes have replaced this part of the state.
-  private static let part = 3
+  /// The next milestone is due when changes have replaced a third of the state.
+  private static let divisor = 3
 
   private let young: Milestone?
   private let old: Milestone?
@@ -32,7 +32,7 @@ struct Milestones: Sendable {
   /// The milestones after a change. `state` is the state before it, and `replaced` is the memory
   /// that the state after it does not share.
   func after(_ state: UserState, replaced: Int) -> Milestones {
-    let limit = state.cost / Self.part
+    let limit = state.cost / Self.divisor
     guard state.cost > LargeUsers.largeCost, replaced <= limit else { return .none }
     if var young, young.replaced + replaced <= limit {
       young.replaced += replaced

@@ -53,7 +53,7 @@ struct RecentStates: Sendable {
 
   func state(at revision: Revision) -> UserState? { young?.state(at: revision) ?? old?.state(at: revision) }
 
-  /// The last state in memory before or at a revision that is not among the recent states.
+  /// The latest milestone at or before a revision.
   func milestone(upTo revision: Revision) -> UserState? { milestones.last(upTo: revision) }
 
   /// These states and one more.

@@ -38,7 +38,7 @@ struct CollectionPropertyTests {
     let revision: Revision
   }
 
-  /// An id whose bytes are in the text of an element, after the beginning of the element's id.
+  /// An id that equals an element's id together with the text of the members after it.
   private static func lookalike(of element: Element) -> String {
     String(decoding: element.encoded.dropFirst(7).dropLast(2), as: UTF8.self)
   }

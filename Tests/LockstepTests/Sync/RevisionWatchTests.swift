@@ -21,7 +21,7 @@ struct RevisionWatchTests {
     return (first, try #require(other))
   }
 
-  @Test("Only a change of the user's own state ends a watch")
+  @Test("While the state is in memory, only a change of the user's own state ends a watch")
   func change() throws {
     let cache = try SyncFixture().cache
     let (ann, bob) = try Self.pair(in: cache)
@@ -49,7 +49,7 @@ struct RevisionWatchTests {
     expect(last, holds: false)
   }
 
-  @Test("An evicted state does not end a watch, but the next change does")
+  @Test("Eviction does not end a watch; after it, a change of any user who shares the count does")
   func eviction() throws {
     let cache = try SyncFixture { $0.cacheBytes = 1 }.cache
     let (ann, bob) = try Self.pair(in: cache)
@@ -78,7 +78,7 @@ struct RevisionWatchTests {
     expect(next, holds: false)
   }
 
-  @Test("A thread that has seen a newer state never sees the watch of an earlier one hold")
+  @Test("After a thread has seen a newer state, no watch of an earlier revision holds")
   func race() async throws {
     let cache = try SyncFixture().cache
     let ann = SyncFixture.session(1).user

@@ -208,7 +208,7 @@ struct StateCacheTests {
     #expect(cache.size.bytes > capacity / 4 && cache.size.bytes <= capacity)
   }
 
-  @Test("A state that costs more than the part of the large ones does not evict the small ones")
+  @Test("A state larger than three quarters of the cache does not evict small states")
   func huge() throws {
     let cache = try fixture(cacheBytes: 4 << 20).cache
     let small = (0..<200).map { SyncFixture.session($0).user }
@@ -217,7 +217,7 @@ struct StateCacheTests {
     #expect(small.allSatisfy { cache.state(of: $0) != nil })
   }
 
-  @Test("A large state that became small never comes back, even if the user is no longer known to be large")
+  @Test("After a large state has become small, the old large state never comes back")
   func shrunk() throws {
     let largeUsers = LargeUsers()
     var states = CachedStates(capacity: 4 << 20, largeUsers: largeUsers)

@@ -330,8 +330,8 @@ struct HistoryTests {
     try await write(upTo: 5, as: bob, in: fixture, random: &random, valueBytes: 8_000, onto: &bobs)
     try await write(upTo: 299, as: ann, in: fixture, random: &random, valueBytes: 8_000, onto: &record)
     try await fixture.writerIsIdle()
-    // On a slow machine, many writes may come while one step is prepared. The next write then causes
-    // another step.
+    // On a slow machine, many writes may come while the server prepares one pruning. The next write
+    // then starts another.
     try await write(upTo: 300, as: ann, in: fixture, random: &random, valueBytes: 8_000, onto: &record)
     try await fixture.writerIsIdle()
     func count(_ sql: StaticString) async throws -> Int {

@@ -104,14 +104,14 @@ struct ErasureTests {
     try await ServerFixture.run { users in
       var devices: [Device] = []
       for number in 0..<16 { devices.append(try await users.signUp("u\(number)")) }
-      // An address is a text of its user too.
+      // The user's e-mail address must disappear too.
       let secrets = (0..<16).map { ["<secret-\($0)>", "u\($0)@"] }
       try await withThrowingTaskGroup(of: Void.self) { group in
         for (device, secret) in zip(devices, secrets) {
           group.addTask {
             for number in 0..<60 {
               let title = secret[0] + String(repeating: "-", count: number * 37 % 300)
-              // The rest of an erased user's writes is refused.
+              // After the erasure, the server refuses the user's other writes.
               _ = try await device.put("/v1/favorites/f\(number % 25)", #"{"title":"\#(title)"}"#)
             }
           }
