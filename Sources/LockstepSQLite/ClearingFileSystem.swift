@@ -82,37 +82,50 @@ enum ClearingFileSystem {
 }
 
 extension SQLiteConnection {
-  /// Clears the gaps of all pages of the database file: see `PageGap`. A file needs this once if
-  /// a program without `ClearingFileSystem` has written to it. Returns false, and does nothing,
-  /// if a reader prevents a checkpoint.
+  /// Clears the gaps of all pages of the database file: see `PageGap`. A file needs this once if a
+  /// program without `ClearingFileSystem` has written to it. Returns false, and does nothing, if
+  /// another connection prevents it.
   ///
-  /// No other connection may write meanwhile. Others may read, because nothing reads a gap. If the
-  /// process ends meanwhile, the file stays valid.
+  /// Others may read meanwhile, because nothing reads a gap. If the process ends meanwhile, the file
+  /// stays valid.
   package func clearGaps() throws(SQLiteError) -> Bool {
     guard try truncateWAL() else { return false }
+    // Other connections cannot write in this transaction. While the WAL is empty, no checkpoint
+    // writes to the file either.
+    try begin()
+    defer {
+      rollBack()
+      forgetPages()
+    }
+    var status = stat()
+    guard stat(resolvedPath + "-wal", &status) != 0 || status.st_size == 0 else { return false }
+    try clearGapsOfFile()
+    return true
+  }
+
+  private func clearGapsOfFile() throws(SQLiteError) {
     var opened: UnsafeMutablePointer<sqlite3_file>?
     // Uses SQLite's own descriptor. Closing another one would drop SQLite's locks on the file.
     guard sqlite3_file_control(database.pointer, "main", SQLITE_FCNTL_FILE_POINTER, &opened) == SQLITE_OK,
       let opened, let methods = opened.pointee.pMethods?.pointee
     else { throw database.error(SQLITE_IOERR, "the database file is not open") }
-    let pageSize = try pageSize()
     func expectSuccess(_ code: Int32) throws(SQLiteError) {
       guard code == SQLITE_OK else {
         throw SQLiteError(extendedCode: code, message: resultText(code), path: path)
       }
     }
+    let pageSize = try pageSize()
     var size: Int64 = 0
     try expectSuccess(methods.xFileSize(opened, &size))
     let page = UnsafeMutableRawBufferPointer.allocate(byteCount: pageSize, alignment: 8)
     defer { page.deallocate() }
-    for offset in stride(from: 0, to: size / Int64(pageSize) * Int64(pageSize), by: pageSize) {
+    for number in 0..<size / Int64(pageSize) {
+      let offset = number * Int64(pageSize)
       try expectSuccess(methods.xRead(opened, page.baseAddress, Int32(pageSize), offset))
       guard PageGap.hasLeftovers(UnsafeRawBufferPointer(page), isFirst: offset == 0) else { continue }
       try expectSuccess(methods.xWrite(opened, page.baseAddress, Int32(pageSize), offset))
     }
     try expectSuccess(methods.xSync(opened, SQLITE_SYNC_NORMAL))
-    forgetPages()
-    return true
   }
 
   /// Removes all pages from this connection's cache, so that their gaps are not written again. Call

@@ -61,6 +61,7 @@ package final class DurableStore: Sendable {
     let now = time.millisecondsSince1970()
     guard Self.canBeStore(path) else { throw .notAFile(path: path) }
     try Self.expectNoOrphanedWAL(of: path)
+    let hasWAL = fileSize(Self.walPath(of: path)) > 0
     do {
       // Keeps the journal mode of the file for now. The database of another program must be refused
       // before it is switched to a WAL.
@@ -77,6 +78,8 @@ package final class DurableStore: Sendable {
       // Debian's SQLite does so by default, but others do not.
       try connection.execute("PRAGMA secure_delete = ON")
       try Self.clearGaps(of: connection, now: now)
+      // The last process may have ended before it erased the WAL.
+      if hasWAL { connection.eraseWAL() }
       writer = try DatabaseWriter(connection: connection, options: options.writer, monotonic: time.monotonic)
       readers = try ReaderPool(path: file, threads: options.readingThreads, busyTimeout: options.busyTimeout)
     } catch {
