@@ -14,8 +14,9 @@ enum ClearingFileSystem {
 
   /// SQLite's methods of a database file, and a copy with another `xWrite`. Files use both until
   /// the process ends, so the copy is never released.
+  ///
+  /// `@unchecked Sendable`: nothing changes the methods after `init`.
   private struct Methods: @unchecked Sendable {
-    // Both may be used by all threads, because nothing changes them.
     let system: UnsafePointer<sqlite3_io_methods>
     let own: UnsafePointer<sqlite3_io_methods>
 
