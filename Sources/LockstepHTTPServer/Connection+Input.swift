@@ -32,7 +32,7 @@ extension Connection {
   // MARK: Heads
 
   private enum Parsed {
-    case head(RequestHead)
+    case head(ResponseSerializer.Exchange)
     case incomplete
     case refused(Problem)
   }
@@ -41,14 +41,7 @@ extension Connection {
     var parsed = input.isEmpty ? Parsed.incomplete : parse(arrived: UnsafeRawBufferPointer(start: nil, count: 0))
     while true {
       switch parsed {
-      case .head(let head):
-        self.head = head
-        let exchange = ResponseSerializer.Exchange(
-          isHead: head.method == .head,
-          isVersion11: head.isVersion11,
-          keepsAlive: head.keepsAlive
-        )
-        return machine.headArrived(exchange)
+      case .head(let exchange): return machine.headArrived(exchange)
       case .refused(let problem): return refuse(problem)
       case .incomplete: break
       }
@@ -78,12 +71,18 @@ extension Connection {
     do throws(Problem) {
       let outcome = try parser.parse(bytes) { head in
         (key, known) = loop.recentRequests.find(head)
-        return known?.head
+        return known != nil
       }
       switch outcome {
+      case .known(let size):
+        guard let known else { return (.incomplete, 0) }
+        newHead = nil
+        recent = known
+        return (.head(known.exchange), size)
       case .head(let head, let size):
-        recent = known ?? loop.recentRequests.add(head, key)
-        return (.head(head), size)
+        newHead = head
+        recent = loop.recentRequests.add(head, key)
+        return (.head(ResponseSerializer.Exchange(head)), size)
       // Empty lines before a head are removed as they arrive, because they are not part of it.
       case .incomplete: return (.incomplete, parser.takeEmptyLines())
       }

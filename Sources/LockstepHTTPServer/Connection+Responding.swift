@@ -2,12 +2,12 @@ import LockstepHTTP
 
 extension Connection {
   func respond() -> Action {
-    guard let head else { return .wait }
     loop.counters.add(1, to: .requests)
-    if let reusable = recent?.response, reusable.host == peer.host {
-      if reusable.validity.holds(at: loop.now) { return write(reusable) }
-      recent?.response = nil
+    if let recent, recent.response != nil {
+      if recent.holds(for: peer, at: loop.now) { return writeResponse(of: recent) }
+      recent.response = nil
     }
+    guard let head else { return .wait }
     var request = Request(head: head, body: beginBody(head), peer: peer, arrival: loop.now, loop: loop.index)
     request.isRepetition = recent != nil
     return take(loop.respond(request))
@@ -29,15 +29,13 @@ extension Connection {
     switch result {
     case .response(let response): return write(response)
     case .reusable(let response, let validity):
-      guard let recent, head?.body == RequestHead.Body.none, let encoded = EncodedResponse(response),
-        let reusable = ReusableResponse(encoded, validity, host: peer.host)
-      else {
-        var response = response
-        response.fields.append(contentsOf: validity.fields)
-        return write(response)
+      if let recent, recent.head.body == .none, let encoded = EncodedResponse(response) {
+        let reusable = ReusableResponse(host: peer.host, response: encoded, validity: validity)
+        if loop.recentRequests.keep(reusable, for: recent) { return writeResponse(of: recent) }
       }
-      loop.recentRequests.keep(reusable, for: recent)
-      return write(reusable)
+      var response = response
+      response.fields.append(contentsOf: validity.fields)
+      return write(response)
     case .async(let work): return startTask { await self.finish(work) }
     case .parked(let request): return park(request)
     case .eventStream(let response, let source): return beginStream(response, source)
@@ -55,14 +53,11 @@ extension Connection {
   }
 
   /// Writes a response again. There is always room for it, because it is short.
-  private func write(_ reusable: ReusableResponse) -> Action {
+  private func writeResponse(of request: RecentRequest) -> Action {
     // The request has no body, but an earlier one on this connection may have had one.
     body = nil
     machine.decideKeepAlive(isStreamed: false, canSkipBody: true)
-    let fields = reusable.validity.fields
-    gather {
-      reusable.response.append(adding: fields, for: machine.exchange, dateField: loop.dateField, to: &$0)
-    }
+    gather { request.appendResponse(for: machine.exchange, dateField: loop.dateField, to: &$0) }
     return endResponse()
   }
 

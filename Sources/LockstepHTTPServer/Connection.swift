@@ -22,8 +22,8 @@ final class Connection: @unchecked Sendable {
   var parser: RequestParser
   var input = InputBuffer()
   var output = OutputBuffer()
-  /// The head of the last request.
-  var head: RequestHead?
+  /// The head of the last request, unless it is in `recent`.
+  var newHead: RequestHead?
   /// The body of the last request, unless it arrived with its head.
   var body: BodyReader?
   /// The last request, if the loop got it before.
@@ -55,6 +55,9 @@ final class Connection: @unchecked Sendable {
     machine = ConnectionStateMachine(bounds: loop.bounds, isSurplus: isSurplus)
     parser = RequestParser(limits: loop.limits)
   }
+
+  /// The head of the last request.
+  var head: RequestHead? { newHead ?? recent?.head }
 
   // MARK: Events of the loop
 

@@ -69,9 +69,12 @@ struct UserServices: Sendable {
       configuration: configuration.accounts
     )
     backgroundEncoder = BackgroundEncoder(encoding, threads: encoders)
-    cache = StateCache(capacity: configuration.cacheBytes, readers: readers) { [states] in
-      try states.load($0, from: $1)
-    }
+    cache = StateCache(
+      capacity: configuration.cacheBytes,
+      readers: readers,
+      changes: accounts.directory.changes,
+      load: states.load
+    )
     waiters = WaiterRegistry(configuration.waiting)
     accountsLedger = AccountsLedger(
       accounts: accounts,

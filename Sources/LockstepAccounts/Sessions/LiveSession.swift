@@ -7,31 +7,34 @@ package final class LiveSession: Sendable {
   package let id: SessionID
   package let user: UserID
   let tokenHash: TokenHash
+  /// Counts the end of this session, and more.
+  package let changes: ChangeCount
   private let ended = Atomic(false)
-  /// Milliseconds since 1970.
-  private let freshUntil = Atomic<Int64>(0)
+  private let freshMoment = Atomic<Int64>(0)
   /// The rate limit of the token. A session that was evicted from memory starts with a whole burst.
   package let rate = RateBucket()
 
-  init(id: SessionID, user: UserID, tokenHash: TokenHash) {
+  init(id: SessionID, user: UserID, tokenHash: TokenHash, changes: ChangeCount = ChangeCount()) {
     self.id = id
     self.user = user
     self.tokenHash = tokenHash
+    self.changes = changes
   }
 
   /// A request that waits must check this after it has registered its waiter. Otherwise it could
   /// miss the end.
   package var isEnded: Bool { ended.load(ordering: .acquiring) }
 
-  /// Whether a connection that sends the same token again may skip the directory. True if the
-  /// session has not ended or expired, and its last use was recorded less than a minute ago.
-  package func isFresh(at now: Int64) -> Bool {
-    !isEnded && now < freshUntil.load(ordering: .relaxed)
+  /// Until this moment, in milliseconds since 1970, a request with the same token need not be
+  /// recorded: the session has not expired, and its last use was recorded less than a minute ago.
+  package var freshUntil: Int64 { freshMoment.load(ordering: .relaxed) }
+
+  func setFresh(until moment: Int64) { freshMoment.store(moment, ordering: .relaxed) }
+
+  func end() {
+    ended.store(true, ordering: .releasing)
+    changes.increment()
   }
-
-  func setFresh(until moment: Int64) { freshUntil.store(moment, ordering: .relaxed) }
-
-  func end() { ended.store(true, ordering: .releasing) }
 }
 
 /// Counts the running writes that may end sessions. A session ends in memory only after its end is

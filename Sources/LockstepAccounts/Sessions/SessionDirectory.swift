@@ -41,6 +41,8 @@ package final class SessionDirectory: Sendable {
   private static let refusedCount = 16_384
 
   package let sessionEndings = SessionEndingTracker()
+  /// Counts the ends of sessions, and the changes of users' states.
+  package let changes = ChangeCounts()
 
   private let shards: [LockedState<Shard>]
   private let listeners = LockedState<[@Sendable ([SessionID]) -> Void]>([])
@@ -90,7 +92,7 @@ package final class SessionDirectory: Sendable {
       return try await AccountsError.converting {
         try await readers.read { try SessionRecords(connection: $0).usage(ofToken: hash) }
       }
-      .map { SessionEntry($0, tokenHash: hash) }
+      .map { SessionEntry($0, tokenHash: hash, changes: changes[$0.user]) }
     }
     usageWriter.add(usage)
     return entry?.live
@@ -119,7 +121,7 @@ package final class SessionDirectory: Sendable {
   /// Keeps a session that was read. Returns nil if the token is not valid, or if the session has
   /// ended since `beginLoading`.
   package func finishLoading(_ token: UnknownToken, _ stored: SessionUsage?, at now: Int64) -> LiveSession? {
-    let entry = stored.map { SessionEntry($0, tokenHash: token.hash) }
+    let entry = stored.map { SessionEntry($0, tokenHash: token.hash, changes: changes[$0.user]) }
     var usage: [SessionUsage] = []
     let kept = shard(of: token.hash).withLock { shard -> SessionEntry? in
       if shard.loading.removeValue(forKey: token.hash) == true { return nil }

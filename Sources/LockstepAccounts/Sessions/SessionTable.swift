@@ -95,8 +95,8 @@ struct SessionEntry: Sendable {
   /// Whether the cursor is not in the store yet.
   private(set) var isUnwritten = false
 
-  init(_ stored: SessionUsage, tokenHash: TokenHash) {
-    live = LiveSession(id: stored.id, user: stored.user, tokenHash: tokenHash)
+  init(_ stored: SessionUsage, tokenHash: TokenHash, changes: ChangeCount = ChangeCount()) {
+    live = LiveSession(id: stored.id, user: stored.user, tokenHash: tokenHash, changes: changes)
     lastSeenAt = stored.lastSeenAt.millisecondsSince1970
     expiresAt = stored.expiresAt.millisecondsSince1970
     cursor = stored.cursor

@@ -39,7 +39,7 @@ public final class RequestHead: Sendable {
   public let expectsContinue: Bool
 
   let targetForm: RequestLine.Form
-  let bytes: [UInt8]
+  package let bytes: [UInt8]
   let pathPlace: Range<Int>
   @usableFromInline let queryPlace: Range<Int>
   let fieldPlaces: [FieldPlace]

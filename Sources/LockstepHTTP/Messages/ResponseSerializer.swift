@@ -14,6 +14,11 @@ public enum ResponseSerializer {
       self.isVersion11 = isVersion11
       self.keepsAlive = keepsAlive
     }
+
+    /// The exchange that a request begins.
+    package init(_ head: RequestHead) {
+      self.init(isHead: head.method == .head, isVersion11: head.isVersion11, keepsAlive: head.keepsAlive)
+    }
   }
 
   /// Appends the head of `response`. `dateField` is a whole field line from `HTTPDate`.

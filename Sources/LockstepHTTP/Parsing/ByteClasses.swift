@@ -82,13 +82,13 @@ extension UnsafeRawBufferPointer {
     return UnsafeRawPointer(found) - base
   }
 
-  func equals(_ literal: StaticString) -> Bool {
+  package func equals(_ literal: StaticString) -> Bool {
     guard count == literal.utf8CodeUnitCount, let base = baseAddress else { return false }
     // Both hold `count` bytes.
     return memcmp(base, literal.utf8Start, count) == 0
   }
 
-  func equals(_ bytes: [UInt8]) -> Bool {
+  package func equals(_ bytes: [UInt8]) -> Bool {
     guard count == bytes.count, let base = baseAddress else { return isEmpty && bytes.isEmpty }
     // Both hold `count` bytes.
     return memcmp(base, bytes, count) == 0

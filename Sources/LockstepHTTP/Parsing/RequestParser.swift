@@ -6,6 +6,8 @@ public struct RequestParser: Sendable {
     case incomplete
     /// A head, and how many bytes of the buffer it used.
     case head(RequestHead, consumed: Int)
+    /// A head that the caller knows, and how many bytes of the buffer it used.
+    case known(consumed: Int)
   }
 
   private let bounds: ParserLimits
@@ -21,20 +23,20 @@ public struct RequestParser: Sendable {
 
   /// Parses all bytes since the end of the last request: those of earlier calls and the new ones.
   ///
-  /// `known` gets the bytes of a whole head. If it returns a head that a parser with the same
-  /// limits made from equal bytes, that head is not parsed again.
+  /// `isKnown` gets the bytes of a whole head. If the caller has a head that a parser with the same
+  /// limits made from equal bytes, it returns true, and the bytes are not parsed again.
   public mutating func parse(
     _ bytes: UnsafeRawBufferPointer,
-    known: (UnsafeRawBufferPointer) -> RequestHead? = { _ in nil }
+    isKnown: (UnsafeRawBufferPointer) -> Bool = { _ in false }
   ) throws(Problem) -> Outcome {
     // Nearly always the bytes are one whole head, and no scan is needed to find its end.
     let isWhole = scanner.isAtStart && bytes.endsInEmptyLine
-    if isWhole, let head = known(bytes) { return .head(head, consumed: bytes.count) }
+    if isWhole, isKnown(bytes) { return .known(consumed: bytes.count) }
     guard let length = try scanner.scan(bytes, bounds: bounds) else { return .incomplete }
     let start = scanner.start
     scanner = HeadScanner()
     let head = bytes.slice(start..<start + length)
-    if !isWhole || length < bytes.count, let known = known(head) { return .head(known, consumed: start + length) }
+    if !isWhole || length < bytes.count, isKnown(head) { return .known(consumed: start + length) }
     return .head(try Self.head(head), consumed: start + length)
   }
 

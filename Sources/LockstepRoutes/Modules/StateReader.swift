@@ -137,9 +137,8 @@ package final class StateReader: Sendable {
     _ session: LiveSession,
     _ isRepetition: Bool
   ) -> HandlerResult {
-    guard isRepetition else { return .response(response) }
-    let watch = cache.watch(session.user, at: cached.state.revision)
-    return .reusable(response, UnchangedStateValidity(session, watch, registered, self))
+    guard isRepetition, let watch = cache.watch(session, at: cached.state.revision) else { return .response(response) }
+    return .reusable(response, UnchangedStateValidity(watch, registered, until: session.freshUntil, self))
   }
 
   /// Responds when the resource differs from what the client has, or when the wait times out.
@@ -299,22 +298,22 @@ package final class StateReader: Sendable {
 /// The validity of a response with a user's current state. The response is valid until the user's
 /// state or the registered defaults change, or until the session ends.
 private final class UnchangedStateValidity: ResponseValidity {
-  private let session: LiveSession
   private let watch: RevisionWatch
   private let registered: Revision
+  /// See `LiveSession.freshUntil`: about once a minute, the session's use must be recorded.
+  private let end: Int64
   private let reader: StateReader
 
-  init(_ session: LiveSession, _ watch: consuming RevisionWatch, _ registered: Revision, _ reader: StateReader) {
-    self.session = session
+  init(_ watch: consuming RevisionWatch, _ registered: Revision, until end: Int64, _ reader: StateReader) {
     self.watch = watch
     self.registered = registered
+    self.end = end
     self.reader = reader
   }
 
-  /// Returns false once a minute, so that the session's use is recorded: see `LiveSession.isFresh`.
   func holds(at arrival: Int64) -> Bool {
-    session.isFresh(at: reader.gate.sessions.millisecondsSince1970())
-      && reader.registry.revision == registered && watch.holds(for: session.user, in: reader.cache)
+    reader.gate.sessions.millisecondsSince1970() < end && reader.registry.revision == registered
+      && watch.holds(in: reader.cache)
   }
 }
 

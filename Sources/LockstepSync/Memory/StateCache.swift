@@ -1,3 +1,4 @@
+import LockstepAccounts
 import LockstepCollections
 import LockstepSQLite
 import LockstepThreading
@@ -19,19 +20,21 @@ package final class StateCache: Sendable {
   }
 
   private let contents: LockedState<Contents>
-  private let changes = ChangeCounts()
+  private let changes: ChangeCounts
   private let flights = SingleFlight<UserID, CachedState, any Error>()
   private let readers: UserReaders
   private let load: @Sendable (UserID, SQLiteConnection) throws -> UserState
 
-  /// `capacity` is in bytes, approximately.
+  /// `capacity` is in bytes, approximately. `changes` are those of the directory of sessions.
   package init(
     capacity: Int,
     readers: UserReaders,
+    changes: ChangeCounts = ChangeCounts(),
     load: @escaping @Sendable (UserID, SQLiteConnection) throws -> UserState
   ) {
     contents = LockedState(Contents(states: CachedStates(capacity: capacity, largeUsers: readers.largeUsers)))
     self.readers = readers
+    self.changes = changes
     self.load = load
   }
 
@@ -43,8 +46,9 @@ package final class StateCache: Sendable {
 
   package func revision(of user: UserID) -> Revision? { state(of: user)?.state.revision }
 
-  package func watch(_ user: UserID, at revision: Revision) -> RevisionWatch {
-    RevisionWatch(revision, changeCount(of: user))
+  /// Nil if the session's changes are not counted here.
+  package func watch(_ session: LiveSession, at revision: Revision) -> RevisionWatch? {
+    session.changes === changeCount(of: session.user) ? RevisionWatch(session, revision) : nil
   }
 
   func changeCount(of user: UserID) -> ChangeCount { changes[user] }

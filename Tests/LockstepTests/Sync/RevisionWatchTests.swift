@@ -1,7 +1,9 @@
+import LockstepStore
 import LockstepTestSupport
 import Synchronization
 import Testing
 
+@testable import LockstepAccounts
 @testable import LockstepCollections
 @testable import LockstepSync
 
@@ -23,6 +25,21 @@ struct RevisionWatchTests {
     )
   }
 
+  /// A watch of Ann's state with her session, or with the given one.
+  private func watch(_ revision: Revision, in cache: StateCache, _ session: LiveSession? = nil) throws -> RevisionWatch
+  {
+    // `#require` cannot take a watch, because a watch cannot be copied.
+    guard let watch = cache.watch(session ?? self.session(in: cache), at: revision) else { throw NoWatch() }
+    return watch
+  }
+
+  private struct NoWatch: Error {}
+
+  private func session(in cache: StateCache) -> LiveSession {
+    let id = SyncFixture.session(1).id
+    return LiveSession(id: id, user: ann, tokenHash: TokenHash(words: .zero), changes: cache.changeCount(of: ann))
+  }
+
   /// `#expect` cannot take a watch, because a watch cannot be copied.
   private func expect(
     _ watch: borrowing RevisionWatch,
@@ -30,7 +47,7 @@ struct RevisionWatchTests {
     holds: Bool,
     _ place: SourceLocation = #_sourceLocation
   ) {
-    let isUnchanged = watch.holds(for: ann, in: cache)
+    let isUnchanged = watch.holds(in: cache)
     #expect(isUnchanged == holds, sourceLocation: place)
   }
 
@@ -39,22 +56,44 @@ struct RevisionWatchTests {
     let cache = try SyncFixture().cache
     let bob = try other(in: cache)
     cache.publish(Self.state(1), of: ann)
-    let watch = cache.watch(ann, at: 1)
-    expect(watch, in: cache, holds: true)
+    let first = try watch(1, in: cache)
+    expect(first, in: cache, holds: true)
     for number in 1...3 {
       cache.publish(Self.state(number), of: bob)
-      expect(watch, in: cache, holds: true)
+      expect(first, in: cache, holds: true)
     }
     cache.publish(Self.state(2), of: ann)
-    expect(watch, in: cache, holds: false)
-    expect(watch, in: cache, holds: false)
-    expect(cache.watch(ann, at: 2), in: cache, holds: true)
+    expect(first, in: cache, holds: false)
+    expect(first, in: cache, holds: false)
+    expect(try watch(2, in: cache), in: cache, holds: true)
     // A watch may begin after the change.
-    expect(cache.watch(ann, at: 1), in: cache, holds: false)
-    let last = cache.watch(ann, at: 2)
+    expect(try watch(1, in: cache), in: cache, holds: false)
+    let last = try watch(2, in: cache)
     expect(last, in: cache, holds: true)
     cache.forget(ann)
     expect(last, in: cache, holds: false)
+  }
+
+  @Test("The end of the session ends a watch, and the end of another session does not")
+  func end() throws {
+    let cache = try SyncFixture().cache
+    let (ended, other) = (session(in: cache), session(in: cache))
+    cache.publish(Self.state(1), of: ann)
+    let first = try watch(1, in: cache, ended)
+    let second = try watch(1, in: cache, other)
+    expect(first, in: cache, holds: true)
+    expect(second, in: cache, holds: true)
+    ended.end()
+    expect(first, in: cache, holds: false)
+    expect(second, in: cache, holds: true)
+    expect(try watch(1, in: cache, ended), in: cache, holds: false)
+  }
+
+  @Test("There is no watch of a session whose end is counted elsewhere")
+  func elsewhere() throws {
+    let cache = try SyncFixture().cache
+    let isWatched = cache.watch(SyncFixture.session(1), at: 1) != nil
+    #expect(!isWatched)
   }
 
   @Test("Eviction does not end a watch; after it, a change of any user who shares the count does")
@@ -62,18 +101,18 @@ struct RevisionWatchTests {
     let cache = try SyncFixture { $0.cacheBytes = 1 }.cache
     let bob = try other(in: cache)
     cache.publish(Self.state(1), of: ann)
-    let watch = cache.watch(ann, at: 1)
-    expect(watch, in: cache, holds: true)
+    let first = try watch(1, in: cache)
+    expect(first, in: cache, holds: true)
     // A user with another count.
     let others = (2...).lazy.map { SyncFixture.session($0).user }.filter {
       cache.changeCount(of: $0) !== cache.changeCount(of: ann)
     }
     for other in others.prefix(3) { cache.publish(Self.state(1), of: other) }
     #expect(cache.state(of: ann) == nil)
-    expect(watch, in: cache, holds: true)
+    expect(first, in: cache, holds: true)
     cache.publish(Self.state(2), of: ann)
-    expect(watch, in: cache, holds: false)
-    let next = cache.watch(ann, at: 2)
+    expect(first, in: cache, holds: false)
+    let next = try watch(2, in: cache)
     expect(next, in: cache, holds: true)
     // Without the state in memory, a changed count says nothing about the user.
     for other in others.prefix(3) { cache.publish(Self.state(1), of: other) }
@@ -87,15 +126,16 @@ struct RevisionWatchTests {
     cache.publish(Self.state(1), of: ann)
     let stale = Atomic(0)
     async let reader: Void = aside {
-      var watch = cache.watch(ann, at: 1)
+      let session = session(in: cache)
+      var watch = cache.watch(session, at: 1)
       var revision = 1
       while revision < 5_000 {
         let before = cache.revision(of: ann)?.number ?? 0
-        if watch.holds(for: ann, in: cache) {
+        if let holds = watch?.holds(in: cache), holds {
           if revision < before { stale.add(1, ordering: .relaxed) }
         } else {
           revision = cache.revision(of: ann)?.number ?? revision
-          watch = cache.watch(ann, at: Revision(number: revision))
+          watch = cache.watch(session, at: Revision(number: revision))
         }
       }
     }
