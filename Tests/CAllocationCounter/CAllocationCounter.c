@@ -1,6 +1,6 @@
 // Takes the place of the C library's allocation functions in the tests' process, and counts.
 #include "CAllocationCounter.h"
-#include <stddef.h>
+#include <stdlib.h>
 
 static _Thread_local unsigned long allocated;
 
