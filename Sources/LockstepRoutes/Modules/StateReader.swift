@@ -204,6 +204,14 @@ package final class StateReader: Sendable {
     return .later { [backgroundEncoder] in try await backgroundEncoder.representations.value(of: name, encode) }
   }
 
+  /// Encodes a resource, outside the event loop if that takes long.
+  private func representation(of resource: StateResource, _ view: StateView, _ user: UserID) async throws
+    -> Representation?
+  {
+    guard resource.weight(in: view) > BackgroundEncoder.bound else { return try resource.representation(of: view) }
+    return try await backgroundEncoder.run(for: user) { try resource.representation(of: view) }
+  }
+
   /// The 304 response if the client has the resource already, and that is known without encoding it.
   private func unchanged(_ resource: StateResource, _ preconditions: Preconditions, _ view: StateView) -> Response? {
     guard preconditions.ifNoneMatch != nil, case .cursor(let cursor) = resource.knownCursor(in: view),
@@ -259,7 +267,12 @@ package final class StateReader: Sendable {
       )
     }
     let view = StateView(store: store, state: state, registered: registered, at: point.registered)
-    let response = try response(resource.representation(of: view), preconditions, view.cursorText)
+    let response =
+      if let unchanged = unchanged(resource, preconditions, view) {
+        unchanged
+      } else {
+        try response(try await representation(of: resource, view, session.user), preconditions, view.cursorText)
+      }
     guard let wait else { return .response(response) }
     guard response.status == .notModified else { return .response(response.waited(wait)) }
     // A past state cannot change, so only the end of the session resumes the request.

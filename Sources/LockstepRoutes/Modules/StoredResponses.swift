@@ -29,7 +29,7 @@ struct StoredResponses: Sendable {
     return StoredResponse(status: response.status, fields: response.fields, body: nil)
   }
 
-  /// Rebuilds the full response as it was sent the first time. `write` and `preconditions` are read
+  /// Rebuilds the full response as it was sent the first time, outside the event loop. `write` and `preconditions` are read
   /// from the repeated request. Throws `conflict` if the history no longer has what the response
   /// showed.
   func whole(
@@ -55,10 +55,13 @@ struct StoredResponses: Sendable {
     }
     let body: [UInt8]?
     if let again {
-      let view = try await view(of: write.resource, of: user, at: cursor)
-      let response = view.flatMap { view in Status(code: stored.status).flatMap { again($0, view) } }
-      // The same tag means the same bytes.
-      body = response.flatMap { $0.fields[.etag] == tag ? StoredResponse($0).body : nil }
+      guard let view = try await view(of: write.resource, of: user, at: cursor),
+        let status = Status(code: stored.status)
+      else { throw gone }
+      body = try await reading.backgroundEncoder.run(for: user) { [again] in
+        // The same tag means the same bytes.
+        again(status, view).flatMap { $0.fields[.etag] == tag ? StoredResponse($0).body : nil }
+      }
     } else {
       body = try await results(of: write.actions.count, of: user, at: cursor, tag)
     }
@@ -80,10 +83,12 @@ struct StoredResponses: Sendable {
       try Journal(connection: $0).entries(of: user, at: cursor.revision)
     }
     guard !entries.isEmpty, !entries.contains(where: { $0.mutations == "null" }) else { return nil }
-    var results = [[UInt8]](repeating: Array("[]".utf8), count: count)
-    for entry in entries where results.indices.contains(entry.position) {
-      results[entry.position] = Array(entry.mutations.utf8)
+    return try await reading.backgroundEncoder.run(for: user) {
+      var results = [[UInt8]](repeating: Array("[]".utf8), count: count)
+      for entry in entries where results.indices.contains(entry.position) {
+        results[entry.position] = Array(entry.mutations.utf8)
+      }
+      return ActionBatch.body(String(tag.dropFirst().dropLast()), results)
     }
-    return ActionBatch.body(String(tag.dropFirst().dropLast()), results)
   }
 }

@@ -32,6 +32,13 @@ struct LongResponseTests {
       for arrival in arrivals { await arrival.opened() }
     }
 
+    /// Waits until a user's response waits for an encoder thread.
+    func hasRequest(of device: Device) async {
+      await eventually(patience: .seconds(20)) {
+        UserID(device.user).map { backgroundEncoder.shares.isRunning($0) } ?? false
+      }
+    }
+
     func letGo() async throws {
       gate.open()
       for task in tasks { try await task.value }
@@ -148,6 +155,76 @@ struct LongResponseTests {
       let response = try await client.response()
       #expect(response.status == 200)
       #expect(response.body == (try await ada.get("/v1/defaults/standard")).body)
+    }
+  }
+
+  /// Writes six values of 200,000 bytes to the suite `standard`. Returns the cursor after them.
+  private static func fillSuite(_ device: Device) async throws -> String {
+    var cursor: String?
+    for key in 0..<6 {
+      let value = #""\#(String(repeating: "x", count: 200_000))""#
+      cursor = try await device.put("/v1/defaults/standard/k\(key)", value).cursor
+    }
+    return try #require(cursor)
+  }
+
+  @Test("A long part of a past state does not block the event loop, unless the client has it already")
+  func past() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      let before = try await Self.fillSuite(ada)
+      let now = try #require(try await ada.put("/v1/defaults/standard/n", "1").cursor)
+      for cursor in [before, now] {
+        let path = "/v1/defaults/standard?at=\(cursor)"
+        let whole = try await ada.get(path)
+        let held = try await Held(users)
+        defer { held.gate.open() }
+        let client = try await ada.waiting("\(path)&prefix=k")
+        await held.hasRequest(of: ada)
+        // The only event loop responds to other requests.
+        #expect(try await ada.get("/v1/defaults/standard/n").status == 200)
+        // The cursor of the whole suite is known without its content.
+        let tag = try #require(whole.tag)
+        #expect(try await ada.get(path, ["If-None-Match: \"\(tag)\""]).status == 304)
+        try await held.letGo()
+        let response = try await client.response()
+        #expect(response.status == 200 && response.body.count > 1_200_000)
+      }
+    }
+  }
+
+  @Test(
+    "A repeated write whose response is rebuilt does not block the event loop",
+    arguments: ["resource", "refusal", "results"]
+  )
+  func repeated(kind: String) async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      _ = try await Self.fillSuite(ada)
+      var fields = ["Authorization: Bearer \(ada.token)", "Idempotency-Key: key"]
+      if kind == "refusal" { fields.append("If-None-Match: *") }
+      var (method, path, body) = ("PATCH", "/v1/defaults/standard", #"{"n":1}"#)
+      if kind == "results" {
+        let data = String(repeating: "x", count: 2_000)
+        let adding = (0..<10).map {
+          ActionsRouteTests.action("favorites", "add", #"{"id":"\#($0)","data":"\#(data)"}"#)
+        }
+        (method, path, body) = ("POST", "/v1/actions", ActionsRouteTests.batch(adding))
+      }
+      let request = StubbedServer.request(method, path, fields + ["Content-Length: \(body.utf8.count)"]) + body
+      let client = try users.connect()
+      try await client.send(request)
+      let first = try await client.response()
+      #expect(first.status == (kind == "refusal" ? 412 : 200))
+      let held = try await Held(users)
+      defer { held.gate.open() }
+      try await client.send(request)
+      await held.hasRequest(of: ada)
+      #expect(try await ada.get("/v1/defaults/standard/k0").status == 200)
+      try await held.letGo()
+      let again = try await client.response()
+      let isEqual = again.body == first.body
+      #expect(isEqual && again.status == first.status && again.field("Idempotency-Replayed") == "true")
     }
   }
 
