@@ -7,6 +7,9 @@ import LockstepSync
 /// The query of a request to the feed. It is a class, because each request that waits holds it, and
 /// requests with the same head share it.
 final class ChangesQuery: Sendable {
+  /// The parameter `collections` may have this many names.
+  static let mostNames = 256
+
   let since: FeedPosition
   let filter: ChangesFeed.Filter
   let wait: WaitPreference?
@@ -55,9 +58,16 @@ final class ChangesQuery: Sendable {
   }
 
   private static func filter(_ text: String?, modules: Set<String>) throws(Problem) -> ChangesFeed.Filter {
-    guard let text else { return ChangesFeed.Filter(names: []) }
+    guard let text else { return .all }
+    let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+    guard parts.count <= mostNames else {
+      throw Problem(
+        .invalidParameter,
+        detail: "The parameter “collections” may have at most \(mostNames) names. For all suites, name “defaults”."
+      )
+    }
     var names: [CollectionName] = []
-    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+    for part in parts {
       let name = CollectionName(text: part)
       let isSuite = name.module == "defaults" && name.part.map { SuiteName.fault(of: $0) == nil } ?? true
       guard modules.contains(name.module), name.part == nil || (name.module == "defaults" && isSuite) else {
@@ -66,7 +76,7 @@ final class ChangesQuery: Sendable {
       }
       names.append(name)
     }
-    return ChangesFeed.Filter(names: names.sorted())
+    return ChangesFeed.Filter(names)
   }
 }
 
@@ -145,7 +155,8 @@ struct ChangesDescription {
     return RouteParameter(
       "collections",
       in: .query,
-      "Only these collections, separated by commas: names of modules, and suites as `defaults/<suite>`.",
+      "Only these collections, separated by commas: names of modules, and suites as `defaults/<suite>`. At most "
+        + "\(ChangesQuery.mostNames) names.",
       schema: ["type": "string", "pattern": .string("^\(name)(,\(name))*$")]
     )
   }

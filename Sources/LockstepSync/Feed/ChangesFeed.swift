@@ -6,15 +6,21 @@ import LockstepSQLite
 /// each collection.
 package struct ChangesFeed: Sendable {
   package struct Filter: Sendable, Hashable {
-    /// Names of modules and of single collections. Empty for all collections.
+    /// Names of modules and of single collections, in order. Empty for all collections.
     package let names: [CollectionName]
+    /// The same names, for a quick look-up.
+    private let known: Set<CollectionName>
 
-    package init(names: [CollectionName]) {
-      self.names = names
+    /// A filter for all collections.
+    package static let all = Filter([])
+
+    package init(_ names: some Sequence<CollectionName>) {
+      known = Set(names)
+      self.names = known.sorted()
     }
 
     func includes(_ name: CollectionName) -> Bool {
-      names.isEmpty || names.contains { $0 == name || ($0.part == nil && $0.module == name.module) }
+      names.isEmpty || known.contains(name) || (name.part != nil && known.contains(CollectionName(name.module)))
     }
   }
 
@@ -61,7 +67,8 @@ package struct ChangesFeed: Sendable {
   }
 
   package func changed(since cursor: Cursor, in cached: CachedState, _ filter: Filter) -> [CollectionName] {
-    cached.state.collections.filter { filter.includes($0.key) && $0.value.revision > cursor.revision }.map(\.key)
+    // Comparing revisions is cheap, and few collections have changed.
+    cached.state.collections.filter { $0.value.revision > cursor.revision && filter.includes($0.key) }.map(\.key)
   }
 
   /// False if the cursor is certainly not in the user's history. True is no proof that it is.

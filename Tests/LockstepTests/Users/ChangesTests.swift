@@ -4,6 +4,7 @@ import LockstepTestSupport
 import Testing
 
 @testable import LockstepCollections
+@testable import LockstepSync
 
 @Suite("The feed returns the changes since a cursor, combined and complete", .timeLimit(.minutes(10)))
 struct ChangesTests {
@@ -76,6 +77,33 @@ struct ChangesTests {
         #expect(try await phone.get("/v1/changes?collections=\(names)").status == 400, "\(names)")
       }
     }
+  }
+
+  @Test("A request may name 256 collections, and no more")
+  func mostCollections() async throws {
+    try await ServerFixture.run { users in
+      let phone = try await users.signUp()
+      for count in [256, 257] {
+        let names = (0..<count).map { "defaults/s\($0)" }.joined(separator: ",")
+        let response = try await phone.get("/v1/changes?collections=\(names)")
+        #expect(response.status == (count == 256 ? 200 : 400))
+        #expect(count == 256 || response.text.contains("at most 256 names"))
+      }
+    }
+  }
+
+  @Test("A filter with the same collections is the same filter, and finds them in constant time")
+  func filters() {
+    let names = (0..<256).map { CollectionName("defaults", part: "s\($0)") }
+    let (few, many) = (ChangesFeed.Filter(names.prefix(1)), ChangesFeed.Filter(names.reversed() + names))
+    #expect(many == ChangesFeed.Filter(names) && many.names.count == 256)
+    let collections = (0..<1024).map { CollectionName("defaults", part: "s\($0)") }
+    #expect(collections.filter(many.includes) == names)
+    #expect(collections.allSatisfy(ChangesFeed.Filter([CollectionName("defaults")]).includes))
+    func time(_ filter: ChangesFeed.Filter) -> Double {
+      processorTime { _ = collections.count(where: filter.includes) }
+    }
+    #expect(time(many) < time(few) * 10)
   }
 
   @Test("A filtered wait ends only for its collections, and its cursor still advances")
