@@ -34,6 +34,9 @@ package struct ChangesFeed: Sendable {
       self.registered = registered
       self.text = text
     }
+
+    /// The length of the text in bytes. A client chooses it: it may name many collections.
+    var length: Int { text.utf8.count }
   }
 
   package struct Document: Sendable {

@@ -20,7 +20,7 @@ package final class CachedState: Sendable {
   private static let representationFields = 1_200
   /// How many bytes of registered defaults a kept representation may contain. They are not counted.
   private static let registeredBytes = 1_024
-  /// The memory of a document without its body.
+  /// The memory of a document and its question without their texts.
   private static let documentFields = 1_024
 
   private struct Encoded: Sendable {
@@ -90,7 +90,7 @@ package final class CachedState: Sendable {
   /// does not include documents. So together they take at most as much memory as the state, or 4 KiB.
   package func remember(_ document: ChangesFeed.Document, for question: ChangesFeed.Question) {
     let limit = min(Self.documentBytes, max(Self.leastDocumentBytes, state.cost))
-    let size = document.body.count + Self.documentFields
+    let size = document.body.count + question.length + Self.documentFields
     guard size <= limit else { return }
     encoded.withLock { encoded in
       if encoded.documentBytes + size > limit {

@@ -91,6 +91,19 @@ struct CachedStateTests {
     #expect((1...4).contains((0..<100).count { cached.document(for: Self.question("q\($0)")) != nil }))
   }
 
+  @Test("The texts of questions count too, so long ones do not use more memory than the state")
+  func longQuestions() {
+    let cached = successive(1, valueBytes: 64 * 1024)
+    let name = String(repeating: "c", count: 8 * 1024)
+    let questions = (0..<100).map { Self.question("\($0) \(name)") }
+    let document = ChangesFeed.Document(cursor: Cursor(store: "s", revision: 0), body: [], isEmpty: true)
+    for question in questions {
+      cached.remember(document, for: question)
+      #expect(cached.document(for: question) != nil)
+    }
+    #expect(questions.count { cached.document(for: $0) != nil } * name.utf8.count <= 64 * 1024)
+  }
+
   // MARK: Representations
 
   private func made(_ revision: Revision) -> Representation {
