@@ -35,16 +35,19 @@ package struct QueryParameters {
   /// The value of a parameter; nil without it. Throws if the query has it more than once.
   package func text(_ name: String) throws(Problem) -> String? {
     guard let first = values.firstIndex(where: { $0.name == name }) else { return nil }
-    guard !values[(first + 1)...].contains(where: { $0.name == name }) else {
-      throw Problem(.invalidParameter, detail: "The query has the parameter “\(name)” more than once.")
-    }
+    guard !values[(first + 1)...].contains(where: { $0.name == name }) else { throw Self.repeated(name) }
     return values[first].value
+  }
+
+  private static func repeated(_ name: String) -> Problem {
+    Problem(.invalidParameter, detail: "The query has the parameter “\(name)” more than once.")
   }
 
   /// All parameters and their values. Throws if a parameter occurs more than once.
   package var all: [(name: String, value: String)] {
     get throws(Problem) {
-      for (name, _) in values { _ = try text(name) }
+      var names: Set<String> = []
+      for (name, _) in values where !names.insert(name).inserted { throw Self.repeated(name) }
       return values
     }
   }

@@ -1,8 +1,10 @@
+import LockstepHTTP
 import LockstepJSON
 import LockstepTestSupport
 import Testing
 
 @testable import LockstepCollections
+@testable import LockstepMiddleware
 
 @Suite("Unknown query parameters", .timeLimit(.minutes(10)))
 struct QueryParameterTests {
@@ -82,6 +84,22 @@ struct QueryParameterTests {
       let href = screen.json["href"]?.stringValue ?? ""
       #expect(try await ada.get("\(href)?wait=1").status == 200)
     }
+  }
+
+  @Test("The time grows with the number of names, not with its square", arguments: ["unknown", "all"])
+  func linear(kind: String) {
+    func time(_ count: Int) -> Double {
+      let query = Array((0..<count).map { "n\($0)" }.joined(separator: "&").utf8)[...]
+      return processorTime {
+        if kind == "unknown" {
+          #expect(throws: Problem.self) { try DeclaredQueries.check(query, against: ["since", "wait"]) }
+        } else {
+          #expect(throws: Never.self) { _ = try QueryParameters(query).all }
+        }
+      }
+    }
+    // Eight times as many names.
+    #expect(time(4_000) < time(500) * 24)
   }
 
   @Test("A list of names has no empty entries", arguments: ["favorites,,profile", ",favorites", "favorites,", ","])
