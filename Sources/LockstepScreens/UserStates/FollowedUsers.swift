@@ -5,85 +5,118 @@ import LockstepThreading
 
 /// The users with open screens. Publishes each committed state of these users to their screens.
 ///
-/// A newer state replaces an older one, so a slow screen misses states, but never the latest. After
-/// the last screen of a user has ended, the user's next commit removes the user from here.
+/// A newer state replaces an older one, so a slow screen misses states, but never the latest. Of a
+/// state, only the parts that screens show are kept. When the last screen of a user ends, the user
+/// is removed from here.
 package final class FollowedUsers: Sendable {
   private struct Followed: Sendable {
     let subject = DispatchSubject<UserSnapshot?>()
-    /// The newest known state.
-    var state: UserState?
+    var followers = 0
+    /// The newest known values.
+    var own: UserSnapshot.OwnValues?
   }
 
-  private struct Contents: Sendable {
-    var users: [UserID: Followed] = [:]
-    /// The number of users at which those without a screen are removed.
-    var bound = 64
-  }
-
-  private let contents = LockedState(Contents())
+  private let users = LockedState<[UserID: Followed]>([:])
 
   package init() {}
 
-  var count: Int { contents.withLock { $0.users.count } }
+  var count: Int { users.withLock { $0.count } }
 
   /// The states of a user that are published from now on.
-  func publications(of user: UserID) -> BoundValue<UserSnapshot?> {
-    contents.withLock { contents in
-      if contents.users.count >= contents.bound {
-        contents.users = contents.users.filter { $0.value.subject.subscriberCount > 0 }
-        contents.bound = max(64, contents.users.count * 2)
-      }
-      let followed = contents.users[user] ?? Followed()
-      contents.users[user] = followed
-      return BoundValue(followed.subject, initial: nil)
+  func publications(of user: UserID) -> PublishedStates {
+    let subject = users.withLock { users in
+      users[user, default: Followed()].followers += 1
+      return users[user, default: Followed()].subject
     }
+    return PublishedStates(of: subject) { [self] in leave(user) }
+  }
+
+  private func leave(_ user: UserID) {
+    // Releases the values after the lock, because they may be large.
+    let removed = users.withLock { users -> Followed? in
+      users[user]?.followers -= 1
+      return users[user]?.followers == 0 ? users.removeValue(forKey: user) : nil
+    }
+    withExtendedLifetime(removed) {}
   }
 
   /// Remembers the state that a screen read from the store, unless a newer one was published.
   func remember(_ state: UserState, of user: UserID) {
-    contents.withLock { contents in
-      guard contents.users[user]?.state == nil else { return }
-      contents.users[user]?.state = state
+    users.withLock { users in
+      guard let followed = users[user], followed.own == nil else { return }
+      users[user]?.own = UserSnapshot.OwnValues(state)
     }
   }
 
   /// Publishes a committed state. Called by one thread at a time, in the order of the commits.
   package func publish(_ state: UserState, of user: UserID, _ registered: RegisteredDefaults) {
-    let followed = contents.withLock { contents -> Followed? in
-      guard let followed = contents.users[user] else { return nil }
-      guard followed.subject.subscriberCount > 0 else {
-        contents.users[user] = nil
-        return nil
-      }
-      contents.users[user]?.state = state
-      return followed
+    let published = users.withLock { users -> (subject: DispatchSubject<UserSnapshot?>, own: UserSnapshot.OwnValues)? in
+      guard let subject = users[user]?.subject else { return nil }
+      let own = UserSnapshot.OwnValues(state)
+      users[user]?.own = own
+      return (subject, own)
     }
-    followed?.subject.dispatch(UserSnapshot(state, registered))
+    if let published { published.subject.dispatch(UserSnapshot(published.own, registered)) }
   }
 
   /// Publishes changed registered defaults. Called by the same thread as the other `publish`.
   package func publish(_ registered: RegisteredDefaults) {
-    for followed in contents.withLock({ Array($0.users.values) }) {
-      guard let state = followed.state else { continue }
-      followed.subject.dispatch(UserSnapshot(state, registered))
+    for followed in users.withLock({ Array($0.values) }) {
+      guard let own = followed.own else { continue }
+      followed.subject.dispatch(UserSnapshot(own, registered))
     }
   }
 }
 
+/// The states of a user since a screen began to follow the user. Releasing this ends that.
+package final class PublishedStates: Sendable {
+  private let states: BoundValue<UserSnapshot?>
+  private let end: @Sendable () -> Void
+
+  /// `end` is called once, when this is released.
+  init(of subject: DispatchSubject<UserSnapshot?>, end: @escaping @Sendable () -> Void = {}) {
+    states = BoundValue(subject, initial: nil)
+    self.end = end
+  }
+
+  deinit { end() }
+
+  /// The newest state, or `nil` if none was published.
+  var value: UserSnapshot? { states.value }
+
+  /// The newest state at once, then each newer one that differs.
+  var values: LatestValues<UserSnapshot?> { states.values }
+}
+
 extension UserSnapshot {
+  /// The user's own values that a snapshot shows.
+  struct OwnValues: Sendable {
+    let favorites: ListState
+    let profile: MapState
+    let language: MapValue?
+    let timeZone: MapValue?
+
+    init(_ state: UserState) {
+      let standard = state.map(DefaultsAction.collection(DefaultsAction.standardSuite))
+      favorites = state.list(CollectionName("favorites"))
+      profile = state.map(CollectionName("profile"))
+      language = standard["language"]
+      timeZone = standard["timeZone"]
+    }
+  }
+
   /// Contains the user's own values, and registered defaults for keys that the user has not set.
-  convenience init(_ state: UserState, _ registered: RegisteredDefaults) {
-    let suite = DefaultsAction.standardSuite
-    let own = state.map(DefaultsAction.collection(suite))
-    func text(_ key: String) -> String? {
-      (own[key] ?? registered.value(of: key, in: suite, at: registered.revision))?.json.stringValue
+  convenience init(_ own: OwnValues, _ registered: RegisteredDefaults) {
+    func text(_ own: MapValue?, _ key: String) -> String? {
+      let suite = DefaultsAction.standardSuite
+      return (own ?? registered.value(of: key, in: suite, at: registered.revision))?.json.stringValue
     }
     self.init(
       Contents(
-        favorites: state.list(CollectionName("favorites")),
-        profile: state.map(CollectionName("profile")),
-        language: text("language"),
-        timeZone: text("timeZone")
+        favorites: own.favorites,
+        profile: own.profile,
+        language: text(own.language, "language"),
+        timeZone: text(own.timeZone, "timeZone")
       )
     )
   }

@@ -38,7 +38,7 @@ package struct LedgerUserStates: UserStates {
     let published = followed.publications(of: session.user)
     let state = try await cache.load(session.user).state
     followed.remember(state, of: session.user)
-    return FollowedState(published: published, found: UserSnapshot(state, registry.current))
+    return FollowedState(published: published, found: UserSnapshot(UserSnapshot.OwnValues(state), registry.current))
   }
 
   package func toggleFavorite(_ id: String, _ content: FavoriteContent, by session: LiveSession)

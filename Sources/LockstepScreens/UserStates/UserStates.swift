@@ -47,7 +47,7 @@ final class UserSnapshot: Sendable, Equatable {
 package struct FollowedState: Sendable {
   /// The states since the subscription, which began before `found` was read. So no commit between
   /// the two is missed.
-  let published: BoundValue<UserSnapshot?>
+  let published: PublishedStates
   let found: UserSnapshot
 
   var latest: UserSnapshot { published.value ?? found }

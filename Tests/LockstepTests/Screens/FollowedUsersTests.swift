@@ -44,19 +44,43 @@ struct FollowedUsersTests {
     #expect(other.value?.language == "fr")
   }
 
-  @Test("A user who is no longer followed is removed at the next commit, or when many users were added")
+  @Test("A user is removed when the last screen ends, without a commit")
   func forgets() {
     let followed = FollowedUsers()
+    var screens: [PublishedStates] = []
+    for _ in 0..<2 { screens.append(followed.publications(of: Self.user(1))) }
+    let other = followed.publications(of: Self.user(2))
+    followed.remember(Self.state("a"), of: Self.user(1))
+    screens.removeLast()
+    #expect(followed.count == 2)
+    followed.publish(Self.state("b"), of: Self.user(1), RegisteredDefaults())
+    #expect(screens.last?.value?.favorites.count == 1)
+    screens.removeLast()
+    #expect(followed.count == 1)
+    followed.publish(Self.state("c"), of: Self.user(2), RegisteredDefaults())
+    #expect(other.value?.favorites.count == 1)
+  }
+
+  @Test("Parts of a state that no screen shows are not kept", arguments: [true, false])
+  func keepsOnlyWhatScreensShow(isPublished: Bool) throws {
+    let followed = FollowedUsers()
+    let published = followed.publications(of: Self.user(1))
+    weak var shown: PackedLeaf?
+    weak var hidden: PackedLeaf?
     do {
-      let brief = followed.publications(of: Self.user(0))
-      #expect(brief.value == nil)
+      var state = Self.state("a")
+      let value = MapMutation.set(key: "k", value: EncodedJSON(1))
+      _ = state.reduce([.map(value)], in: DefaultsAction.collection("other"), by: .plainMap, revision: 1)
+      shown = state.list(CollectionName("favorites")).elements.tree.root?.first
+      hidden = state.map(DefaultsAction.collection("other")).tree.root?.first
+      #expect(shown != nil && hidden != nil)
+      if isPublished {
+        followed.publish(state, of: Self.user(1), RegisteredDefaults())
+      } else {
+        followed.remember(state, of: Self.user(1))
+      }
     }
-    followed.publish(Self.state("a"), of: Self.user(0), RegisteredDefaults())
-    #expect(followed.count == 0)
-    let kept = followed.publications(of: Self.user(1_000))
-    for number in 1..<500 { _ = followed.publications(of: Self.user(UInt64(number))) }
-    #expect(followed.count <= 64)
-    followed.publish(Self.state("a"), of: Self.user(1_000), RegisteredDefaults())
-    #expect(kept.value != nil)
+    #expect(shown != nil && hidden == nil)
+    withExtendedLifetime(published) {}
   }
 }

@@ -41,7 +41,7 @@ final class StubUserStates: UserStates {
 
   /// Follows the state from now on.
   var followed: FollowedState {
-    FollowedState(published: BoundValue(subject, initial: nil), found: UserSnapshot(state.withLock { $0.snapshot }))
+    FollowedState(published: PublishedStates(of: subject), found: UserSnapshot(state.withLock { $0.snapshot }))
   }
 
   func follow(_ session: LiveSession) async throws -> FollowedState { followed }
