@@ -165,7 +165,7 @@ let package = Package(
         "LockstepModules", "LockstepRoutes", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepTime",
         "CLockstepSQLite", "CLockstepZlib", "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer", "LockstepJSON",
         "Lockstep", "LockstepMigrations", "LockstepReactor",
-        "LockstepReactorTesting", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading",
+        "LockstepReactorTesting", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading", "CAllocationCounter",
       ]
     ),
     .testTarget(

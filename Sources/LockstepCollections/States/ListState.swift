@@ -29,6 +29,9 @@ public struct ListItem: Sendable, Identifiable {
   /// The JSON object.
   public var object: JSONObject { JSON(trusting: encoded).objectValue ?? JSONObject() }
 
+  /// Whether this is the same element of the same list. Compares no text.
+  package func isIdentical(to other: ListItem) -> Bool { leaf === other.leaf && offset == other.offset }
+
   /// The JSON object, without a copy.
   package var text: ArraySlice<UInt8> { leaf.text[leaf.range(at: offset)] }
 }
@@ -88,6 +91,17 @@ public struct ListState: Sendable {
 
   package func place(of id: String) -> (index: Int, item: ListItem)? {
     elements.place(of: ElementKey(id)).map { ($0.start + $0.offset, ListItem($0.leaf, $0.offset)) }
+  }
+
+  /// The elements whose ids begin with a prefix, in their order.
+  package func items(withPrefix prefix: String) -> [ListItem] {
+    var items: [ListItem] = []
+    elements.tree.forEachLeaf { leaf in
+      for offset in 0..<leaf.count where leaf.hasName(at: offset, withPrefix: prefix) {
+        items.append(ListItem(leaf, offset))
+      }
+    }
+    return items
   }
 
   /// Applies a mutation. It never fails, because a damaged journal may contain any mutation. An

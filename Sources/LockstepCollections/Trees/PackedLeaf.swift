@@ -123,6 +123,18 @@ final class PackedLeaf: Sendable {
     return nil
   }
 
+  /// Whether an element's name begins with a prefix. Makes no string of a name in the text.
+  func hasName(at offset: Int, withPrefix prefix: String) -> Bool {
+    if let names { return names[offset].hasPrefix(prefix) }
+    let (range, content) = (range(at: offset), text)
+    let start = range.lowerBound + (entries[offset].valueStart > 0 ? 1 : PackedElement.itemPrefix.count)
+    let bytes = prefix.utf8Span.span
+    let end = start + bytes.count
+    // A quote follows the name, and a name in the text has none. So the name is long enough.
+    return end < range.upperBound && !bytes.contains(UInt8(ascii: "\""))
+      && content.span.extracting(start..<end).hasSameBytes(as: bytes)
+  }
+
   /// In a map, the offset of the first element whose name is not less than `name`, and whether it
   /// has this name.
   func place(of name: ElementKey) -> (offset: Int, isFound: Bool) {

@@ -325,8 +325,10 @@ struct ListQuery: Sendable, Equatable {
         texts, list.count, range.isEmpty || range.upperBound == list.count ? nil : list.items[range.upperBound - 1]
       )
     }
-    let matching = list.items.filter { $0.id.hasPrefix(prefix) }
-    let range = try range(in: matching) { after in matching.firstIndex { $0.id == ElementKey(after) } }
+    let matching = list.items(withPrefix: prefix)
+    let range = try range(in: matching) { after in
+      list[after].flatMap { item in matching.firstIndex { $0.isIdentical(to: item) } }
+    }
     let next = range.isEmpty || range.upperBound == matching.count ? nil : matching[range.upperBound - 1]
     return (matching[range].map(\.encoded), matching.count, next)
   }
