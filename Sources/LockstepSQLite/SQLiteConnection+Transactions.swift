@@ -92,7 +92,7 @@ extension SQLiteConnection {
   }
 
   /// Throws if the open transaction violates a deferred foreign key.
-  func checkForeignKeys() throws(SQLiteError) {
+  package func checkForeignKeys() throws(SQLiteError) {
     var unresolved: Int32 = 0
     var highest: Int32 = 0
     sqlite3_db_status(database.pointer, SQLITE_DBSTATUS_DEFERRED_FKS, &unresolved, &highest, 0)

@@ -83,6 +83,8 @@ package final class Ledger: Sendable {
       try writer.submit(
         {
           let unit = try self.run(transaction, early, on: reservation.states, in: $0)
+          // The writer checks this too, but only when the state below is already the decided one.
+          try $0.checkForeignKeys()
           // From here on, the unit can fail only together with its group.
           if let state = unit.change?.state { reservation.states.decide(state, ticket: ticket) }
           return unit

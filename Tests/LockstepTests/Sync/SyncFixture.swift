@@ -26,6 +26,8 @@ final class SyncFixture: Sendable {
     var favorites = CollectionQuota()
     var defaults = DefaultsQuota()
     var history = HistoryPolicy()
+    /// Modules beside the product's own.
+    var modules: [UserModule] = []
     var cacheBytes = 64 * 1024 * 1024
     /// The era of new revisions.
     var era = Era.unknown
@@ -51,11 +53,14 @@ final class SyncFixture: Sendable {
   var ledger: Ledger { parts.withLock { $0.ledger } }
   let modules: Modules
 
-  /// The product's modules.
+  /// The product's modules, and those of the test.
   struct Modules: Sendable {
     let favorites: CollectionQuota
     let defaults: DefaultsQuota
-    var all: [UserModule] { [.favorites(quota: favorites), DefaultsModule(quota: defaults).userModule, .profile] }
+    let own: [UserModule]
+    var all: [UserModule] {
+      [.favorites(quota: favorites), DefaultsModule(quota: defaults).userModule, .profile] + own
+    }
     var states: ModuleTables { ModuleTables(all) }
     var history: StateHistory { StateHistory(states: states) }
   }
@@ -65,7 +70,7 @@ final class SyncFixture: Sendable {
     change(&choices)
     self.choices = choices
     files = try StoreFixture()
-    modules = Modules(favorites: choices.favorites, defaults: choices.defaults)
+    modules = Modules(favorites: choices.favorites, defaults: choices.defaults, own: choices.modules)
     parts = LockedState(try Self.open(files, modules, choices, announced))
   }
 
@@ -87,7 +92,8 @@ final class SyncFixture: Sendable {
     let store = try DurableStore(
       path: files.path,
       time: files.clock.time,
-      options: .init(busyTimeout: .zero, readingThreads: 1)
+      options: .init(busyTimeout: .zero, readingThreads: 1),
+      migrator: Migrator(of: choices.modules)
     )
     let time = files.clock.time
     let now: @Sendable () -> Timestamp = { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) }
