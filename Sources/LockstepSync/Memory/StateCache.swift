@@ -92,7 +92,7 @@ package final class StateCache: Sendable {
     let loaded = state.map { CachedState($0, after: nil) }
     let dropped = contents.withLock { contents in
       let isOutdated = contents.loading.removeValue(forKey: user) ?? true
-      if let loaded, !isOutdated, contents.states.peek(user) == nil { contents.states.insert(loaded, for: user) }
+      if let loaded, !isOutdated, contents.states.peek(user) == nil { insertLoaded(loaded, for: user, into: &contents) }
       return contents.states.takeDropped()
     }
     _ = dropped
@@ -102,9 +102,15 @@ package final class StateCache: Sendable {
   private func keep(_ loaded: CachedState, of user: UserID) -> CachedState {
     contents.withLock { contents in
       if let published = contents.states.use(user) { return published }
-      contents.states.insert(loaded, for: user)
+      insertLoaded(loaded, for: user, into: &contents)
       return loaded
     }
+  }
+
+  private func insertLoaded(_ loaded: CachedState, for user: UserID, into contents: inout Contents) {
+    contents.states.insert(loaded, for: user)
+    // The state may be newer than the published one: it may be on disk before it is published.
+    changes[user].increment()
   }
 
   /// Makes a state that is on disk the latest one. Only one thread at a time may call this.

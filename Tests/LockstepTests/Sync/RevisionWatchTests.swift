@@ -120,6 +120,33 @@ struct RevisionWatchTests {
     expect(next, in: cache, holds: false)
   }
 
+  @Test("A load of a state that is on disk and not published yet ends the watches of earlier states")
+  func loaded() async throws {
+    let files = try StoreFixture()
+    let store = try files.store()
+    defer { store.close() }
+    for isBatch in [false, true] {
+      let cache = StateCache(capacity: 1, readers: UserReaders(store.readers, threads: 1)) { _, _ in Self.state(2) }
+      cache.publish(Self.state(1), of: ann)
+      let watch = cache.watch(ann, at: 1)
+      expect(watch, in: cache, holds: true)
+      // Users with other counts evict Ann.
+      let others = (2...).lazy.map { SyncFixture.session($0).user }.filter {
+        cache.changeCount(of: $0) !== cache.changeCount(of: ann)
+      }
+      for other in others.prefix(3) { cache.publish(Self.state(1), of: other) }
+      try #require(cache.state(of: ann) == nil)
+      if isBatch {
+        try #require(cache.beginLoading(ann))
+        cache.finishLoading(ann, Self.state(2))
+      } else {
+        #expect(try await cache.load(ann).state.revision == 2)
+      }
+      #expect(cache.revision(of: ann) == 2)
+      expect(watch, in: cache, holds: false)
+    }
+  }
+
   @Test("After a thread has seen a newer state, no watch of an earlier revision holds")
   func race() async throws {
     let cache = try SyncFixture().cache
