@@ -48,27 +48,33 @@ final class DecidedStates: Sendable {
   private let entries = LockedState<[UserID: (entry: Entry, reservations: Int)]>([:])
 
   /// Begins a reservation. `cached` returns the latest published state if it is in memory. The
-  /// result has this state if there was no reservation of the user.
-  fileprivate func reserve(_ user: UserID, cached: () -> UserState?) -> (Entry, published: UserState?) {
+  /// result has this state if there was no reservation of the user. It also has the objects that
+  /// `cached` wants to be released after the lock, which every write takes.
+  func reserve<Dropped>(
+    _ user: UserID,
+    cached: () -> (state: UserState?, dropped: Dropped)
+  ) -> (entry: Entry, published: UserState?, dropped: Dropped?) {
     entries.withLock { entries in
       if let index = entries.index(forKey: user) {
         entries.values[index].reservations += 1
-        return (entries.values[index].entry, nil)
+        return (entries.values[index].entry, nil, nil)
       }
       // Without an entry, no transaction of the user is queued. So the cached state is the newest.
-      let published = cached()
+      let (published, dropped) = cached()
       let entry = Entry(published)
       entries[user] = (entry, 1)
-      return (entry, published)
+      return (entry, published, dropped)
     }
   }
 
   fileprivate func release(_ user: UserID) {
-    entries.withLock { entries in
-      guard let index = entries.index(forKey: user) else { return }
+    let released = entries.withLock { entries -> Entry? in
+      guard let index = entries.index(forKey: user) else { return nil }
       entries.values[index].reservations -= 1
-      if entries.values[index].reservations == 0 { entries.remove(at: index) }
+      return entries.values[index].reservations == 0 ? entries.remove(at: index).value.entry : nil
     }
+    // The entry may be the last owner of a large state.
+    _ = released
   }
 }
 
@@ -85,7 +91,11 @@ package final class WriteReservation: Sendable {
   init(of user: UserID, in all: DecidedStates, cache: StateCache) {
     self.user = user
     self.all = all
-    (states, published) = all.reserve(user) { cache.state(of: user)?.state }
+    let reserved = all.reserve(user) {
+      let (cached, dropped) = cache.use(user)
+      return (cached?.state, dropped)
+    }
+    (states, published) = (reserved.entry, reserved.published)
   }
 
   /// Whether the state must be loaded before a transaction can be queued.

@@ -6,6 +6,9 @@ import LockstepThreading
 /// Large states get at most three quarters of the capacity. Small states get the rest, which is all
 /// of it if there are no large ones.
 struct CachedStates: Sendable {
+  /// Evicted states.
+  typealias Dropped = (small: [UserID: CachedState], large: [UserID: CachedState])
+
   private let capacity: Int
   private let largeUsers: LargeUsers
   private var small: GenerationalCache<UserID, CachedState>
@@ -62,7 +65,5 @@ struct CachedStates: Sendable {
 
   /// The states that were dropped since the last call. Release them outside the lock, because there
   /// may be many.
-  mutating func takeDropped() -> (small: [UserID: CachedState], large: [UserID: CachedState]) {
-    (small.takeDropped(), large.takeDropped())
-  }
+  mutating func takeDropped() -> Dropped { (small.takeDropped(), large.takeDropped()) }
 }

@@ -38,10 +38,12 @@ package final class StateCache: Sendable {
     self.load = load
   }
 
-  package func state(of user: UserID) -> CachedState? {
-    let (cached, dropped) = contents.withLock { ($0.states.use(user), $0.states.takeDropped()) }
-    _ = dropped
-    return cached
+  package func state(of user: UserID) -> CachedState? { use(user).state }
+
+  /// Like `state(of:)`, for a caller with a lock. The caller must release `dropped` outside its lock,
+  /// because these may be thousands of states.
+  func use(_ user: UserID) -> (state: CachedState?, dropped: CachedStates.Dropped) {
+    contents.withLock { ($0.states.use(user), $0.states.takeDropped()) }
   }
 
   package func revision(of user: UserID) -> Revision? { state(of: user)?.state.revision }
