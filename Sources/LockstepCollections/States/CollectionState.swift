@@ -93,6 +93,8 @@ extension CollectionState {
 
   /// The memory that this version does not share with a later one, in bytes.
   package func memory(notIn later: CollectionState?) -> Int {
+    // Equal collections share nothing if one of them was read from the store again.
+    if let later, tree.isIdentical(to: later.tree) { return 0 }
     if tree.hasOneLeaf { return memory }
     return switch (self, later) {
     case (.list(let list), .list(let later)?): list.memory(notIn: later)

@@ -32,6 +32,12 @@ struct PackedTree: Sendable {
   var length: Int { root?.length ?? 0 }
   var hasOneLeaf: Bool { if case .leaf? = root { true } else { root == nil } }
 
+  /// Whether both trees are the same memory.
+  func isIdentical(to other: PackedTree) -> Bool {
+    guard let root, let otherRoot = other.root else { return root == nil && other.root == nil }
+    return root.isIdentical(to: otherRoot)
+  }
+
   // MARK: Reading
 
   /// The leaf with the element at an index, and the index of its first element. The index must be

@@ -15,29 +15,33 @@ struct Milestones: Sendable {
 
   private struct Milestone {
     let state: UserState
-    /// The memory that changes have replaced between this milestone and the next, in bytes.
+    /// The memory of collections that changes have replaced between this milestone and the next.
     var replaced: Int
+
+    /// The memory that only this milestone uses, in bytes.
+    var cost: Int { state.unsharedMemory + replaced }
   }
 
   static let none = Milestones(young: nil, old: nil)
 
   /// The memory that only the milestones use.
-  var cost: Int { (young?.replaced ?? 0) + (old?.replaced ?? 0) }
+  var cost: Int { (young?.cost ?? 0) + (old?.cost ?? 0) }
 
   /// The last milestone before or at a revision.
   func last(upTo revision: Revision) -> UserState? {
     [young, old].lazy.compactMap { $0?.state }.first { $0.revision <= revision }
   }
 
-  /// The milestones after a change. `state` is the state before it, and `replaced` is the memory
-  /// that the state after it does not share.
+  /// The milestones after a change. `state` is the state before it, and `replaced` is the memory of
+  /// its collections that the state after it does not share.
   func after(_ state: UserState, replaced: Int) -> Milestones {
     let limit = state.cost / Self.divisor
-    guard state.cost > LargeUsers.largeCost, replaced <= limit else { return .none }
-    if var young, young.replaced + replaced <= limit {
+    let new = Milestone(state: state, replaced: replaced)
+    guard state.cost > LargeUsers.largeCost, new.cost <= limit else { return .none }
+    if var young, young.cost + replaced <= limit {
       young.replaced += replaced
       return Milestones(young: young, old: old)
     }
-    return Milestones(young: Milestone(state: state, replaced: replaced), old: young)
+    return Milestones(young: new, old: young)
   }
 }

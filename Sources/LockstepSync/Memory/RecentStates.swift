@@ -58,8 +58,9 @@ struct RecentStates: Sendable {
 
   /// These states and one more.
   func adding(_ state: UserState, before latest: UserState) -> RecentStates {
-    let cost = state.cost(notIn: latest)
-    let milestones = milestones.after(state, replaced: cost)
+    let replaced = state.memory(notIn: latest)
+    let cost = state.unsharedMemory + replaced
+    let milestones = milestones.after(state, replaced: replaced)
     if let young, young.count < Self.capacity / 2, young.cost + cost <= Self.bytes / 2 {
       return RecentStates(young: Past(state, cost: cost, previous: young), old: old, milestones)
     }
