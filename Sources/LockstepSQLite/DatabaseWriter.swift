@@ -93,10 +93,11 @@ package final class DatabaseWriter: Sendable {
   /// task is cancelled still waits, because the unit may be committed.
   @inlinable
   nonisolated(nonsending) package func write<Value: Sendable>(
+    of owner: WriteOwner? = nil,
     _ unit: @escaping @Sendable (SQLiteConnection) throws -> Value
   ) async throws -> Value {
     try await withCompletion { completion in
-      try submit(unit, completion: completion)
+      try submit(unit, of: owner, completion: completion)
     }
   }
 

@@ -78,17 +78,37 @@ package struct Snapshots {
     )
   }
 
-  /// Deletes the snapshots of a collection before a revision; by default all of them.
-  package func delete(
-    _ collection: CollectionName,
-    of user: UserID,
-    before revision: Revision = Revision(rawValue: .max)
-  ) throws {
+  /// The snapshots of a user that no revision in the journal needs, because a later one replaces
+  /// them, with their lengths in bytes. A snapshot that is obsolete once stays obsolete.
+  package func obsolete(of user: UserID) throws -> [(name: Name, bytes: Int)] {
+    try connection.all(
+      """
+      SELECT collection, revision, length(CAST(state AS BLOB)) FROM snapshots AS old
+      WHERE user_id = ?1 AND EXISTS (
+        SELECT 1 FROM snapshots
+        WHERE user_id = ?1 AND collection = old.collection AND revision > old.revision
+          AND revision <= (SELECT min(revision) FROM journal WHERE user_id = ?1)
+      )
+      """,
+      user
+    ) { (Name(collection: CollectionName(text: try $0[0] as String), revision: try $0[1]), try $0[2]) }
+  }
+
+  package func delete(_ name: Name, of user: UserID) throws {
     try connection.run(
-      "DELETE FROM snapshots WHERE user_id = ? AND collection = ? AND revision < ?",
+      "DELETE FROM snapshots WHERE user_id = ? AND collection = ? AND revision = ?",
       user,
-      collection.description,
-      revision
+      name.collection.description,
+      name.revision
+    )
+  }
+
+  /// Deletes all snapshots of a collection.
+  package func deleteAll(of collection: CollectionName, of user: UserID) throws {
+    try connection.run(
+      "DELETE FROM snapshots WHERE user_id = ? AND collection = ?",
+      user,
+      collection.description
     )
   }
 }

@@ -19,6 +19,15 @@ package final class HistoryMaintenance: Sendable {
   private static let leastMutationBytes = 64 * 1024
   /// At this many counted collections, all counts restart at zero. Then snapshots come later.
   private static let countedCollections = 100_000
+  /// At this many waiting users, pruning for others waits until they write again.
+  private static let dueUsers = 100_000
+
+  /// The users whose history is to be pruned.
+  private struct DuePruning: Sendable {
+    var users: Set<UserID> = []
+    /// Whether a task prunes their history.
+    var isRunning = false
+  }
 
   private struct Key: Hashable {
     let user: UserID
@@ -32,6 +41,7 @@ package final class HistoryMaintenance: Sendable {
   private let written = Atomic(0)
   private let pruned = Atomic(0)
   private let mutationBytes = LockedState<[Key: Int]>([:])
+  private let due = LockedState(DuePruning())
 
   package init(
     pruning: JournalPruner,
@@ -67,12 +77,46 @@ package final class HistoryMaintenance: Sendable {
     let part = max(1, pruning.policy.bytes / Self.partBetweenPruning)
     let hasGrown = state.written / part != (state.written - written) / part
     guard hasGrown || state.revision.number % Self.revisionsBetweenPruning == 0 else { return }
-    let (pruning, now) = (pruning, now())
-    prepare(for: user) { [weak self] connection in
-      guard let plan = try pruning.plan(user, now: now, in: connection) else { return nil }
-      return { [weak self] in
-        let gone = try plan.run(in: $0)
-        self?.pruned.add(gone, ordering: .relaxed)
+    let begins = due.withLock { due in
+      if due.users.count < Self.dueUsers { due.users.insert(user) }
+      defer { due.isRunning = true }
+      return !due.isRunning
+    }
+    if begins { Task { await prune() } }
+  }
+
+  /// Whether the history of a user is being pruned.
+  package var isPruning: Bool { due.withLock { $0.isRunning } }
+
+  /// Prunes one step for each due user, one after the other, because a plan may take as much memory
+  /// as the user's state. If a queue is full or the work fails, a later transaction tries again.
+  private func prune() async {
+    while true {
+      let users = due.withLock { due in
+        defer { due.users = [] }
+        due.isRunning = !due.users.isEmpty
+        return due.users
+      }
+      if users.isEmpty { return }
+      for user in users { try? await pruneStep(of: user) }
+    }
+  }
+
+  private func pruneStep(of user: UserID) async throws {
+    let (pruning, now, owner) = (pruning, now(), user.writeOwner)
+    let begun = try await readers.read(length: .long) { try pruning.plan(user, now: now, in: $0)?.takingSnapshots() }
+    guard var (plan, snapshots) = begun else { return }
+    while !plan.states.isEmpty {
+      let isValid = try await writer.write(of: owner) { [plan, snapshots] in try plan.write(snapshots, in: $0) }
+      guard isValid else { return }
+      (plan, snapshots) = try await readers.read(length: .long) { [plan] _ in plan.takingSnapshots() }
+    }
+    let gone = try await writer.write(of: owner) { [plan, snapshots] in try plan.finish(snapshots, in: $0) }
+    pruned.add(gone, ordering: .relaxed)
+    let parts = try await readers.read(length: .long) { try pruning.obsoleteSnapshots(of: user, in: $0) }
+    for names in parts {
+      try await writer.write(of: owner) { connection in
+        for name in names { try Snapshots(connection: connection).delete(name, of: user) }
       }
     }
   }

@@ -5,17 +5,26 @@ import LockstepTime
 
 /// Prunes the journal in small steps. In each step, snapshots replace the user's oldest entries.
 ///
+/// A step takes several transactions, so that other users' writes need not wait for all of it. First,
+/// new snapshots are added. Then one transaction deletes the entries, and the last ones delete the
+/// snapshots that became obsolete. After each transaction, all revisions in the journal can be
+/// rebuilt. If the server ends in the middle of a step, the next step also deletes what is left.
+///
 /// An entry may be pruned if it is older than `days` and at least `revisions` revisions follow it,
 /// or if at least `bytes` bytes of history follow it.
 package struct JournalPruner: Sendable {
   static let step = 256
+  /// About how many bytes of snapshots a transaction writes, if it writes more than one.
+  package static let snapshotBytes = 1024 * 1024
 
   let policy: HistoryPolicy
   let history: StateHistory
+  private let snapshotBytes: Int
 
-  package init(policy: HistoryPolicy, history: StateHistory) {
+  package init(policy: HistoryPolicy, history: StateHistory, snapshotBytes: Int = snapshotBytes) {
     self.policy = policy
     self.history = history
+    self.snapshotBytes = snapshotBytes
   }
 
   /// The next step, if it is due. This reads and rebuilds the collections that changed in the step,
@@ -35,9 +44,22 @@ package struct JournalPruner: Sendable {
       first: first,
       bound: bound,
       end: end.revision,
-      snapshots: states.mapValues(\.snapshotText),
-      emptied: emptied.filter { !changedSince.contains($0) }
+      emptied: emptied.filter { !changedSince.contains($0) },
+      states: states.map { ($0.key, $0.value) }[...],
+      snapshotBytes: snapshotBytes
     )
+  }
+
+  /// The obsolete snapshots of a user, in parts that one transaction deletes. SQLite overwrites deleted
+  /// data, so deleting a snapshot takes about as long as writing it.
+  func obsoleteSnapshots(of user: UserID, in connection: SQLiteConnection) throws -> [[Snapshots.Name]] {
+    var (parts, bytes): ([[Snapshots.Name]], Int) = ([], 0)
+    for (name, length) in try Snapshots(connection: connection).obsolete(of: user) {
+      if parts.isEmpty || bytes + length > snapshotBytes { (parts, bytes) = (parts + [[]], 0) }
+      parts[parts.count - 1].append(name)
+      bytes += length
+    }
+    return parts
   }
 
   /// The collections that changed after one revision, up to another one.
@@ -98,8 +120,10 @@ package struct JournalPruner: Sendable {
     ) { (try $0[0], try $0[1]) }
   }
 
-  /// A step of pruning, ready to be written.
+  /// A step of pruning. Write snapshots until all are taken, and the last ones with `finish`.
   struct Plan: Sendable {
+    typealias Snapshot = (name: CollectionName, text: String)
+
     let user: UserID
     /// The first revision of the journal.
     let first: Revision
@@ -107,24 +131,44 @@ package struct JournalPruner: Sendable {
     let bound: Revision
     /// The last revision that the plan has seen.
     let end: Revision
-    /// The texts of the collections that changed in the step, at the bound.
-    let snapshots: [CollectionName: String]
     /// Named collections that are empty, and that no later entry names.
     let emptied: [CollectionName]
+    /// The changed collections at the bound whose snapshots were not taken yet.
+    fileprivate(set) var states: ArraySlice<(name: CollectionName, state: CollectionState)>
+    fileprivate let snapshotBytes: Int
 
-    /// Prunes the step. Returns the number of pruned revisions, or 0 if another plan was faster.
-    func run(in connection: SQLiteConnection) throws -> Int {
-      guard try Journal(connection: connection).firstRevision(of: user) == first else { return 0 }
-      let records = Snapshots(connection: connection)
-      for (name, text) in snapshots {
-        try records.keep(text, as: name, of: user, at: bound)
-        try records.delete(name, of: user, before: bound)
+    /// The next snapshots that one transaction writes, and the rest of the plan. This encodes
+    /// collections, so it must not run on the writer thread.
+    func takingSnapshots() -> (rest: Plan, snapshots: [Snapshot]) {
+      var rest = self
+      var (snapshots, bytes): ([Snapshot], Int) = ([], 0)
+      while let (name, state) = rest.states.first, snapshots.isEmpty || bytes + state.bytes <= snapshotBytes {
+        let text = state.snapshotText
+        snapshots.append((name, text))
+        bytes += text.utf8.count
+        rest.states.removeFirst()
       }
+      return (rest, snapshots)
+    }
+
+    /// Writes snapshots. Returns false if the plan is no longer valid: the user was erased, or another
+    /// plan was faster.
+    func write(_ snapshots: [Snapshot], in connection: SQLiteConnection) throws -> Bool {
+      guard try Journal(connection: connection).firstRevision(of: user) == first else { return false }
+      let records = Snapshots(connection: connection)
+      for (name, text) in snapshots { try records.keep(text, as: name, of: user, at: bound) }
+      return true
+    }
+
+    /// Writes the last snapshots, and deletes the entries that all of them replace. Returns the number
+    /// of pruned revisions, or 0 if the plan is no longer valid.
+    func finish(_ snapshots: [Snapshot], in connection: SQLiteConnection) throws -> Int {
+      guard try write(snapshots, in: connection) else { return 0 }
       for name in emptied where try !hasChanged(name, in: connection) {
         // The number of a user's collections is limited, so the traces of an empty collection are
         // deleted. It stays in memory until the user is evicted.
         try RemovalRecords.forget(name, of: user, in: connection)
-        try records.delete(name, of: user)
+        try Snapshots(connection: connection).deleteAll(of: name, of: user)
       }
       try connection.run("DELETE FROM journal WHERE user_id = ? AND revision <= ?", user, bound)
       return bound.number - first.number + 1

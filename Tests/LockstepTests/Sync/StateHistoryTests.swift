@@ -272,7 +272,7 @@ struct HistoryTests {
         FROM n, users
         """
       )
-      return try pruning.plan(ann.user, now: now, in: connection)?.run(in: connection) ?? 0
+      return try pruning.prune(ann.user, now: now, in: connection)
     }
     #expect(pruned == row.pruned)
     #expect(try await fixture.count("SELECT min(revision) >> 20 FROM journal") == row.pruned + 1)
@@ -361,6 +361,115 @@ struct HistoryTests {
     #expect(try await fixture.past(ann, at: Revision(number: 301), "defaults") != nil)
   }
 
+  /// Writes a text of `bytes` bytes to each of `suites` suites, twice, and returns every state.
+  private func fill(
+    _ suites: Int,
+    _ bytes: Int,
+    as session: LiveSession,
+    in fixture: SyncFixture
+  ) async throws -> Record {
+    let state = try await fixture.state(of: session)
+    let start = state.revision.number
+    var record = [start: state]
+    for number in start + 1...start + 2 * suites {
+      let value = JSON.string(String(repeating: "\(number % 10)", count: bytes))
+      try await fixture.commit([try fixture.set("a", value, suite: "\(number % suites)")], as: session)
+      record[number] = try await fixture.state(of: session)
+    }
+    return record
+  }
+
+  @Test("After each transaction of a step, and after a crash between two of them, every past state is right")
+  func longSnapshots() async throws {
+    let fixture = try SyncFixture()
+    let ann = try await fixture.user(1)
+    let (suites, textBytes) = (8, 10_000)
+    let record = try await fill(suites, textBytes, as: ann, in: fixture)
+    let now = Timestamp(millisecondsSince1970: 1 << 40)
+    // The second step ends before its last transaction, as in a crash. The third one prunes more.
+    for (keptRevisions, transactions, isCrashing) in [(10, 1, false), (4, 1, true), (3, 2, false)] {
+      let pruning = JournalPruner(
+        policy: HistoryPolicy(bytes: keptRevisions * 2 * textBytes),
+        history: fixture.modules.history,
+        snapshotBytes: 3 * textBytes + 1_000
+      )
+      let begun = try await fixture.store.readers.read {
+        try pruning.plan(ann.user, now: now, in: $0)?.takingSnapshots()
+      }
+      var (plan, snapshots) = try #require(begun)
+      for _ in 0..<transactions {
+        #expect(snapshots.count == 3 && !plan.states.isEmpty)
+        try await expectValid(plan, snapshots, in: fixture)
+        try await expectPast(record, of: ann, in: fixture, from: plan.first.number)
+        (plan, snapshots) = plan.takingSnapshots()
+      }
+      #expect(plan.states.isEmpty)
+      if isCrashing { continue }
+      let gone = try await fixture.store.writer.write { [plan, snapshots] in try plan.finish(snapshots, in: $0) }
+      let bound = 2 * suites - keptRevisions
+      #expect(gone == bound - plan.first.number + 1)
+      try await expectPast(record, of: ann, in: fixture, from: bound + 1)
+      #expect(try await fixture.past(ann, at: Revision(number: bound), "defaults") == nil)
+      // The plan is no longer valid.
+      try await expectValid(plan, [], false, in: fixture)
+    }
+    #expect(try await fixture.count("SELECT count(*) FROM snapshots") > suites)
+    // These are also those of the steps that ended too early.
+    try await fixture.store.writer.write { connection in
+      let obsolete = try Snapshots(connection: connection).obsolete(of: ann.user)
+      for (name, bytes) in obsolete {
+        #expect((textBytes..<textBytes + 1_000).contains(bytes))
+        try Snapshots(connection: connection).delete(name, of: ann.user)
+      }
+    }
+    #expect(try await fixture.count("SELECT count(*) FROM snapshots") == suites)
+    try await expectPast(record, of: ann, in: fixture, from: 2 * suites - 2)
+    let present = try await fixture.state(of: ann).fingerprint
+    #expect(try await fixture.rebuilt(ann).fingerprint == present)
+  }
+
+  /// Writes snapshots in a transaction of their own.
+  private func expectValid(
+    _ plan: JournalPruner.Plan,
+    _ snapshots: [JournalPruner.Plan.Snapshot],
+    _ expected: Bool = true,
+    in fixture: SyncFixture,
+    _ place: SourceLocation = #_sourceLocation
+  ) async throws {
+    let isValid = try await fixture.store.writer.write { try plan.write(snapshots, in: $0) }
+    #expect(isValid == expected, sourceLocation: place)
+  }
+
+  @Test(
+    "Each long snapshot is written and deleted in a transaction of its own, so that other users' writes come in between"
+  )
+  func longPruning() async throws {
+    let fixture = try SyncFixture()
+    let ann = try await fixture.user(1)
+    let (suites, bytes) = (8, 15_000)
+    let time = fixture.clock.time
+    let maintenance = HistoryMaintenance(
+      pruning: JournalPruner(policy: .init(bytes: 1), history: fixture.modules.history, snapshotBytes: bytes),
+      readers: fixture.store.readers,
+      writer: fixture.store.writer,
+      now: { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) }
+    )
+    // The second step makes the snapshots of the first one obsolete.
+    for (last, transactions) in [(2 * suites, suites), (4 * suites, 2 * suites)] {
+      let record = try await fill(suites, bytes, as: ann, in: fixture)
+      try await fixture.writerIsIdle()
+      let before = fixture.store.writer.statistics
+      // While the step runs, it becomes due again and again.
+      for _ in 0..<10 { maintenance.noteCommit(of: ann.user, try #require(record[last]), written: 1) }
+      await eventually { !maintenance.isPruning }
+      let after = fixture.store.writer.statistics
+      #expect(after.units == before.units + transactions && after.commits == before.commits + transactions)
+      #expect(maintenance.metrics.prunedRevisions == last - 1)
+      #expect(try await fixture.count("SELECT count(*) FROM snapshots") == suites)
+      try await expectPast(record, of: ann, in: fixture, from: last)
+    }
+  }
+
   @Test("Pruning the history of one user does not affect others")
   func others() async throws {
     let fixture = try SyncFixture()
@@ -375,12 +484,23 @@ struct HistoryTests {
         SELECT id, revision << 20, 0, 'defaults/standard', 0, '{}', '[]' FROM n, users
         """
       )
-      return try pruning.plan(ann.user, now: Timestamp(millisecondsSince1970: 1 << 40), in: connection)?
-        .run(in: connection) ?? 0
+      return try pruning.prune(ann.user, now: Timestamp(millisecondsSince1970: 1 << 40), in: connection)
     }
     #expect(pruned == 256)
     #expect(try await fixture.count("SELECT count(*) FROM journal") == 1 + 257)
     #expect(try await fixture.past(bob, at: 0, "defaults") != nil)
+  }
+}
+
+extension JournalPruner {
+  /// Prunes a step in one transaction. Returns the number of pruned revisions.
+  fileprivate func prune(_ user: UserID, now: Timestamp, in connection: SQLiteConnection) throws -> Int {
+    guard var (plan, snapshots) = try plan(user, now: now, in: connection)?.takingSnapshots() else { return 0 }
+    while !plan.states.isEmpty {
+      guard try plan.write(snapshots, in: connection) else { return 0 }
+      (plan, snapshots) = plan.takingSnapshots()
+    }
+    return try plan.finish(snapshots, in: connection)
   }
 }
 

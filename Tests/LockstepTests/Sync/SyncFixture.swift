@@ -19,6 +19,7 @@ final class SyncFixture: Sendable {
     let cache: StateCache
     let registry: RegisteredLedger
     let ledger: Ledger
+    let maintenance: HistoryMaintenance
   }
 
   /// Settings that a test can change.
@@ -51,6 +52,7 @@ final class SyncFixture: Sendable {
   var cache: StateCache { parts.withLock { $0.cache } }
   var registry: RegisteredLedger { parts.withLock { $0.registry } }
   var ledger: Ledger { parts.withLock { $0.ledger } }
+  var maintenance: HistoryMaintenance { parts.withLock { $0.maintenance } }
   let modules: Modules
 
   /// The product's modules, and those of the test.
@@ -111,17 +113,18 @@ final class SyncFixture: Sendable {
       era: choices.era,
       now: now
     )
+    let maintenance = HistoryMaintenance(
+      pruning: JournalPruner(policy: choices.history, history: history),
+      readers: store.readers,
+      writer: store.writer,
+      now: now
+    )
     let ledger = Ledger(
       writer: store.writer,
       cache: cache,
       states: states,
       registry: registry,
-      maintenance: HistoryMaintenance(
-        pruning: JournalPruner(policy: choices.history, history: history),
-        readers: store.readers,
-        writer: store.writer,
-        now: now
-      ),
+      maintenance: maintenance,
       era: choices.era,
       sessionEndings: SessionEndingTracker(),
       now: now,
@@ -130,7 +133,7 @@ final class SyncFixture: Sendable {
         announced.note(state, of: user)
       }
     )
-    return Parts(store: store, cache: cache, registry: registry, ledger: ledger)
+    return Parts(store: store, cache: cache, registry: registry, ledger: ledger, maintenance: maintenance)
   }
 
   // MARK: Users
@@ -283,6 +286,7 @@ final class SyncFixture: Sendable {
     // The long reader queues the units of these reads.
     try await store.readers.read(length: .long) { _ in }
     try await store.writer.write { _ in }
+    await eventually { !maintenance.isPruning }
   }
 }
 
