@@ -91,6 +91,9 @@ extension CollectionState {
     }
   }
 
+  /// The approximate memory in bytes, with its place in the user's state.
+  package var cost: Int { 256 + memory }
+
   /// The memory that this version does not share with a later one, in bytes.
   package func memory(notIn later: CollectionState?) -> Int {
     // Equal collections share nothing if one of them was read from the store again.

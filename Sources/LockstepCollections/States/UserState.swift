@@ -1,3 +1,5 @@
+import Synchronization
+
 /// All of a user's state at one revision. The revision is committed, or a transaction is about to
 /// commit it.
 package struct UserState: Sendable {
@@ -7,7 +9,14 @@ package struct UserState: Sendable {
   /// state.
   package var written = 0
   /// The collections that have ever been changed, by name.
-  package var collections: [CollectionName: CollectionState] = [:]
+  package var collections: [CollectionName: CollectionState] = [:] {
+    didSet { (version, change) = (Version(), nil) }
+  }
+
+  /// Identifies the contents of `collections`. Copies of a state have the same version.
+  private var version = Version()
+  /// The change of the last revision, if `reduce` made it.
+  private var change: Change?
 
   package init() {}
 
@@ -33,8 +42,21 @@ package struct UserState: Sendable {
   ) -> CollectionEdits {
     var collection = collections[name] ?? reducer.initialState
     let edits = collection.reduce(mutations, by: reducer, revision: revision)
+    // Taken out, so that `append` does not copy the names.
+    var latest = change.take() ?? Change(revision: revision, base: version)
+    if latest.revision != revision { latest = Change(revision: revision, base: version) }
+    latest.names.append(name)
     collections[name] = collection
+    change = latest
     return edits
+  }
+
+  /// The collections that were changed to make this state directly from an earlier one. Nil if it
+  /// was not made in this way, for example because the earlier state was read from the store again.
+  package func names(changedSince earlier: UserState) -> Set<CollectionName>? {
+    if version == earlier.version { return [] }
+    guard let change, change.base == earlier.version else { return nil }
+    return Set(change.names)
   }
 
   package func size(of name: CollectionName) -> (count: Int, bytes: Int) {
@@ -42,7 +64,7 @@ package struct UserState: Sendable {
   }
 
   /// The approximate memory in bytes.
-  package var cost: Int { collections.values.reduce(512) { $0 + 256 + $1.memory } }
+  package var cost: Int { collections.values.reduce(512) { $0 + $1.cost } }
 
   /// The approximate memory in bytes that each version of the state needs for itself. A dictionary
   /// takes 117 to 235 bytes for each collection, depending on how full it is.
@@ -50,6 +72,21 @@ package struct UserState: Sendable {
 
   /// The memory of the collections that this state does not share with a later one, in bytes.
   package func memory(notIn later: UserState) -> Int {
-    collections.reduce(0) { $0 + $1.value.memory(notIn: later.collections[$1.key]) }
+    if let names = later.names(changedSince: self) {
+      return names.reduce(0) { $0 + (collections[$1]?.memory(notIn: later.collections[$1]) ?? 0) }
+    }
+    return collections.reduce(0) { $0 + $1.value.memory(notIn: later.collections[$1.key]) }
+  }
+
+  private struct Change {
+    let revision: Revision
+    let base: Version
+    var names: [CollectionName] = []
+  }
+
+  /// A number that no other version has.
+  private struct Version: Equatable {
+    private static let count = Atomic<UInt64>(0)
+    private let number = count.add(1, ordering: .relaxed).newValue
   }
 }

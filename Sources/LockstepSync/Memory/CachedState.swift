@@ -8,6 +8,7 @@ package final class CachedState: Sendable {
   /// The approximate memory in bytes of this state, the recent states and the kept representations.
   /// All representations that can be kept are counted, as if a client had read each collection.
   let cost: Int
+  let sums: StateSums
   private let encoded: LockedState<Encoded>
   /// The states just before this one. Most waiting clients have the cursor of one of them.
   private let recent: RecentStates
@@ -15,9 +16,9 @@ package final class CachedState: Sendable {
   private static let documentBytes = 64 * 1024
   private static let leastDocumentBytes = 4 * 1024
   /// Longer representations are not kept, because concatenating the leaves of a collection is fast.
-  private static let representationBytes = 64 * 1024
+  fileprivate static let representationBytes = 64 * 1024
   /// The approximate memory of a representation without its body (measured).
-  private static let representationFields = 1_200
+  fileprivate static let representationFields = 1_200
   /// How many bytes of registered defaults a kept representation may contain. They are not counted.
   private static let registeredBytes = 1_024
   /// The memory of a document and its question without their texts.
@@ -46,26 +47,31 @@ package final class CachedState: Sendable {
     let representation: Representation
   }
 
-  /// Keeps the previous state's representations of unchanged collections.
+  /// Keeps the previous state's representations of unchanged collections. If the state was made from
+  /// the previous one, this looks only at the changed collections.
   init(_ state: UserState, after previous: CachedState?) {
     self.state = state
+    let changed = previous.flatMap { state.names(changedSince: $0.state) }
+    var sums: StateSums
+    if let previous, let changed {
+      sums = previous.sums
+      for name in changed { sums.replace(previous.state.collections[name], by: state.collections[name]) }
+    } else {
+      sums = StateSums()
+      for collection in state.collections.values { sums.replace(nil, by: collection) }
+    }
+    self.sums = sums
     // `previous` may come from a load from the store. Then it need not be the state directly before.
     let follows = previous.map { $0.state.revision.number + 1 == state.revision.number } ?? false
-    recent = follows ? previous.map { $0.recent.adding($0.state, before: state) } ?? .none : .none
-    cost = state.cost + recent.cost + Self.representationCost(of: state)
-    let kept = previous?.encoded.withLock { $0.representations } ?? [:]
-    encoded = LockedState(
-      Encoded(
-        representations: kept.isEmpty
-          ? kept : kept.filter { state.collections[$0.key]?.revision ?? .none == $0.value.revision }
-      )
-    )
-  }
-
-  private static func representationCost(of state: UserState) -> Int {
-    state.collections.values.reduce(0) { cost, collection in
-      collection.length > representationBytes ? cost : cost + collection.length + representationFields
+    recent = previous.flatMap { follows ? $0.recent.adding($0.state, cost: $0.sums.cost, before: state) : nil } ?? .none
+    cost = sums.cost + recent.cost + sums.representationCost
+    var kept = previous?.encoded.withLock { $0.representations } ?? [:]
+    if !kept.isEmpty {
+      for name in changed ?? Set(kept.keys) where state.collections[name]?.revision != kept[name]?.revision {
+        kept[name] = nil
+      }
     }
+    encoded = LockedState(Encoded(representations: kept))
   }
 
   /// The state after a revision, if it is still in memory.
@@ -89,7 +95,7 @@ package final class CachedState: Sendable {
   /// Keeps a document, because most of a user's waiting clients have the same cursor. The cost
   /// does not include documents. So together they take at most as much memory as the state, or 4 KiB.
   package func remember(_ document: ChangesFeed.Document, for question: ChangesFeed.Question) {
-    let limit = min(Self.documentBytes, max(Self.leastDocumentBytes, state.cost))
+    let limit = min(Self.documentBytes, max(Self.leastDocumentBytes, sums.cost))
     let size = document.body.count + question.length + Self.documentFields
     guard size <= limit else { return }
     encoded.withLock { encoded in
@@ -142,5 +148,23 @@ package final class CachedState: Sendable {
     else { return }
     let new = KeptRepresentation(revision: present.revision, registered: registered, representation: representation)
     encoded.withLock { $0.representations[collection] = new }
+  }
+}
+
+/// Sums over all collections of a state.
+struct StateSums: Sendable, Equatable {
+  /// `UserState.cost`.
+  private(set) var cost = UserState().cost
+  /// The memory of all representations that can be kept.
+  private(set) var representationCost = 0
+
+  mutating func replace(_ old: CollectionState?, by new: CollectionState?) {
+    cost += (new?.cost ?? 0) - (old?.cost ?? 0)
+    representationCost += Self.representationCost(new) - Self.representationCost(old)
+  }
+
+  private static func representationCost(_ collection: CollectionState?) -> Int {
+    guard let length = collection?.length, length <= CachedState.representationBytes else { return 0 }
+    return length + CachedState.representationFields
   }
 }

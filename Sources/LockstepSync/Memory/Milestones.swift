@@ -32,12 +32,12 @@ struct Milestones: Sendable {
     [young, old].lazy.compactMap { $0?.state }.first { $0.revision <= revision }
   }
 
-  /// The milestones after a change. `state` is the state before it, and `replaced` is the memory of
-  /// its collections that the state after it does not share.
-  func after(_ state: UserState, replaced: Int) -> Milestones {
-    let limit = state.cost / Self.divisor
+  /// The milestones after a change. `state` is the state before it with its `cost`, and `replaced` is
+  /// the memory of its collections that the state after it does not share.
+  func after(_ state: UserState, cost: Int, replaced: Int) -> Milestones {
+    let limit = cost / Self.divisor
     let new = Milestone(state: state, replaced: replaced)
-    guard state.cost > LargeUsers.largeCost, new.cost <= limit else { return .none }
+    guard cost > LargeUsers.largeCost, new.cost <= limit else { return .none }
     if var young, young.cost + replaced <= limit {
       young.replaced += replaced
       return Milestones(young: young, old: old)

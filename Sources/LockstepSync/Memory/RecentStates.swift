@@ -56,11 +56,11 @@ struct RecentStates: Sendable {
   /// The latest milestone at or before a revision.
   func milestone(upTo revision: Revision) -> UserState? { milestones.last(upTo: revision) }
 
-  /// These states and one more.
-  func adding(_ state: UserState, before latest: UserState) -> RecentStates {
+  /// These states and one more. `stateCost` is its `cost`.
+  func adding(_ state: UserState, cost stateCost: Int, before latest: UserState) -> RecentStates {
     let replaced = state.memory(notIn: latest)
     let cost = state.unsharedMemory + replaced
-    let milestones = milestones.after(state, replaced: replaced)
+    let milestones = milestones.after(state, cost: stateCost, replaced: replaced)
     if let young, young.count < Self.capacity / 2, young.cost + cost <= Self.bytes / 2 {
       return RecentStates(young: Past(state, cost: cost, previous: young), old: old, milestones)
     }

@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepTestSupport
 import Testing
 
 @testable import LockstepCollections
@@ -96,6 +97,42 @@ struct CachedStateTests {
     let cost = CachedState(second, after: CachedState(first, after: nil)).cost - CachedState(second, after: nil).cost
     // Measured: 117 to 235 bytes for each collection.
     #expect((500 * 150..<500 * 250).contains(cost))
+  }
+
+  @Test("After any transactions, the costs by difference equal those of a full count", arguments: 0..<4)
+  func differences(_ round: Int) {
+    var random = SeededNumbers(seed: TestSeed.make(for: "Costs \(round)") &+ UInt64(round))
+    // Two states with the same contents that share no memory.
+    var (state, other) = (UserState(), UserState())
+    var cached = CachedState(state, after: nil)
+    for number in 1...300 {
+      if random.once(in: 20) { cached = CachedState(other, after: nil) }
+      let before = (state: state, other: other)
+      for _ in 0...random.below(4) {
+        let name = DefaultsAction.collection("\(random.below(12))")
+        let key = "\(random.below(20))"
+        let length = random.below(random.once(in: 8) ? 40_000 : 100)
+        let mutation: MapMutation =
+          switch random.below(10) {
+          case 0: .cleared
+          case 1...3: .removed(key: key)
+          default: .set(key: key, value: EncodedJSON(.string(String(repeating: "v", count: length))))
+          }
+        let revision = Revision(number: number)
+        _ = state.reduce([.map(mutation)], in: name, by: .plainMap, revision: revision)
+        _ = other.reduce([.map(mutation)], in: name, by: .plainMap, revision: revision)
+      }
+      state.revision = Revision(number: number)
+      other.revision = state.revision
+      #expect(state.names(changedSince: before.state) != nil && state.names(changedSince: before.other) == nil)
+      cached = CachedState(state, after: cached)
+      let counted = CachedState(state, after: nil)
+      #expect(cached.sums == counted.sums && cached.sums.cost == state.cost)
+      // Without the versions, all collections are compared.
+      var unknown = state
+      unknown.collections = state.collections
+      #expect(before.state.memory(notIn: state) == before.state.memory(notIn: unknown))
+    }
   }
 
   @Test("A past state before a gap in the revisions is not kept")
