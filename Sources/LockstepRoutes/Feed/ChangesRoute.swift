@@ -165,7 +165,7 @@ package final class ChangesRoute: Sendable {
       guard let base = feed.base(cursor, changed, in: cached, isKnown: isKnown) else {
         return .stored(
           once(moment) { [feed, reader, user = moment.session.user] in
-            try await reader.readers.read(for: user) { connection in
+            try await reader.readers.readHistory(of: user, written: cached.state.written) { connection in
               guard let base = try feed.base(cursor, changed, of: user, cached, from: connection) else {
                 return feed.reset(since: text, view: view, query.filter)
               }

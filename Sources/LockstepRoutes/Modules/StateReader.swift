@@ -292,17 +292,19 @@ package final class StateReader: Sendable {
   {
     let cached = cache.state(of: user)
     if let state = cached?.past(at: revision) { return state }
-    return try await state(of: user, at: revision, extent, after: cached?.milestone(upTo: revision))
+    return try await state(of: user, at: revision, extent, in: cached)
   }
 
-  /// The collections in `extent` of a past state, or `nil` if the history lacks that state.
+  /// The collections in `extent` of a past state, or `nil` if the history lacks that state. `cached` is
+  /// the user's present state, if it is in memory.
   func state(
     of user: UserID,
     at revision: Revision,
     _ extent: StateHistory.Extent,
-    after start: UserState? = nil
+    in cached: CachedState? = nil
   ) async throws -> UserState? {
-    try await readers.read(for: user) { [history] in
+    let start = cached?.milestone(upTo: revision)
+    return try await readers.readHistory(of: user, written: cached?.state.written) { [history] in
       try history.state(of: user, at: revision, extent, after: start, from: $0)
     }
   }

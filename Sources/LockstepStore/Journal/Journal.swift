@@ -64,6 +64,15 @@ package struct Journal {
     ) { End(revision: try $0[0], written: try $0[1]) } ?? End()
   }
 
+  /// About how many bytes the user's entries have that are not pruned.
+  package func keptBytes(of user: UserID) throws -> Int {
+    let first = try connection.first(
+      "SELECT written FROM journal WHERE user_id = ? ORDER BY revision, position LIMIT 1",
+      user
+    ) { try $0[0] as Int }
+    return try end(of: user).written - (first ?? 0)
+  }
+
   /// The first kept revision at which the whole history is longer than `written` bytes. By default,
   /// the first kept revision. Nil if there is none.
   package func firstRevision(of user: UserID, past written: Int = -1) throws -> Revision? {

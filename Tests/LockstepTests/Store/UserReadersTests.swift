@@ -67,6 +67,47 @@ struct UserReadersTests {
     #expect(try await readers.read(for: ann) { _ in "ann" } == "ann")
   }
 
+  @Test("The long reader reads the history of a user with a small state and a long journal")
+  func longJournal() async throws {
+    let fixture = try SyncFixture()
+    let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
+    let value = JSON.string(String(repeating: "v", count: 60_000))
+    for number in 0..<10 {
+      for key in ["a", "b"] {
+        try await fixture.commit([try fixture.set(key, number % 2 == 0 ? value : 0)], as: ann)
+        try await fixture.commit([try fixture.set(key, .integer(Int64(number)))], as: bob)
+      }
+    }
+    try await fixture.writerIsIdle()
+    let readers = UserReaders(fixture.store.readers, threads: 1)
+    let written = try await fixture.state(of: ann).written
+    #expect(written > UserReaders.longJournal)
+    let (arrival, gate) = (ThreadGate(), ThreadGate())
+    let store = fixture.store
+    let held = Task {
+      try await store.readers.read(length: .long) { _ in
+        arrival.open()
+        gate.pass()
+      }
+    }
+    await arrival.opened()
+    defer { gate.open() }
+    let isDone = LockedState(0)
+    let waiting = [written, nil].map { written in
+      Task { try await readers.readHistory(of: ann.user, written: written) { _ in isDone.withLock { $0 += 1 } } }
+    }
+    await eventually { store.readers.waiting > 0 }
+    // Bob's journal is short, whatever he has ever written.
+    for written in [100, written, nil] {
+      #expect(try await readers.readHistory(of: bob.user, written: written) { _ in "bob" } == "bob")
+    }
+    #expect(isDone.withLock { $0 } == 0)
+    gate.open()
+    try await held.value
+    for task in waiting { try await task.value }
+    #expect(isDone.withLock { $0 } == 2)
+  }
+
   @Test("If the caller that loads a state is cancelled, the other callers still get the state")
   func leader() async throws {
     let fixture = try SyncFixture()
