@@ -128,8 +128,8 @@ struct RevisionWatchTests {
     for isBatch in [false, true] {
       let cache = StateCache(capacity: 1, readers: UserReaders(store.readers, threads: 1)) { _, _ in Self.state(2) }
       cache.publish(Self.state(1), of: ann)
-      let watch = cache.watch(ann, at: 1)
-      expect(watch, in: cache, holds: true)
+      let first = try watch(1, in: cache)
+      expect(first, in: cache, holds: true)
       // Users with other counts evict Ann.
       let others = (2...).lazy.map { SyncFixture.session($0).user }.filter {
         cache.changeCount(of: $0) !== cache.changeCount(of: ann)
@@ -143,7 +143,7 @@ struct RevisionWatchTests {
         #expect(try await cache.load(ann).state.revision == 2)
       }
       #expect(cache.revision(of: ann) == 2)
-      expect(watch, in: cache, holds: false)
+      expect(first, in: cache, holds: false)
     }
   }
 
