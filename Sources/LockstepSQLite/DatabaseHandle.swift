@@ -12,6 +12,8 @@ final class DatabaseHandle {
   var expectsTransaction = false
   /// Whether the writer should truncate the WAL: see `SQLiteConnection.eraseWAL()`.
   var mustEraseWAL = false
+  /// Whether the writer should also clear free pages: see `SQLiteConnection.eraseFreePages()`.
+  var mustClearFreePages = false
   /// Pages in the WAL after this connection's last commit; 0 if `countLogPages()` was not called.
   private(set) var logPages = 0
 

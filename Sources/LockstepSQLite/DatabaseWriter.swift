@@ -9,7 +9,9 @@ import LockstepThreading
 /// - A **unit** is one caller's write. It is applied completely or not at all, and runs at most
 ///   once. Units run in the order of submission, except those of throttled owners (see `submit`).
 ///   Each unit sees the changes of earlier units.
-/// - A unit that throws fails alone. Its changes are rolled back, and its caller gets the error.
+/// - A unit that throws fails alone. Its changes are rolled back, and its caller gets the error. A
+///   unit should throw before its first write, because a later failure is expensive: the writer then
+///   erases the WAL and the free pages, which may contain what the unit wrote.
 /// - A unit's **completion handler** is called when the transaction is on disk (`synchronous=FULL`)
 ///   or has failed. Each handler is called exactly once, in the order in which the units ran.
 /// - If a whole transaction fails, for example because the disk is full, all its changes are rolled

@@ -151,11 +151,14 @@ struct GroupCommit {
   /// whole transaction and returns false. The unit saw only committed data, so its caller gets the
   /// error without waiting for a commit.
   private mutating func runFirst(_ unit: WriteUnit) -> Bool {
+    let written = connection.changedRowsInAll
     do {
       group.append(Entry(unit: unit, outcome: .success(try perform(unit))))
       return true
     } catch {
       connection.rollBack()
+      // If the page cache was too small, SQLite has written pages to the WAL before the commit.
+      if mayHaveWritten(error, since: written) { connection.eraseWAL() }
       if let error = error as? SQLiteError, error.isStoreFailure {
         commitMonitor.noteFailure(error)
         isDiskFull = error.kind == .full
@@ -180,9 +183,24 @@ struct GroupCommit {
       guard connection.isInTransaction else {
         return error as? SQLiteError ?? connection.database.noTransaction(sql: "COMMIT")
       }
-      guard unit.throwsUnwritten, connection.changedRowsInAll != written else { return nil }
-      return error as? SQLiteError ?? connection.brokenPromise(error)
+      guard mayHaveWritten(error, since: written) else { return nil }
+      if unit.throwsUnwritten, connection.changedRowsInAll != written {
+        connection.eraseWAL()
+        return error as? SQLiteError ?? connection.brokenPromise(error)
+      }
+      connection.eraseFreePages()
+      return nil
     }
+  }
+
+  /// Whether a unit has failed after a write, so that text which was rolled back may remain.
+  private func mayHaveWritten(_ error: any Error, since written: Int64) -> Bool {
+    let error = error as? SQLiteError
+    // In a damaged file, the list of free pages may contain pages that are in use.
+    if error?.kind == .corrupt { return false }
+    // `changedRowsInAll` does not count rows that a failed statement has written. Some statements,
+    // such as `INSERT OR REPLACE`, check foreign keys after their writes.
+    return connection.changedRowsInAll != written || error?.isForeignKeyViolation == true
   }
 
   /// Runs a unit and checks deferred foreign keys. Otherwise SQLite would check them on `COMMIT`

@@ -97,7 +97,7 @@ extension SQLiteConnection {
     var highest: Int32 = 0
     sqlite3_db_status(database.pointer, SQLITE_DBSTATUS_DEFERRED_FKS, &unresolved, &highest, 0)
     if unresolved == 0 { return }
-    throw database.error(SQLITE_CONSTRAINT | (3 << 8), "FOREIGN KEY constraint failed", sql: "COMMIT")
+    throw database.error(SQLiteError.foreignKeyViolation, "FOREIGN KEY constraint failed", sql: "COMMIT")
   }
 
   private func expectNoTransaction(for sql: StaticString) throws(SQLiteError) {

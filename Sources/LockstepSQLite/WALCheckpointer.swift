@@ -64,6 +64,10 @@ struct WALCheckpointer {
       let attempts = preventedErasure == nil ? Self.attempts : 1
       preventedErasure = now
       guard try checkpointWithReaders(SQLITE_CHECKPOINT_TRUNCATE, attempts: attempts) else { return }
+      if connection.database.mustClearFreePages {
+        guard try connection.clearFreePages() else { return }
+        connection.database.mustClearFreePages = false
+      }
       // Otherwise later commits would write copies of deleted rows from cached pages to the WAL.
       connection.forgetPages()
       connection.database.mustEraseWAL = false
@@ -110,4 +114,15 @@ extension SQLiteConnection {
   /// it moves: see `ClearingFileSystem`. If readers prevent that, the writer tries again twice a second
   /// until it succeeds.
   package func eraseWAL() { database.mustEraseWAL = true }
+
+  /// Makes the writer truncate the WAL after the open transaction, and then overwrite the free pages
+  /// of the file with zeros. Call this if only a part of the transaction was rolled back.
+  ///
+  /// If a statement uses a free page, SQLite does not save the page's contents before, because they
+  /// mean nothing. So a rollback of the statement or of its savepoint does not restore them: the page
+  /// is free again, but the transaction commits it with the text that was rolled back.
+  func eraseFreePages() {
+    database.mustClearFreePages = true
+    eraseWAL()
+  }
 }
