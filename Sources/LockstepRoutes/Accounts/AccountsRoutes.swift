@@ -204,7 +204,11 @@ package struct AccountsRoutes: Sendable {
         key: key,
         prepare: prepare,
         response: StoredResponse(.done),
-        refusal: { $0.isLasting ? StoredResponse(Problem($0).response) : nil }
+        refusal: { error in
+          guard let key, error.isLasting else { return nil }
+          let recorded = Problem(error, recordedFor: key.owner)
+          return (StoredResponse(Problem(error).response), recorded: StoredResponse(recorded.response))
+        }
       )
       if keyed.response.status == Status.noContent.code { done() }
       return Response(keyed)
@@ -369,6 +373,15 @@ extension Problem {
     default:
       guard let problem = Problem.describing(error) else { return nil }
       self = problem
+    }
+  }
+
+  /// The problem that is stored for a key of this owner. Only a user's stored responses may contain
+  /// personal data, because they are erased with the user.
+  fileprivate init(_ error: AccountsError, recordedFor owner: IdempotencyKeyOwner) {
+    switch (error, owner) {
+    case (.changed, .outsider): self.init(.preconditionFailed, detail: error.description)
+    default: self.init(error)
     }
   }
 

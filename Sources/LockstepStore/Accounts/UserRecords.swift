@@ -50,6 +50,10 @@ package struct UserRecords {
     )
   }
 
+  package func has(_ id: UserID) throws -> Bool {
+    try connection.first("SELECT 1 FROM users WHERE id = ?", id) { _ in true } ?? false
+  }
+
   /// Inserts a user unless another user has the address. Returns whether the user was inserted.
   package func insert(_ account: Account) throws -> Bool {
     try connection.run(

@@ -8,7 +8,7 @@ import LockstepTime
 package struct AccountsLedger: Sendable {
   package struct Key: Sendable {
     let key: IdempotencyKey
-    let owner: IdempotencyKeyOwner
+    package let owner: IdempotencyKeyOwner
 
     package init(key: IdempotencyKey, owner: IdempotencyKeyOwner) {
       self.key = key
@@ -37,13 +37,14 @@ package struct AccountsLedger: Sendable {
   }
 
   /// Makes a change, or returns its recorded response. `refusal` returns the response to an error
-  /// that a retry would get again; nil for any other error. Throws the errors of `prepare` and of
-  /// the store, `IdempotencyKeyInUseError` and `IdempotencyKeyReusedError`.
+  /// that a retry would get again, and the response that is recorded for a retry; nil for any other
+  /// error. Throws the errors of `prepare` and of the store, `IdempotencyKeyInUseError` and
+  /// `IdempotencyKeyReusedError`.
   package func commit(
     key: Key?,
     prepare: @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Void>,
     response: StoredResponse,
-    refusal: @Sendable (AccountsError) -> StoredResponse?
+    refusal: @Sendable (AccountsError) -> (StoredResponse, recorded: StoredResponse)?
   ) async throws -> KeyedResponse {
     guard let key else {
       try await accounts.commit(prepare())
@@ -56,10 +57,12 @@ package struct AccountsLedger: Sendable {
       try await write(prepare()) { _ in (key, response) }
       return KeyedResponse(response: response)
     } catch {
-      guard let refusal = refusal(error) else { throw error }
+      guard let (refusal, recorded) = refusal(error) else { throw error }
       let now = now()
       try await writer.write { connection in
-        try IdempotencyRecords(connection: connection).record(refusal, to: key.key, of: key.owner, at: now)
+        // The user may have been erased meanwhile. A unit must not fail after its first write.
+        if case .user(let user) = key.owner, try !UserRecords(connection: connection).has(user) { return }
+        try IdempotencyRecords(connection: connection).record(recorded, to: key.key, of: key.owner, at: now)
       }
       return KeyedResponse(response: refusal)
     }

@@ -184,6 +184,28 @@ struct AccountsIdempotencyTests {
     }
   }
 
+  @Test("A refused erasure or logout stores no personal data that would outlive the user")
+  func refusedErasure() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp(device: "Ada's telephone")
+      let erasure = #"{"password":"correct horse"}"#
+      let stale = #"If-Match: "x""#
+      let refusal = try await ada.ask("DELETE", "/v1/me", erasure, ["Idempotency-Key: 1", stale])
+      #expect(refusal.problem == ProblemSummary("precondition-failed"))
+      #expect(refusal.json["current"]?["email"] == "ada@example.com")
+      let logout = try await ada.delete("/v1/sessions/current", ["Idempotency-Key: 2", stale])
+      #expect(logout.json["current"]?["id"]?.stringValue == ada.session)
+      #expect(try await ada.ask("DELETE", "/v1/me", erasure, ["Idempotency-Key: 3"]).status == 204)
+
+      let traces = [ada.user, ada.session, "ada@example.com", "Ada's telephone"]
+      let kept = try users.rows("SELECT * FROM outsider_keys").joined().joined()
+      for trace in traces { #expect(!kept.contains(trace), "\(trace)") }
+      await users.stop()
+      let file = String(decoding: try users.directory.contents(of: "lockstep.db"), as: UTF8.self)
+      for trace in traces { #expect(!file.contains(trace), "\(trace)") }
+    }
+  }
+
   @Test("A repeated write of the administrator is applied once")
   func administrator() async throws {
     try await ServerFixture.run {
