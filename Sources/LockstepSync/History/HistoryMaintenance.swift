@@ -138,7 +138,11 @@ package final class HistoryMaintenance: Sendable {
   private func prepare(for user: UserID, _ body: @escaping @Sendable (SQLiteConnection) throws -> Unit?) {
     try? readers.submit(length: .long, body) { [writer] result in
       guard case .success(let unit?) = result else { return }
-      try? writer.submit(unit, of: user.writeOwner) { _ in }
+      let write: Unit = { connection in
+        // The user may have been erased meanwhile. A unit must not fail after its first write.
+        if try UserRecords(connection: connection).has(user) { try unit(connection) }
+      }
+      try? writer.submit(write, of: user.writeOwner) { _ in }
     }
   }
 }
