@@ -71,7 +71,7 @@ extension UserServices {
       logger: logger
     )
     try directory.startExpiry(by: clock)
-    accounts.directory.whenEnded { [weak directory] in directory?.end(sessions: $0) }
+    accounts.directory.whenEnded { [weak directory] sessions, _ in directory?.end(sessions: sessions) }
     return directory
   }
 

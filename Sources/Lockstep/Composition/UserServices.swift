@@ -129,9 +129,11 @@ struct UserServices: Sendable {
       upstream: upstream ?? LocalProfileUpstream(),
       dates: TimeZones(workers: zones)
     )
-    // Notifies all waiters, so that requests of an ended session stop waiting. Waiters are not
-    // recorded by session, because sessions rarely end.
-    accounts.directory.whenEnded { [waiters] _ in waiters.wakeAll() }
+    // Requests of an ended session stop waiting. Waiters are not recorded by session, because
+    // sessions rarely end.
+    accounts.directory.whenEnded { [waiters] _, users in
+      for user in users { waiters.wake(user) }
+    }
   }
 
   func adminCommands(logger: Logger) -> AdminCommandProcessor {

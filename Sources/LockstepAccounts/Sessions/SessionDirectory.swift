@@ -28,6 +28,10 @@ package final class SessionDirectory: Sendable {
     fileprivate let hash: TokenHash
   }
 
+  /// Called with the ended sessions, and with the users of those that were in memory. A request
+  /// that holds its session keeps it in memory, so requests of other users need not be notified.
+  package typealias EndListener = @Sendable ([SessionID], Set<UserID>) -> Void
+
   private struct Shard: Sendable {
     var table: SessionTable
     /// Tokens that are no longer valid.
@@ -45,7 +49,7 @@ package final class SessionDirectory: Sendable {
   package let changes = ChangeCounts()
 
   private let shards: [LockedState<Shard>]
-  private let listeners = LockedState<[@Sendable ([SessionID]) -> Void]>([])
+  private let listeners = LockedState<[EndListener]>([])
   private let flights = SingleFlight<TokenHash, SessionEntry?, AccountsError>()
   private let readers: ReaderPool
   private let usageWriter: SessionUsageWriter
@@ -163,7 +167,7 @@ package final class SessionDirectory: Sendable {
 
   /// Notifies `listener` of ended sessions after their `isEnded` has become true. Expired sessions
   /// are not reported. The listener runs on the thread that ends the sessions, and must be quick.
-  package func whenEnded(_ listener: @escaping @Sendable ([SessionID]) -> Void) {
+  package func whenEnded(_ listener: @escaping EndListener) {
     listeners.withLock { $0.append(listener) }
   }
 
@@ -176,16 +180,20 @@ package final class SessionDirectory: Sendable {
   /// Ends sessions in memory after their deletion is committed.
   func end(_ sessions: [EndedSession]) {
     if sessions.isEmpty { return }
+    var users: Set<UserID> = []
     for ended in sessions {
       flights.invalidate(ended.tokenHash)
-      shard(of: ended.tokenHash).withLock { shard in
-        shard.table.remove(ended.tokenHash)?.live.end()
+      let live = shard(of: ended.tokenHash).withLock { shard in
+        let live = shard.table.remove(ended.tokenHash)?.live
+        live?.end()
         shard.refused.insert(ended.tokenHash)
         if shard.loading[ended.tokenHash] != nil { shard.loading[ended.tokenHash] = true }
+        return live
       }
+      if let live { users.insert(live.user) }
     }
     let ids = sessions.map(\.id)
-    for listener in listeners.withLock({ $0 }) { listener(ids) }
+    for listener in listeners.withLock({ $0 }) { listener(ids, users) }
   }
 
   /// A session from the store, with its newer use if that is in memory.

@@ -131,7 +131,7 @@ struct SessionDirectoryTests {
     let (ann, ben) = (try await fixture.signUp("ann@example.com"), try await fixture.signUp("ben@example.com"))
     let live = try #require(try await fixture.live(ann))
     let told = LockedState<[[SessionID]]>([])
-    fixture.directory.whenEnded { ids in
+    fixture.directory.whenEnded { ids, _ in
       #expect(live.isEnded, "the session has ended before the notification")
       told.withLock { $0.append(ids) }
     }

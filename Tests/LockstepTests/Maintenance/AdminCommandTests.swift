@@ -143,7 +143,7 @@ struct ServedAdminCommandTests {
       let accounts = try #require(server.services.users?.accounts)
       let path = users.directory.file("lockstep.db")
       let seen = LockedState<[Result<AdminCommandRecords.Status?, any Error>]>([])
-      accounts.directory.whenEnded { _ in
+      accounts.directory.whenEnded { _, _ in
         let status = Result { try Self.status(of: path) }
         seen.withLock { $0.append(status) }
       }
