@@ -7,14 +7,22 @@ import LockstepTime
 /// A new session goes to the young half, and so does a session that is found in the old half. When
 /// the young half is full, the old half is evicted, and the young half becomes the old one. So a
 /// session that is found in the young half stays where it is.
+///
+/// If requests hold many sessions, the young half may grow to twice the number that the last eviction
+/// kept. So an eviction visits only a few sessions for each one that was inserted.
 struct SessionTable: Sendable {
   private let half: Int
   private var young: [TokenHash: SessionEntry] = [:]
   private var old: [TokenHash: SessionEntry] = [:]
   private var evictedUsage: [SessionUsage] = []
+  /// How many sessions the young half may have before the next eviction.
+  private var limit: Int
+  /// How many sessions all evictions have visited, for tests.
+  private(set) var visited = 0
 
   init(capacity: Int) {
     half = max(1, capacity / 2)
+    limit = half
   }
 
   var count: Int { young.count + old.count }
@@ -31,7 +39,7 @@ struct SessionTable: Sendable {
   func peek(_ hash: TokenHash) -> SessionEntry? { young[hash] ?? old[hash] }
 
   mutating func insert(_ entry: SessionEntry) {
-    if young.count >= half { evictOld() }
+    if young.count >= limit { evictOld() }
     young[entry.live.tokenHash] = entry
   }
 
@@ -52,6 +60,7 @@ struct SessionTable: Sendable {
 
   /// Keeps the sessions that a request holds, because they must be found when they end.
   private mutating func evictOld() {
+    visited += old.count
     var kept: [TokenHash: SessionEntry] = [:]
     Self.forEach(&old) { entry in
       if entry.isHeld { kept[entry.live.tokenHash] = entry }
@@ -60,6 +69,7 @@ struct SessionTable: Sendable {
     evictedUsage += Self.takeUsage(&old)
     old = young
     young = kept
+    limit = max(half, 2 * kept.count)
   }
 
   private static func takeUsage(_ entries: inout [TokenHash: SessionEntry]) -> [SessionUsage] {

@@ -58,6 +58,24 @@ struct SessionTableTests {
     #expect(table.peek(Self.hash(1_000)) == nil && held == nil)
   }
 
+  @Test("If requests hold more sessions than the capacity, evictions still visit few sessions")
+  func manyHeld() {
+    var table = SessionTable(capacity: 100)
+    var held: [LiveSession] = []
+    for number in 0..<200 {
+      table.insert(Self.entry(number))
+      table.peek(Self.hash(number)).map { held.append($0.live) }
+    }
+    let before = table.visited
+    for number in 200..<1_200 { table.insert(Self.entry(number)) }
+    #expect(table.visited - before <= 2_000)
+    for session in held { #expect(table.peek(session.tokenHash)?.live === session) }
+    #expect(table.count <= 800)
+    held = []
+    for number in 1_200..<2_200 { table.insert(Self.entry(number)) }
+    #expect(table.count <= 100)
+  }
+
   @Test("A cursor that was not written is returned once, when its session is evicted")
   func usage() {
     var table = SessionTable(capacity: 4)
