@@ -70,13 +70,13 @@ package final class DurableStore: Sendable {
       let file = connection.resolvedPath
       try Self.expectWholePages(of: connection)
       lock = LockedState(try StoreLock.take(store: file, patience: options.lockPatience))
+      // Overwrites deleted data, so that free pages contain nothing of an erased user. Debian's SQLite
+      // does so by default, but others do not. Migrations delete data too.
+      try connection.execute("PRAGMA secure_delete = ON")
       id = try migrator.migrate(connection, now: now) {
         try Self.findOrMakeIdentity(connection, newID: newID, now: now)
       }
       try connection.useWriteAheadLog()
-      // Overwrites deleted data, so that free pages contain nothing of an erased user.
-      // Debian's SQLite does so by default, but others do not.
-      try connection.execute("PRAGMA secure_delete = ON")
       try Self.clearGaps(of: connection, now: now)
       // The last process may have ended before it erased the WAL.
       if hasWAL { connection.eraseWAL() }

@@ -46,6 +46,19 @@ struct MigratorTests {
     #expect(try connection.first("PRAGMA application_id") { row in try row[0] as Int } == Migrator.applicationID)
   }
 
+  @Test("Migrations overwrite what they delete")
+  func secureDelete() throws {
+    // The setting stays as the migration leaves it, so it was made before the migration.
+    let off = Migration(number: 2, name: "0002_off", sql: "PRAGMA secure_delete = OFF")
+    let store = try fixture.store(migrator: Migrator(withFirst(off)))
+    defer { store.close() }
+    #expect(try store.write { try $0.first("PRAGMA secure_delete") { row in try row[0] as Int } } == 0)
+    let other = try StoreFixture()
+    let usual = try other.store()
+    defer { usual.close() }
+    #expect(try usual.write { try $0.first("PRAGMA secure_delete") { row in try row[0] as Int } } == 1)
+  }
+
   @Test("A checksum is SHA-256 in hexadecimal")
   func checksums() {
     #expect(checksum(of: "") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
