@@ -51,7 +51,7 @@ package struct StoreRestore: Sendable {
     let summary = try copy(backup, to: file, endingSessions, identity: DurableStore.identity(from: random), progress)
     file.takeOwner()
     try file.sync()
-    clearPlace(place)
+    try clearPlace(place)
     try file.publish()
     return summary
   }
@@ -93,12 +93,15 @@ package struct StoreRestore: Sendable {
   /// A checkpoint comes first, so that the old store is complete until the copy replaces it. The
   /// old store stays in WAL mode: leaving that mode would create a rollback journal. If this
   /// process was then killed, a read-only connection could not open the store.
-  func clearPlace(_ place: String) {
+  ///
+  /// Throws `StoreError.inUse` if another program prevents the checkpoint.
+  func clearPlace(_ place: String) throws(StoreError) {
     // Ignores errors: a damaged file, or one that is not a database, has nothing to checkpoint.
     if StorePath.isTaken(place),
-      let old = try? SQLiteConnection(path: place, journal: .asFound, busyTimeout: .zero)
+      let old = try? SQLiteConnection(path: place, journal: .asFound, busyTimeout: .zero),
+      let isComplete = try? old.truncateWAL(), !isComplete, fileSize(place + "-wal") > 0
     {
-      _ = try? old.truncateWAL()
+      throw .inUse(path: place)
     }
     PartialFile.removeCompanions(of: place)
   }

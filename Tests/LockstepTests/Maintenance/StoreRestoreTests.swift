@@ -145,13 +145,35 @@ struct StoreRestoreTests {
     for suffix in ["", "-wal"] {
       try files.folder.write(try files.folder.contents(of: "lockstep.db\(suffix)"), to: "killed.db\(suffix)")
     }
-    StoreRestore(to: killed).clearPlace(killed)
+    try StoreRestore(to: killed).clearPlace(killed)
     #expect(try names("killed") == ["killed.db"])
     // The header still says WAL, so the file was not rewritten through a rollback journal.
     #expect(try files.folder.contents(of: "killed.db")[18...19] == [2, 2])
     let old = try SQLiteConnection(path: killed, access: .readOnly, journal: .asFound)
     #expect(try old.first("SELECT checked_at FROM store") { row in try row[0] as Int } == 2)
     withExtendedLifetime((path, writer)) {}
+  }
+
+  @Test("If a reader prevents the checkpoint of the old store, a restore is refused, and the last commit stays")
+  func oldStoreIsRead() throws {
+    let (path, _) = try madeBackup()
+    let writer = try SQLiteConnection(path: files.path)
+    let reader = try SQLiteConnection(path: files.path, access: .readOnly)
+    try writer.run("UPDATE store SET checked_at = 2")
+    try reader.execute("BEGIN; SELECT count(*) FROM users")
+    try writer.run("UPDATE store SET checked_at = 3")
+    func restore() throws { _ = try StoreRestore(to: files.path).restore(from: path, overwriting: true) }
+    let place = try #require(realPath(files.path))
+    #expect(throws: StoreError.inUse(path: place)) { try restore() }
+    // The store as it is if the process ends here.
+    for suffix in ["", "-wal"] {
+      try files.folder.write(try files.folder.contents(of: "lockstep.db\(suffix)"), to: "left.db\(suffix)")
+    }
+    let left = try SQLiteConnection(path: files.folder.file("left.db"))
+    #expect(try left.first("SELECT checked_at FROM store") { row in try row[0] as Int } == 3)
+    try reader.execute("COMMIT")
+    try restore()
+    withExtendedLifetime(writer) {}
   }
 
   @Test("The WAL that a killed server left behind is removed with its file")
