@@ -13,6 +13,7 @@ struct UserCheck {
   func check(_ user: UserID, _ report: inout CheckReport) throws {
     let present = try states.load(user, from: connection)
     try checkForGaps(user, &report)
+    try checkNumbers(user, &report)
     for difference in try differences(of: user, from: present) { report.add(.users, "user \(user): \(difference)") }
     for excess in excesses(of: present) { report.add(.quotas, "user \(user): \(excess)") }
   }
@@ -67,6 +68,15 @@ struct UserCheck {
       .users,
       "user \(user): the journal has \(count) of the \(last - first + 1) revisions from \(first) to \(last)"
     )
+  }
+
+  /// Reports numbers that no server has written.
+  private func checkNumbers(_ user: UserID, _ report: inout CheckReport) throws {
+    let sizes = try Journal(connection: connection).impossibleSizes(of: user)
+    if sizes > 0 { report.add(.users, "user \(user): \(sizes) entries of the journal have an impossible size") }
+    for (module, ranks) in try states.damagedRanks(of: user, in: connection).sorted(by: { $0.key < $1.key }) {
+      report.add(.users, "user \(user): \(module): \(ranks.count) elements have an impossible rank")
+    }
   }
 
   private func excesses(of state: UserState) -> [String] {

@@ -30,10 +30,24 @@ package struct Journal {
     }
   }
 
+  /// The numbers of bytes that a user's entries can have. In a damaged store, another number is read
+  /// as the nearest of these, so that no calculation overflows.
+  package static let possibleBytes = 0...(1 << 60)
+
   let connection: SQLiteConnection
 
   package init(connection: SQLiteConnection) {
     self.connection = connection
+  }
+
+  /// The number of a user's entries whose number of bytes is impossible.
+  package func impossibleSizes(of user: UserID) throws -> Int {
+    try connection.first(
+      "SELECT count(*) FROM journal WHERE user_id = ? AND written NOT BETWEEN ? AND ?",
+      user,
+      Self.possibleBytes.lowerBound,
+      Self.possibleBytes.upperBound
+    ) { try $0[0] } ?? 0
   }
 
   package func add(_ entry: JournalEntry, of user: UserID) throws {
@@ -61,7 +75,7 @@ package struct Journal {
     try connection.first(
       "SELECT revision, written FROM journal WHERE user_id = ? ORDER BY revision DESC, position DESC LIMIT 1",
       user
-    ) { End(revision: try $0[0], written: try $0[1]) } ?? End()
+    ) { End(revision: try $0[0], written: try $0.written(at: 1)) } ?? End()
   }
 
   /// About how many bytes the user's entries have that are not pruned.
@@ -147,7 +161,7 @@ package struct Journal {
             session: try row[4],
             action: try row.json(at: 5),
             mutations: try row.json(at: 6),
-            written: try row[7]
+            written: try row.written(at: 7)
           )
         )
       }
@@ -166,7 +180,7 @@ package struct Journal {
       after.revision,
       after.position,
       upTo
-    ) { Place(revision: try $0[0], position: try $0[1], written: try $0[2]) }
+    ) { Place(revision: try $0[0], position: try $0[1], written: try $0.written(at: 2)) }
   }
 
   package func hasEntries(of user: UserID, after: Place, upTo: Revision) throws -> Bool {
@@ -215,6 +229,12 @@ extension JournalEntry {
 }
 
 extension SQLiteRow {
+  /// The number of bytes up to an entry, within `Journal.possibleBytes`.
+  func written(at column: Int) throws(SQLiteError) -> Int {
+    let bytes: Int = try self[column]
+    return min(max(bytes, Journal.possibleBytes.lowerBound), Journal.possibleBytes.upperBound)
+  }
+
   /// A text that should be JSON; `null` if it is not JSON or not UTF-8.
   fileprivate func json(at column: Int) throws(SQLiteError) -> String {
     do throws(SQLiteError) {

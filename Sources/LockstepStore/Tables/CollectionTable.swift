@@ -17,6 +17,9 @@ package protocol CollectionTable: ModuleStorage {
 
   /// Writes the changes of one collection, within the connection's transaction.
   func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws
+
+  /// The ranks of a user's list that are not within `ListRanks.bounds`; none for a map.
+  func damagedRanks(of user: UserID, in connection: SQLiteConnection) throws -> [Int]
 }
 
 extension CollectionTable {
@@ -27,6 +30,8 @@ extension CollectionTable {
   }
 
   package var migrations: [Migration] { [] }
+
+  package func damagedRanks(of user: UserID, in connection: SQLiteConnection) throws -> [Int] { [] }
 }
 
 /// The user, the collection and the revision of a change.
@@ -87,7 +92,7 @@ package enum RemovalRecords {
     ) { row in
       let revision: Revision = try row[1]
       guard let name = (try row[0] as String?).map({ CollectionName(text: $0) }) else {
-        (state.revision, state.written) = (revision, try row[2])
+        (state.revision, state.written) = (revision, try row.written(at: 2))
         return
       }
       guard let kind = kind(name.module) else { return }

@@ -77,6 +77,14 @@ final class LayoutTable: CollectionTable {
     bytes.append(UInt8(ascii: "}"))
   }
 
+  func damagedRanks(of user: UserID, in connection: SQLiteConnection) throws -> [Int] {
+    guard kind == .list else { return [] }
+    var ranks: [Int] = []
+    let bounds = [ListRanks.bounds.lowerBound.sqliteValue, ListRanks.bounds.upperBound.sqliteValue]
+    try connection.forEach(statements.damagedRanks, owner(user) + bounds) { ranks.append(try $0[0]) }
+    return ranks
+  }
+
   // MARK: Writing
 
   func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {
@@ -187,6 +195,8 @@ private struct LayoutStatements: Sendable {
   /// Values: owner, key.
   let remove: SQLText
   let rank: SQLText
+  /// Values: owner without part, the least and the greatest valid rank.
+  let damagedRanks: SQLText
   /// Values: owner.
   let clear: SQLText
 
@@ -225,6 +235,7 @@ private struct LayoutStatements: Sendable {
     setRank = SQLText("UPDATE \(table) SET rank = ? WHERE \(row)")
     remove = SQLText("DELETE FROM \(table) WHERE \(row)")
     rank = SQLText("SELECT rank FROM \(table) WHERE \(row)")
+    damagedRanks = SQLText("SELECT rank FROM \(table) WHERE \(equal(user)) AND rank NOT BETWEEN ? AND ?")
     clear = SQLText("DELETE FROM \(table) WHERE \(equal(owner))")
   }
 }

@@ -8,8 +8,10 @@ struct ListRanks {
   private static let gap = 1 << 40
   /// The least distance after elements were spread out. There is room for 20 insertions.
   private static let leastGap = 1 << 20
-  /// Ranks from `-bound` to `bound` are used, so that the difference of two ranks never overflows.
+  /// Ranks between `-bound` and `bound` are used, so that the difference of two ranks never overflows.
   private static let bound = 1 << 62
+  /// The ranks that a table can have, unless it is damaged.
+  static let bounds = (1 - bound)...(bound - 1)
   /// How many elements before and after a gap are spread out first. If there is no room among
   /// them, twice as many are, and so on.
   private static let neighbors = 32
@@ -32,7 +34,9 @@ struct ListRanks {
   }
 
   private func rank(at index: Int, of list: ListState) throws -> Int? {
-    list.items.indices.contains(index) ? try rank(list.items[index].id) : nil
+    guard list.items.indices.contains(index), let rank = try rank(list.items[index].id) else { return nil }
+    guard Self.bounds.contains(rank) else { throw RankDamagedError(rank: rank) }
+    return rank
   }
 
   /// Spreads the elements around a place, and returns the rank for the place.
@@ -66,5 +70,15 @@ struct ListRanks {
       let gap = (next - previous) / (count + 1)
       return gap >= Self.leastGap ? (previous + gap, gap) : nil
     }
+  }
+}
+
+/// A list cannot be changed, because the file was changed by hand or the disk is damaged.
+struct RankDamagedError: Error, CustomStringConvertible {
+  let rank: Int
+
+  var description: String {
+    "an element of a list has the rank \(rank), which is not between \(ListRanks.bounds.lowerBound) and "
+      + "\(ListRanks.bounds.upperBound): the store is damaged. Restore a backup."
   }
 }

@@ -89,6 +89,10 @@ struct ListTableAdapter<Table: ListTable>: CollectionTable {
     state.collections[CollectionName(module)] = list.state()
   }
 
+  func damagedRanks(of user: UserID, in connection: SQLiteConnection) throws -> [Int] {
+    try table.rows(of: user, in: connection).map(\.rank).filter { !ListRanks.bounds.contains($0) }
+  }
+
   func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {
     guard case .list(let edits) = edits else { return }
     for edit in edits { try write(edit, at: location, to: connection) }

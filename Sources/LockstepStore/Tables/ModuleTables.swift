@@ -38,6 +38,11 @@ package struct ModuleTables: Sendable {
     return state
   }
 
+  /// The ranks of a user's lists that are damaged, by module.
+  package func damagedRanks(of user: UserID, in connection: SQLiteConnection) throws -> [String: [Int]] {
+    try entries.mapValues { try $0.table.damagedRanks(of: user, in: connection) }.filter { !$0.value.isEmpty }
+  }
+
   /// Writes a transaction: the changes to the tables, and the entries of the journal.
   package func apply(_ writeSet: WriteSet, to connection: SQLiteConnection) throws {
     for (edits, entry) in writeSet.actions {

@@ -52,7 +52,8 @@ package struct JournalPage: Sendable {
     var end = revisions.last { $0 < first.last.revision }
     for place in try journal.places(of: first.user, after: first.last, upTo: first.end) {
       if place.revision != before.revision { end = before.revision }
-      length += max(0, place.written - before.written) + overhead
+      // In a damaged store, the difference can have any size.
+      length += min(max(0, place.written - before.written), bytes) + overhead
       before = place
       if length > bytes, let end { return end }
     }
@@ -86,6 +87,12 @@ package struct JournalSlice: Sendable {
   ) throws {
     (self.user, self.store, self.end, last) = (user, store, end, Journal.Place(endOf: start))
     try read(from: journal)
+  }
+
+  /// Takes the text out of the slice, which then has only its place.
+  package mutating func takeText() -> [UInt8] {
+    defer { text = [] }
+    return text
   }
 
   /// Reads the entries that follow this slice. Throws `PrunedError` if they may be missing.

@@ -67,6 +67,12 @@ struct StoreCheckTests {
       "PRAGMA foreign_keys = OFF; INSERT INTO profiles VALUES ('unknown', 'position', '1', 1)", .references,
       "row of profiles refers to a missing row of users"
     ),
+    (
+      "UPDATE journal SET written = 9223372036854775807 WHERE revision >> 20 = 5", .users,
+      "1 entries of the journal have an impossible size"
+    ),
+    ("UPDATE journal SET written = -1 WHERE revision >> 20 = 5", .users, "have an impossible size"),
+    ("UPDATE favorites SET rank = 4611686018427387904", .users, "favorites: 1 elements have an impossible rank"),
     ("DELETE FROM store", .identity, "the table store has 0 rows, not one"),
     (
       """

@@ -23,6 +23,24 @@ struct ListRanksTests {
     }
   }
 
+  @Test("A rank that no server has written is an error", arguments: [Int.min, -1 << 62, 1 << 62, Int.max])
+  func damaged(rank: Int) throws {
+    let table = Table()
+    var list = ListState()
+    for (index, id) in ["a", "b"].enumerated() {
+      list.apply(.inserted(id: id, item: EncodedJSON(["id": .string(id)]), index: index))
+    }
+    table.ranks = ["a": 0, "b": rank]
+    for index in 1...2 {
+      #expect(throws: RankDamagedError.self) { try table.all.rank(in: ListGap(at: index, of: list)) }
+    }
+    #expect(try table.all.rank(in: ListGap(at: 0, of: list)) < 0)
+    for rank in [ListRanks.bounds.lowerBound, ListRanks.bounds.upperBound] {
+      table.ranks = ["a": -rank, "b": rank]
+      for index in 0...2 { _ = try table.all.rank(in: ListGap(at: index, of: list)) }
+    }
+  }
+
   @Test(
     "An insertion changes few other rows, also after thousands of insertions at one place or at random places",
     arguments: ["one place", "random", "beginning"]
