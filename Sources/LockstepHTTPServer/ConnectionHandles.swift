@@ -18,13 +18,14 @@ final class ConnectionHandle: BodySource, BodyWriter {
     try await connection.collectBody(upTo: limit)
   }
 
-  func write(_ bytes: [UInt8]) async throws {
-    try await write(bytes, on: isolation)
+  func write(_ bytes: consuming [UInt8]) async throws {
+    try await write(consume bytes, on: isolation)
   }
 
-  private func write(_ bytes: [UInt8], on isolation: isolated LoopIsolation) async throws {
+  private func write(_ bytes: consuming [UInt8], on isolation: isolated LoopIsolation) async throws {
     guard !bytes.isEmpty else { return }
-    connection.gather(piece: bytes)
+    // While the client reads, the bytes are only in the output, which is counted.
+    connection.gather(piece: consume bytes)
     guard await connection.flushAll() else { throw CancellationError() }
   }
 }

@@ -141,10 +141,10 @@ package struct UserExport: Sendable {
       guard try journal.firstRevision(of: user) == first else { throw JournalSlice.PrunedError() }
       return try JournalSlice(of: user, after: .none, upTo: end, from: journal, store: store)
     }
-    try await pieces.append(element: slice.text)
+    try await pieces.append(element: slice.takeText())
     while slice.hasMore {
       slice = try await readers.read(for: user) { [slice] in try slice.next(from: Journal(connection: $0)) }
-      try await pieces.append(element: slice.text)
+      try await pieces.append(element: slice.takeText())
     }
   }
 
@@ -172,7 +172,8 @@ package struct UserExport: Sendable {
   }
 }
 
-/// Joins the many short parts of a body into pieces of useful size.
+/// Joins the many short parts of a body into pieces of useful size. Keeps no part while the writer
+/// waits for the client.
 private struct PieceBuffer {
   static let length = 64 * 1024
 
@@ -183,16 +184,16 @@ private struct PieceBuffer {
 
   init(writer: any BodyWriter) { self.writer = writer }
 
-  mutating func append(_ part: some Collection<UInt8>) async throws {
-    bytes.append(contentsOf: part)
+  mutating func append(_ part: consuming some Collection<UInt8>) async throws {
+    bytes.append(contentsOf: consume part)
     if bytes.count >= Self.length { try await send() }
   }
 
   /// Appends an element of an array or object, or the first part of an element whose rest follows.
   /// A comma comes before it, unless it is the first one.
-  mutating func append(element: some Collection<UInt8>) async throws {
+  mutating func append(element: consuming some Collection<UInt8>) async throws {
     separate()
-    try await append(element)
+    try await append(consume element)
   }
 
   mutating func append(name: String) async throws {
@@ -212,7 +213,7 @@ private struct PieceBuffer {
     let piece = bytes
     sent = bytes.last
     bytes = []
-    if !piece.isEmpty { try await writer.write(piece) }
+    if !piece.isEmpty { try await writer.write(consume piece) }
   }
 
   private mutating func separate() {

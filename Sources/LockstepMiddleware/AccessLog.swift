@@ -33,15 +33,7 @@ package struct AccessLog: Sendable {
     return parts.joined(separator: "/")
   }
 
-  func record(_ request: Request, _ response: Response, nanoseconds: Int64) {
-    var size: JSON = .integer(0)
-    let isHead = request.head.method == .head
-    switch response.body {
-    case .none: break
-    case .bytes(let bytes): if !isHead { size = .integer(Int64(bytes.count)) }
-    case .pieces(let pieces): if !isHead { size = .integer(Int64(pieces.count)) }
-    case .stream: size = .null
-    }
+  func record(_ request: Request, _ response: LoggedResponse, nanoseconds: Int64) {
     logger.log(
       .info,
       "request",
@@ -50,9 +42,28 @@ package struct AccessLog: Sendable {
         "method": .string(request.head.method.name),
         "path": .string(Self.withoutSecrets(request.head.path)),
         "status": .integer(Int64(response.status.code)),
-        "bytes": size,
+        "bytes": response.bytes.map { .integer(Int64($0)) } ?? .null,
         "microseconds": .integer(nanoseconds / 1000), "requestId": request.id.map(JSON.string) ?? .null,
       ]
     )
+  }
+}
+
+/// What the access log has of a response. It does not keep the body in memory.
+struct LoggedResponse {
+  let status: Status
+  /// The length of the body that is sent; nil for a stream.
+  let bytes: Int?
+
+  init(_ response: Response, to request: Request) {
+    status = response.status
+    let isHead = request.head.method == .head
+    bytes =
+      switch response.body {
+      case .none: 0
+      case .bytes(let bytes): isHead ? 0 : bytes.count
+      case .pieces(let pieces): isHead ? 0 : pieces.count
+      case .stream: nil
+      }
   }
 }

@@ -17,6 +17,13 @@ final class RequestRecorder: Sendable {
   func record(_ response: Response, to request: Request, route: Int?) {
     let duration = monotonic() - request.arrival
     metrics.record(route: route, status: response.status, nanoseconds: duration)
+    accessLog?.record(request, LoggedResponse(response, to: request), nanoseconds: duration)
+  }
+
+  /// Records a response that is sent again.
+  func record(_ response: LoggedResponse, to request: Request, route: Int?) {
+    let duration = monotonic() - request.arrival
+    metrics.record(route: route, status: response.status, nanoseconds: duration)
     accessLog?.record(request, response, nanoseconds: duration)
   }
 
@@ -54,7 +61,7 @@ final class LoggedValidity: ResponseValidity {
   private let validity: any ResponseValidity
   private let recorder: RequestRecorder
   private let request: Request
-  private let response: Response
+  private let response: LoggedResponse
   private let route: Int?
   private let ids: RequestIDs
   private let id: Mutex<String?>
@@ -70,7 +77,7 @@ final class LoggedValidity: ResponseValidity {
     self.validity = validity
     self.recorder = recorder
     self.request = request
-    self.response = response
+    self.response = LoggedResponse(response, to: request)
     self.route = route
     self.ids = ids
     id = Mutex(request.id)

@@ -43,5 +43,5 @@ public struct Response: Sendable {
 public protocol BodyWriter: Sendable {
   /// Sends bytes to the client. Returns when the connection can take more, so that a stream is
   /// written no faster than the client reads. Throws `CancellationError` when the client is gone.
-  func write(_ bytes: [UInt8]) async throws
+  func write(_ bytes: consuming [UInt8]) async throws
 }

@@ -141,7 +141,10 @@ package struct JournalRoute: Sendable {
       var slice = first
       while slice.hasMore {
         slice = try await readers.read(for: user) { [slice] in try slice.next(from: Journal(connection: $0)) }
-        try await writer.write([UInt8(ascii: ",")] + slice.text + (slice.hasMore ? [] : closing))
+        var piece = [UInt8(ascii: ",")]
+        piece.append(contentsOf: slice.takeText())
+        if !slice.hasMore { piece.append(contentsOf: closing) }
+        try await writer.write(consume piece)
       }
     }
   }
