@@ -49,7 +49,7 @@ package struct AccessLog: Sendable {
   }
 }
 
-/// What the access log has of a response. It does not keep the body in memory.
+/// The parts of a response that the access log contains. This type does not keep the body in memory.
 struct LoggedResponse {
   let status: Status
   /// The length of the body that is sent; nil for a stream.

@@ -88,11 +88,11 @@ struct FavoritesServiceTests {
   @Test("There is room at both ends of the range of ranks")
   func ends() async throws {
     var state = try await play((0..<4).map { Self.insert("\($0)", at: $0) })
-    try await tables.change("UPDATE favorites SET rank = (1 << 62) - 3 + id")
+    try await tables.change("UPDATE favorites SET rank = (1 << 62) - 4 + id")
     state = try await play([Self.insert("last", at: 4), .moved(id: "0", to: 4)], on: state)
     #expect(ids(state) == ["1", "2", "3", "last", "0"])
     try await tables.change(
-      "UPDATE favorites SET rank = -(1 << 62) + CASE id WHEN '1' THEN 0 WHEN '2' THEN 1 WHEN '3' THEN 2 ELSE 3 + (id = '0') END"
+      "UPDATE favorites SET rank = -(1 << 62) + 1 + CASE id WHEN '1' THEN 0 WHEN '2' THEN 1 WHEN '3' THEN 2 ELSE 3 + (id = '0') END"
     )
     state = try await play([Self.insert("first", at: 0), .moved(id: "0", to: 0)], on: state)
     #expect(ids(state) == ["0", "first", "1", "2", "3", "last"])
