@@ -72,9 +72,14 @@ struct UserServices: Sendable {
     cache = StateCache(
       capacity: configuration.cacheBytes,
       readers: readers,
-      changes: accounts.directory.changes,
-      load: states.load
-    )
+      changes: accounts.directory.changes
+    ) { [states] user, connection in
+      let state = try states.load(user, from: connection)
+      // An erased user has an empty state too. The erasure is on disk before the session ends in
+      // memory.
+      if state.revision == .none, try !UserRecords(connection: connection).has(user) { throw SessionEndedError() }
+      return state
+    }
     waiters = WaiterRegistry(configuration.waiting)
     accountsLedger = AccountsLedger(
       accounts: accounts,

@@ -105,6 +105,8 @@ package struct JournalRoute: Sendable {
     return try await reader.readers.read(for: user) { [self] connection in
       let journal = Journal(connection: connection)
       let last = try journal.lastRevision(of: user)
+      // The user may have been erased since the session was looked up.
+      if last == .none, try !UserRecords(connection: connection).has(user) { throw SessionEndedError() }
       var start = Revision.none
       var isReset = true
       switch since {

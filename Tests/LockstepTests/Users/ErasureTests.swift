@@ -295,4 +295,22 @@ struct ErasureTests {
       }
     }
   }
+
+  @Test("If the user is no longer in the store, no read shows an empty state before the session ends")
+  func erasedBeforeLoad() async throws {
+    try await ServerFixture.run({ $0.cacheBytes = 1 }) { users in
+      let ada = try await users.signUp()
+      let others = [try await users.signUp("bob"), try await users.signUp("cid"), try await users.signUp("dan")]
+      let cursor = try #require(try await ada.get("/v1/changes").cursor)
+      // An erasure is on disk a moment before the session ends in memory.
+      _ = try StoreFile.rows("DELETE FROM users WHERE id = '\(ada.user)'", in: users.directory.file("lockstep.db"))
+      let paths = ConditionalRequestTests.resources + ["/v1/changes", "/v1/changes?since=\(cursor)", "/v1/journal"]
+      for path in paths {
+        for other in others { _ = try await other.get("/v1/favorites") }
+        #expect(try await ada.get(path).status == 401, "\(path)")
+      }
+      for other in others { _ = try await other.get("/v1/favorites") }
+      #expect(try await ada.put("/v1/favorites/a", "{}").status == 401)
+    }
+  }
 }
