@@ -1,0 +1,210 @@
+// The types of lockstep.js.
+
+/** A JSON value. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
+
+export type StateName = 'idle' | 'connecting' | 'live' | 'offline' | 'needsLogin' | 'failed' | 'stopped'
+
+/** The state of the connection. */
+export interface State {
+  readonly name: StateName
+  /** How many writes the server has not confirmed. */
+  readonly pending: number
+  /** The time of the next attempt, if the client is offline. */
+  readonly at?: number
+  readonly error?: Error
+}
+
+/** A problem document of the server (RFC 9457). */
+export interface Problem {
+  readonly type?: string
+  readonly title: string
+  readonly status: number
+  readonly detail?: string
+  readonly [member: string]: unknown
+}
+
+/** The server's refusal of a request. */
+export declare class Refused extends Error {
+  readonly status: number
+  readonly problem?: Problem
+}
+
+export interface Action {
+  module: string
+  type: string
+  payload: { [name: string]: unknown }
+}
+
+/** A write that the app has made. */
+export interface Write {
+  readonly key: string
+  /** Resolves when the write is on this device. Rejects if the store refuses it. */
+  readonly saved: Promise<void>
+  /** Resolves when the server has committed the write. Rejects with `Refused` if it refuses it. */
+  readonly confirmed: Promise<{ cursor: string; results: { mutations: { type: string; payload: Json }[] }[] }>
+  /** Takes the write back. True if it was not sent yet. */
+  cancel(): Promise<boolean>
+}
+
+export interface Entry {
+  readonly key: string
+  readonly at: number
+  readonly actions: readonly Action[]
+  /** Of a refused write. */
+  readonly status?: number
+  readonly problem?: Problem
+}
+
+export interface WriteOptions<Value = unknown> {
+  /** Apply the write only if what it changes has not changed since the app has seen it. */
+  ifUnchanged?: boolean
+  /** Merges a write with the present value. The write is refused if this returns nothing. */
+  resolve?(current: Value | null, mine: Action[]): Action[] | undefined | Promise<Action[] | undefined>
+}
+
+export interface ListChange<Item> {
+  kind: 'list'
+  deletions: { index: number; id: string }[]
+  insertions: { index: number; item: Item }[]
+  moves: { from: number; to: number; id: string }[]
+  modifications: { index: number; newIndex: number; item: Item }[]
+}
+
+export interface MapChange {
+  kind: 'map'
+  set: { [key: string]: Json }
+  removed: string[]
+}
+
+export interface Change<Value, Changeset> {
+  readonly previous: Value
+  /** Leads from `previous` to the new value. */
+  readonly changeset?: Changeset
+  readonly origin: 'local' | 'server'
+}
+
+interface Collection<Value, Changeset> {
+  readonly name: string
+  /** Frozen, and the same reference until it changes. */
+  readonly value: Value
+  /** Whether there is a copy, from this device or from the server. */
+  readonly isReady: boolean
+  subscribe(listener: (value: Value, change: Change<Value, Changeset>) => void): () => void
+  snapshot(): Value
+  clear(options?: WriteOptions): Write
+}
+
+/** The content of an element of a list. */
+export interface Content {
+  title?: string | null
+  data?: unknown
+}
+
+/** An element of a list. */
+export interface Item {
+  readonly id: string
+  readonly title?: string
+  readonly data?: Json
+  readonly addedAt: string
+  readonly updatedAt: string
+}
+
+export interface List<Element = Item> extends Collection<readonly Element[], ListChange<Element>>, Iterable<Element> {
+  get(id: string): Element | undefined
+  put(id: string, content?: Content, options?: WriteOptions<Element>): Write
+  update(id: string, patch: Content, options?: WriteOptions<Element>): Write
+  remove(id: string, options?: WriteOptions<Element>): Write
+  move(id: string, index: number, options?: WriteOptions<Element>): Write
+  toggle(id: string, content?: Content, options?: WriteOptions<Element>): Write
+}
+
+export interface Values extends Collection<{ readonly [key: string]: Json }, MapChange>, Iterable<[string, Json]> {
+  get<Value = Json>(key: string): Value | undefined
+  get<Value>(key: string, fallback: Value): Value
+  set(key: string, value: unknown, options?: WriteOptions): Write
+  remove(key: string, options?: WriteOptions): Write
+  increment(key: string, by?: number, options?: WriteOptions): Write
+  merge(values: { [key: string]: unknown }, options?: WriteOptions): Write
+  save(fields: { [name: string]: unknown }, options?: WriteOptions): Write
+}
+
+/** Rows on this device. `write` is atomic. A row whose value is undefined is removed. */
+export interface Store {
+  read(key: string): Promise<unknown>
+  write(rows: [key: string, value: unknown][]): Promise<unknown>
+}
+
+export interface Options {
+  /** The session's token, if the app logs in by other means. */
+  token?: string | (() => string | null | undefined | Promise<string | null | undefined>)
+  /** Names the copy on this device: one name for each user. */
+  name?: string
+  /** The collections to follow, such as `favorites` or `defaults/standard`. Default: all. */
+  collections?: string[]
+  transport?: 'poll' | 'events'
+  /** Default: IndexedDB, or memory where there is none. */
+  store?: Store
+  /** The effect of the actions of your own modules on a value: `reducers[module][type](value, payload, now)`. */
+  reducers?: { [module: string]: { [type: string]: (value: any, payload: any, now: number) => any } }
+  fetch?: typeof fetch
+  now?(): number
+  random?(): number
+  setTimeout?(body: () => void, ms: number): unknown
+  clearTimeout?(timer: any): void
+}
+
+export interface Credentials {
+  email: string
+  password: string
+  device?: string
+}
+
+export interface Session {
+  user: { id: string; email: string; createdAt: string }
+  token: string
+  expiresAt: string
+  session: { id: string; device: string | null; createdAt: string }
+}
+
+export declare class Lockstep {
+  constructor(url: string | URL, options?: Options)
+  start(): void
+  /** Resolves when nothing runs any more. */
+  stop(): Promise<void>
+  list<Element = Item>(name: string): List<Element>
+  suite(name?: string): Values
+  map(name: string): Values
+  transaction(body: (t: { do(module: string, type: string, payload?: object): void }) => void, options?: WriteOptions): Write
+  readonly state: State
+  onState(listener: (state: State) => void): () => void
+  readonly pending: readonly Entry[]
+  readonly refused: readonly Entry[]
+  retry(entry: { key: string }): Promise<boolean>
+  dismiss(entry: { key: string }): Promise<boolean>
+  /** Why this device does not keep the copy and the writes. */
+  readonly storeError: unknown
+  signUp(credentials: Credentials): Promise<Session>
+  logIn(credentials: Credentials): Promise<Session>
+  logOut(options?: { keepCopy?: boolean }): Promise<void>
+}
+
+/** A state of the connection's state machine. */
+export interface ConnectionState {
+  readonly name: StateName
+  readonly attempt: number
+  readonly at?: number
+  readonly error?: Error
+}
+
+export declare function next(
+  state: ConnectionState,
+  event: { type: string; at?: number; error?: Error }
+): [ConnectionState, ('connect' | 'disconnect' | 'wait')[]]
+
+/** The value after a changeset. */
+export declare function apply<Value>(value: Value, change: object): Value
+
+/** The changeset from one value to another. */
+export declare function difference(before: readonly Item[], after: readonly Item[]): ListChange<Item>
+export declare function difference(before: object, after: object): MapChange

@@ -1,0 +1,84 @@
+// Starts the server for tests: the binary in LOCKSTEP_BINARY, on a free port, with a store of its own.
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export class Server {
+  static async start(options = []) {
+    const server = new Server()
+    server.folder = await mkdtemp(join(tmpdir(), 'lockstep-web-'))
+    server.options = options
+    await server.run()
+    return server
+  }
+
+  /** Starts the process, on the same port as before. */
+  async run() {
+    const data = join(this.folder, 'lockstep.db')
+    const port = this.url ? new URL(this.url).port : '0'
+    this.process = spawn(process.env.LOCKSTEP_BINARY, ['serve', '--port', port, '--data', data, '--log-level', 'error', ...this.options], {
+      stdio: ['ignore', 'pipe', 'inherit']
+    })
+    this.url = await new Promise((resolve, reject) => {
+      let text = ''
+      this.process.stdout.on('data', data => {
+        text += data
+        const found = /http:\/\/\S+/.exec(text)
+        if (found) resolve(found[0])
+      })
+      this.process.on('exit', code => reject(new Error(`the server ended with ${code}`)))
+    })
+  }
+
+  async end(signal = 'SIGTERM') {
+    const ended = new Promise(resolve => this.process.on('exit', resolve))
+    this.process.kill(signal)
+    await ended
+  }
+
+  async stop() {
+    await this.end()
+    await rm(this.folder, { recursive: true })
+  }
+
+  async request(token, path, method = 'GET', body) {
+    const response = await fetch(this.url + path, {
+      method, headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }, body: body && JSON.stringify(body)
+    })
+    return response.json()
+  }
+}
+
+/** Random numbers from a seed (mulberry32): `random(limit)` is a whole number below the limit. */
+export function randomNumbers(seed) {
+  let state = seed >>> 0
+  const next = () => {
+    state = (state + 0x6d2b79f5) | 0
+    let value = Math.imul(state ^ (state >>> 15), 1 | state)
+    value = (value + Math.imul(value ^ (value >>> 7), 61 | value)) ^ value
+    return ((value ^ (value >>> 14)) >>> 0) / 2 ** 32
+  }
+  return limit => Math.floor(next() * limit)
+}
+
+/** Waits until a condition holds. */
+export async function eventually(condition, what = condition.toString(), seconds = 20) {
+  const end = Date.now() + seconds * 1_000
+  while (!await condition()) {
+    if (Date.now() > end) throw new Error(`not within ${seconds} s: ${what}`)
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+}
+
+/** A store that outlives its client, as a file or IndexedDB does. */
+export function rows() {
+  const kept = new Map()
+  return {
+    kept,
+    read: async key => kept.has(key) ? JSON.parse(kept.get(key)) : undefined,
+    write: async changes => {
+      for (const [key, value] of changes) value === undefined ? kept.delete(key) : kept.set(key, JSON.stringify(value))
+    }
+  }
+}
