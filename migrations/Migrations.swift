@@ -31,5 +31,6 @@ public struct Migration: Sendable, Equatable {
     Migration(6, "0006_modules", PackageResources._006_modules_sql),
     Migration(7, "0007_orders", PackageResources._007_orders_sql),
     Migration(8, "0008_cleared_gaps", PackageResources._008_cleared_gaps_sql),
+    Migration(9, "0009_session_keys", PackageResources._009_session_keys_sql),
   ]
 }

@@ -48,7 +48,7 @@ package struct UserExport: Sendable {
 
   /// The short parts of a document, and the names of the long parts.
   package struct Contents: Sendable {
-    package let cursor: String
+    package let position: StatePosition
     /// The beginning of the document: an opening brace and the account's members.
     let account: [UInt8]
     let state: UserState
@@ -65,7 +65,7 @@ package struct UserExport: Sendable {
     /// revision determine the journal.
     package var tag: String {
       let kept = snapshots.map { "\($0.collection) \($0.revision.rawValue)" }.joined(separator: "\n")
-      return Digest.text(of: account + keys + Array("\(cursor) \(journal?.rawValue ?? 0)\n\(kept)".utf8))
+      return Digest.text(of: account + keys + Array("\(position.cursor) \(journal?.rawValue ?? 0)\n\(kept)".utf8))
     }
   }
 
@@ -86,7 +86,10 @@ package struct UserExport: Sendable {
       keys.append(contentsOf: #","at":"\#(at)"}"#.utf8)
     }
     return Contents(
-      cursor: Cursor(store: store, revision: state.revision, registered: registered()).text,
+      position: StatePosition(
+        cursor: Cursor(store: store, revision: state.revision, registered: registered()).text,
+        revision: state.revision.number
+      ),
       account: JSON.object(account).encoded().dropLast(),
       state: state,
       journal: try journal.firstRevision(of: user),
@@ -99,7 +102,7 @@ package struct UserExport: Sendable {
   package func write(_ contents: Contents, of user: UserID, to writer: any BodyWriter) async throws {
     var pieces = PieceBuffer(writer: writer)
     try await pieces.append(contents.account)
-    try await pieces.append(#","cursor":"\#(contents.cursor)","favorites":"#.utf8)
+    try await pieces.append(#","cursor":"\#(contents.position.cursor)","favorites":"#.utf8)
     try await pieces.append(.list(contents.state.list(CollectionName("favorites"))))
     try await pieces.append(#","defaults":{"#.utf8)
     for (name, state) in contents.state.collections(of: "defaults") {

@@ -159,7 +159,7 @@ struct StateAuthenticator: Sendable {
       return problem
     }
     let view = LedgerView(state: cached.state, registered: registry.current)
-    problem.fields.append(.cursor, StateView(store: store, view).cursor.text)
+    problem.fields.append(StateView(store: store, view).position)
     return problem
   }
 

@@ -6,11 +6,9 @@ package struct StateView: Sendable {
   package let state: UserState
   package let registered: RegisteredDefaults
   package let registeredRevision: Revision
-  private var knownCursorText: String?
 
-  package init(store: String, _ view: LedgerView, cursorText: String? = nil) {
+  package init(store: String, _ view: LedgerView) {
     self.init(store: store, state: view.state, registered: view.registered, at: view.registered.revision)
-    knownCursorText = cursorText
   }
 
   package init(store: String, state: UserState, registered: RegisteredDefaults, at registeredRevision: Revision) {
@@ -23,7 +21,9 @@ package struct StateView: Sendable {
   /// The cursor of the user's whole state.
   package var cursor: Cursor { Cursor(store: store, revision: state.revision, registered: registeredRevision) }
 
-  package var cursorText: String { knownCursorText ?? cursor.text }
+  package var cursorText: String { cursor.text }
+
+  package var position: StatePosition { StatePosition(cursor: cursorText, revision: state.revision.number) }
 
   package func cursor(_ revision: Revision, registered: Revision = .none, detail: String? = nil) -> Cursor {
     Cursor(store: store, revision: revision, registered: registered, detail: detail)

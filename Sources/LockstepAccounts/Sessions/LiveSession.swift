@@ -1,5 +1,6 @@
 import LockstepCollections
 import LockstepStore
+import LockstepThreading
 import Synchronization
 
 /// A session in memory. All requests of the session share this object, and so learn of its end.
@@ -9,6 +10,7 @@ package final class LiveSession: Sendable {
   let tokenHash: TokenHash
   /// Counts the end of this session, and more.
   package let changes: ChangeCount
+  private let keys = LockedState(SessionKeys())
   private let ended = Atomic(false)
   private let freshMoment = Atomic<Int64>(0)
   /// The rate limit of the token. A session that was evicted from memory starts with a whole burst.
@@ -20,6 +22,18 @@ package final class LiveSession: Sendable {
     self.tokenHash = tokenHash
     self.changes = changes
   }
+
+  /// The idempotency keys of the session's writes from after one revision up to another, in order.
+  /// Nil if only the store has all of them.
+  package func keys(after start: Revision, upTo end: Revision) -> [String]? {
+    keys.withLock { $0.keys(after: start, upTo: end) }
+  }
+
+  /// Notes the key of a committed write, before its state is published.
+  package func note(_ key: SessionKey) { keys.withLock { $0.add(key) } }
+
+  /// Notes that the user's state is at this revision, and that keys of later writes are noted.
+  package func noteKeys(after revision: Revision) { keys.withLock { $0.beginAfter(revision) } }
 
   /// A request that waits must check this after it has registered its waiter. Otherwise it could
   /// miss the end.

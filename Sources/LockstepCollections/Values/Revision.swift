@@ -31,6 +31,10 @@ public struct Revision: Sendable, Hashable, Comparable {
 
   package func next(in era: Era) -> Revision { Revision(number: number + 1, era: era) }
 
+  /// Whether this revision is later in the same history. A greater number of another era belongs to a
+  /// lost history.
+  package func isAhead(of other: Revision) -> Bool { number > other.number && era == other.era }
+
   /// Orders by the number, then by the era.
   public static func < (left: Revision, right: Revision) -> Bool { left.rawValue < right.rawValue }
 }

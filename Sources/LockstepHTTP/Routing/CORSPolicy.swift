@@ -12,10 +12,11 @@ public struct CORSPolicy: Sendable {
   // Listed one by one, because `*` does not include `Authorization`, and has no effect on requests
   // with credentials.
   private static let allowedHeaders =
-    "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, Last-Event-ID, X-Request-Id"
+    "Authorization, Content-Type, Cursor, If-Match, If-None-Match, Prefer, Idempotency-Key, Last-Event-ID, "
+    + "X-Request-Id"
   private static let exposedHeaders =
-    "ETag, Cursor, Link, Location, Preference-Applied, Idempotency-Replayed, Retry-After, RateLimit, RateLimit-Policy, "
-    + "WWW-Authenticate, X-Request-Id"
+    "ETag, Cursor, Revision, Link, Location, Preference-Applied, Idempotency-Replayed, Retry-After, RateLimit, "
+    + "RateLimit-Policy, WWW-Authenticate, X-Request-Id"
 
   /// Whether any origin is allowed.
   public var isOn: Bool { !origins.isEmpty }

@@ -23,7 +23,19 @@ package struct Preconditions: Sendable {
     ifNoneMatch = try Self.tags(head, .ifNoneMatch)
   }
 
+  /// The precondition that a resource has this tag.
+  package init(ifMatch tag: String) {
+    ifMatch = .these([Tag(text: Cursor.plainTag(tag), isWeak: false)])
+    ifNoneMatch = nil
+  }
+
   package var isEmpty: Bool { ifMatch == nil && ifNoneMatch == nil }
+
+  /// The strong tags of `If-Match`.
+  package var requiredTags: [String] {
+    guard case .these(let tags)? = ifMatch else { return [] }
+    return tags.filter { !$0.isWeak }.map(\.text)
+  }
 
   /// Whether the client has this representation, so that the response is 304.
   package func isFresh(_ representation: Representation) -> Bool {
@@ -53,12 +65,14 @@ package struct Preconditions: Sendable {
 
   /// Whether a write may continue. `cursor` is the cursor of the present representation. `isOwn` is
   /// false if that is a registered default, which the user has not set. `If-None-Match: *` then
-  /// allows the write.
-  package func allowsWrite(to cursor: Cursor?, isOwn: Bool = true) -> Bool {
+  /// allows the write. `isUnchanged` is true if a tag is a cursor of the user's state, and the
+  /// resource has not changed since.
+  package func allowsWrite(to cursor: Cursor?, isOwn: Bool = true, isUnchanged: Bool = false) -> Bool {
     switch ifMatch {
     case nil: break
     case .any: if cursor == nil { return false }
     case .these(let tags):
+      if isUnchanged { break }
       guard let cursor, tags.contains(where: { !$0.isWeak && cursor.isValidated(by: $0.text) }) else { return false }
     }
     switch ifNoneMatch {

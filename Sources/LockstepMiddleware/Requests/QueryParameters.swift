@@ -64,6 +64,15 @@ package struct QueryParameters {
     return number
   }
 
+  /// `true` or `false`; false if the parameter is missing.
+  package func flag(_ name: String) throws(Problem) -> Bool {
+    switch try text(name) {
+    case nil, "false": return false
+    case "true": return true
+    case _?: throw Problem(.invalidParameter, detail: "The parameter “\(name)” must be true or false.")
+    }
+  }
+
   private static func decoded(_ text: ArraySlice<UInt8>) throws(Problem) -> String {
     let isPlain = !text.contains { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "%") }
     if isPlain { return String(decoding: text, as: UTF8.self) }

@@ -5,6 +5,7 @@ import LockstepJSON
 import LockstepMaintenance
 import LockstepMiddleware
 import LockstepStore
+import LockstepSync
 
 // The documents of users and sessions. The JSON and the OpenAPI schema of each are made from one
 // declaration.
@@ -87,11 +88,11 @@ extension Response {
   fileprivate static func document(
     _ tag: String,
     _ preconditions: Preconditions,
-    cursor: String? = nil,
+    position: StatePosition? = nil,
     body: () -> Response.Body
   ) -> Response {
     var fields = HeaderFields([.etag: "\"\(tag)\"", .cacheControl: "private, no-cache", .vary: "Authorization"])
-    if let cursor { fields.append(.cursor, cursor) }
+    if let position { fields.append(position) }
     if preconditions.isFresh(tag) { return Response(status: .notModified, fields: fields) }
     fields.append(.contentType, "application/json")
     return Response(status: .ok, fields: fields, body: body())
@@ -101,7 +102,7 @@ extension Response {
 extension UserExport {
   func response(of user: UserID, _ preconditions: Preconditions) async throws -> Response {
     guard let contents = try await contents(of: user) else { throw Problem.unauthorized(true) }
-    return .document(contents.tag, preconditions, cursor: contents.cursor) {
+    return .document(contents.tag, preconditions, position: contents.position) {
       .stream(holding: contents.cost) { try await write(contents, of: user, to: $0) }
     }
   }

@@ -335,7 +335,7 @@ extension RouteDescription {
     return account(
       "export",
       shows: .schema(ofObject: members),
-      fields: [.cursor],
+      fields: [.cursor, .revision],
       schemas: .shared(("User", User.format.schema), JournalRoute.entrySchema, SharedSchema.mutation)
     )
   }

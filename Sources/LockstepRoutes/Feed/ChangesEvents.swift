@@ -1,3 +1,4 @@
+import LockstepAccounts
 import LockstepCollections
 import LockstepHTTP
 import LockstepSync
@@ -107,7 +108,7 @@ final class ChangesEvents: EventSource {
         guard case .success(let document) = made else { return .end }
         if let event = Self.take(document, &state, now) { return event }
       }
-      guard state.making == nil else { return Self.heartbeat(&state, now) }
+      guard state.making == nil else { return Self.heartbeat(&state, now, watch.session) }
       // Taken before the state is read, so that a later notification is not lost.
       let isNotified = state.waker?.takeNotification() ?? false
       if let (cached, registered) = watch.cached {
@@ -128,7 +129,7 @@ final class ChangesEvents: EventSource {
           }
         }
       }
-      return Self.heartbeat(&state, now)
+      return Self.heartbeat(&state, now, watch.session)
     }
   }
 
@@ -154,13 +155,16 @@ final class ChangesEvents: EventSource {
     waker?.wakeOnly()
   }
 
-  private static func heartbeat(_ state: inout State, _ now: Int64) -> EventPiece {
+  private static func heartbeat(_ state: inout State, _ now: Int64, _ session: LiveSession) -> EventPiece {
     guard now >= state.heartbeat else { return .nothing }
     state.heartbeat = now + EventPiece.heartbeat
     // Changes of collections that the client does not follow move the cursor too. The client gets
     // the new cursor, so that it can resume from there.
-    let progress = state.cursor == state.sent ? "" : "id: \(state.cursor.text)\n"
-    state.sent = state.cursor
+    // The next event has the keys of the session's own writes since the last one, if there are any.
+    let keys = session.keys(after: state.sent.revision, upTo: state.cursor.revision)
+    let isProgress = state.cursor != state.sent && keys?.isEmpty ?? false
+    let progress = isProgress ? "id: \(state.cursor.text)\n" : ""
+    if isProgress { state.sent = state.cursor }
     return .bytes(Array(": alive\n\(progress)\n".utf8))
   }
 

@@ -124,13 +124,13 @@ struct ChangesDescription {
       "getChanges",
       part: "Changes",
       access: .user,
-      parameters: [since, collections] + RouteParameter.waiting + [.lastEventID],
+      parameters: [since, collections] + RouteParameter.waiting + [.lastEventID, .newEnough],
       responses: [
         RouteResponse(
           .ok,
           "The changes from the cursor `since` to the cursor `cursor`. If Accept asks for text/event-stream, a stream "
             + "of events named `changes`. The id of an event is its `cursor`, and its data is such a document.",
-          fields: [.cacheControl, .vary, .cursor.sometimes, .preferenceApplied],
+          fields: [.cacheControl, .vary, .cursor.sometimes, .revision.sometimes, .preferenceApplied],
           content: [("application/json", .reference("Changes")), ("text/event-stream", .textSchema)]
         )
       ],
@@ -162,8 +162,8 @@ struct ChangesDescription {
   }
 
   private static let changes = JSON.schema([
-    "since": .nullableTextSchema, "cursor": .cursorSchema, "reset": ["type": "boolean"],
-    "changesets": .arraySchema(of: .reference("Changeset")),
+    "since": .nullableTextSchema, "cursor": .cursorSchema, "revision": .indexSchema, "reset": ["type": "boolean"],
+    "changesets": .arraySchema(of: .reference("Changeset")), "keys": .arraySchema(of: .textSchema),
   ])
 
   private static let changeset: JSON = [

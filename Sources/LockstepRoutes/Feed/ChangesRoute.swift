@@ -1,8 +1,10 @@
 import LockstepAccounts
 import LockstepCollections
 import LockstepHTTP
+import LockstepStore
 import LockstepSync
 import LockstepThreading
+import LockstepTime
 
 /// `GET /v1/changes`: the changesets since a cursor, at once, as a long poll or as an event stream.
 // A class, because each request that waits holds it. A struct would be copied for each of them.
@@ -40,6 +42,11 @@ package final class ChangesRoute: Sendable {
   }
 
   private func respond(to request: Request, of session: LiveSession) throws -> HandlerResult {
+    guard request.head.has(.cursor) else { return try follow(request, of: session) }
+    return try reader.whenNewEnough(for: request, of: session) { [self] in try follow(request, of: session) }
+  }
+
+  private func follow(_ request: Request, of session: LiveSession) throws -> HandlerResult {
     let query = try queries.query(of: request) { () throws(Problem) in
       try ChangesQuery(request, waiting, modules: modules)
     }
@@ -51,8 +58,8 @@ package final class ChangesRoute: Sendable {
       return try self.wait(request, query, wait, session)
     }
     return try reader.withState(of: session) { [self] cached in
-      try respond(Moment(query: query, session: session, cached: cached, registered: reader.registry.current)) {
-        .response(self.response($0, query.appliedWait))
+      try respond(Moment(query, session, cached, reader.registry.current)) {
+        self.response($0, to: session, query.appliedWait)
       }
     }
   }
@@ -63,7 +70,7 @@ package final class ChangesRoute: Sendable {
     -> HandlerResult
   {
     let first = { @Sendable [self] (cached: CachedState) throws -> HandlerResult in
-      let moment = Moment(query: query, session: session, cached: cached, registered: reader.registry.current)
+      let moment = Moment(query, session, cached, reader.registry.current)
       let park = { @Sendable [self] () throws -> HandlerResult in
         let watcher = try waiting.watch(for: session)
         watcher.note(cached, moment.registered)
@@ -86,13 +93,13 @@ package final class ChangesRoute: Sendable {
     let session = watcher.session
     if session.isEnded { throw Problem.unauthorized(true) }
     let question = poll.query.question(reader.registry.revision)
-    if let cached = reader.cache.state(of: session.user),
+    if let cached = reader.cache.state(of: session.user), poll.query.hasNoKeys(of: session, in: cached),
       let response = cached.waitedResponse(to: question, seconds: poll.wait.seconds)
     {
       return .response(response)
     }
     return try watcher.load { [self] cached, registered in
-      let moment = Moment(query: poll.query, session: session, cached: cached, registered: registered)
+      let moment = Moment(poll.query, session, cached, registered)
       switch try self.poll(moment, poll.wait, StateCheck(isFirst: false, isLast: isLast)) {
       case .ready(let result): return result
       case .unchanged: return .parked(poll)
@@ -107,6 +114,14 @@ package final class ChangesRoute: Sendable {
     let session: LiveSession
     let cached: CachedState
     let registered: RegisteredDefaults
+
+    init(_ query: ChangesQuery, _ session: LiveSession, _ cached: CachedState, _ registered: RegisteredDefaults) {
+      self.query = query
+      self.session = session
+      self.cached = cached
+      self.registered = registered
+      session.noteKeys(after: cached.state.revision)
+    }
   }
 
   private func poll(_ moment: Moment, _ wait: WaitPreference, _ check: StateCheck) throws -> LongPollResult {
@@ -114,20 +129,19 @@ package final class ChangesRoute: Sendable {
     switch try document(moment, isKnown: !check.isFirst) {
     case .known(let document):
       if document.isEmpty, !check.isLast { return .unchanged }
-      let response = response(document, wait)
       if !document.isEmpty {
         let question = moment.query.question(moment.registered.revision)
-        moment.cached.remember(response, to: question, seconds: wait.seconds)
+        moment.cached.remember(response(document, wait), to: question, seconds: wait.seconds)
       }
-      return .ready(.response(response))
+      return .ready(response(document, to: moment.session, wait))
     case .long(let make):
       return .later { [self] in
         let document = try await make()
-        return document.isEmpty && !check.isLast ? nil : .response(response(document, wait))
+        return document.isEmpty && !check.isLast ? nil : response(document, to: moment.session, wait)
       }
     // This never waits. A cursor that is older than the states in memory nearly always has changes
     // after it. If not, the response has the present cursor, with which the client can wait.
-    case .stored(let make): return .ready(.async { [self] in .response(response(try await make(), wait)) })
+    case .stored(let make): return .ready(.async { [self] in response(try await make(), to: moment.session, wait) })
     }
   }
 
@@ -214,6 +228,25 @@ package final class ChangesRoute: Sendable {
     }
   }
 
+  /// The response to a session, with the keys of its own writes.
+  private func response(_ document: ChangesFeed.Document, to session: LiveSession, _ wait: WaitPreference?)
+    -> HandlerResult
+  {
+    guard let keys = document.keys(of: session) else {
+      return .async { [self] in .response(response(try await keyed(document, of: session), wait)) }
+    }
+    return .response(response(document.adding(keys), wait))
+  }
+
+  /// The document with the keys of a session's own writes, which only the store has.
+  private func keyed(_ document: ChangesFeed.Document, of session: LiveSession) async throws -> ChangesFeed.Document {
+    let now = Timestamp(millisecondsSince1970: reader.gate.sessions.millisecondsSince1970())
+    let keys = try await reader.readers.read(for: session.user) {
+      try IdempotencyRecords(connection: $0).keys(of: session.id, session.user, after: document.since, at: now)
+    }
+    return document.adding(keys.filter { $0.revision <= document.cursor.revision }.map(\.key))
+  }
+
   private func response(_ document: ChangesFeed.Document, _ wait: WaitPreference?) -> Response {
     var fields = document.fields
     if let wait { fields.append(.preferenceApplied, wait.appliedField) }
@@ -222,23 +255,59 @@ package final class ChangesRoute: Sendable {
 
   // MARK: Streaming
 
-  /// Responds with documents as server-sent events, one after the other.
+  /// Responds with documents as server-sent events, one after the other. Each one has the keys of the
+  /// session's own writes since the one before it, which was at the cursor `sent`.
   private func stream(_ query: ChangesQuery, _ session: LiveSession) throws -> HandlerResult {
     let watch = try waiting.watch(for: session)
     return try watch.load { [self] cached, registered in
-      try respond(Moment(query: query, session: session, cached: cached, registered: registered)) { [self] first in
-        let events = ChangesEvents(first: first, watch: watch, monotonic: monotonic) {
-          [self] since, sent, state, registered in
-          switch try document(
-            Moment(query: query.following(since, as: sent), session: session, cached: state, registered: registered)
-          ) {
-          case .known(let document): .document(document)
-          case .long(let make), .stored(let make): .later(make)
+      try respond(Moment(query, session, cached, registered)) { [self] first in
+        let begin = { @Sendable [self] (first: ChangesFeed.Document) -> HandlerResult in
+          let events = ChangesEvents(first: first, watch: watch, monotonic: monotonic) {
+            [self] since, sent, state, registered in
+            try next(Moment(query.following(since, as: sent), session, state, registered), after: sent)
           }
+          return .eventStream(ChangesEvents.response, events)
         }
-        return .eventStream(ChangesEvents.response, events)
+        guard let keys = first.keys(of: session) else {
+          return .async { [self] in begin(try await keyed(first, of: session)) }
+        }
+        return begin(first.adding(keys))
       }
     }
+  }
+
+  private func next(_ moment: Moment, after sent: Cursor) throws -> ChangesEvents.Next {
+    let session = moment.session
+    switch try document(moment) {
+    case .known(let document):
+      if document.isEmpty { return .document(document) }
+      let document = document.following(sent.revision)
+      guard let keys = document.keys(of: session) else {
+        return .later { [self] in try await keyed(document, of: session) }
+      }
+      return .document(document.adding(keys))
+    case .long(let make), .stored(let make):
+      return .later { [self] in
+        let document = try await make()
+        return document.isEmpty ? document : try await keyed(document.following(sent.revision), of: session)
+      }
+    }
+  }
+}
+
+extension ChangesFeed.Document {
+  /// The keys of a session's writes that the document includes. Nil if only the store has them.
+  fileprivate func keys(of session: LiveSession) -> [String]? {
+    guard let since else { return nil }
+    return since < cursor.revision ? session.keys(after: since, upTo: cursor.revision) : []
+  }
+}
+
+extension ChangesQuery {
+  /// Whether the feed has no keys of a session for this query.
+  fileprivate func hasNoKeys(of session: LiveSession, in cached: CachedState) -> Bool {
+    guard case .cursor(let cursor?, _) = since else { return false }
+    return session.keys(after: cursor.revision, upTo: cached.state.revision)?.isEmpty ?? false
   }
 }
 

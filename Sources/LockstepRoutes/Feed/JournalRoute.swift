@@ -25,12 +25,14 @@ package struct JournalRoute: Sendable {
         let page = { @Sendable (wait: WaitPreference?) in
           HandlerResult.async { .response(try await response(since, limit, session, wait)) }
         }
-        guard case .cursor(let cursor, _) = since, let wait else { return page(nil) }
-        guard wait.seconds > 0, let cursor, isKnown(cursor) else { return page(wait) }
-        return try reader.waiting.wait(request, for: wait, of: session) { cached, _, look in
-          // The cursor of a lost history has another revision, so it gets a response at once.
-          if cached.state.revision == cursor.revision, !look.isLast { return .unchanged }
-          return .ready(page(wait))
+        return try reader.whenNewEnough(for: request, of: session) {
+          guard case .cursor(let cursor, _) = since, let wait else { return page(nil) }
+          guard wait.seconds > 0, let cursor, isKnown(cursor) else { return page(wait) }
+          return try reader.waiting.wait(request, for: wait, of: session) { cached, _, look in
+            // The cursor of a lost history has another revision, so it gets a response at once.
+            if cached.state.revision == cursor.revision, !look.isLast { return .unchanged }
+            return .ready(page(wait))
+          }
         }
       }
     }
@@ -57,12 +59,12 @@ package struct JournalRoute: Sendable {
           "The most entries in the response. A transaction with more actions than this is still sent whole.",
           schema: ["type": "integer", "minimum": 1, "maximum": JSON(limit), "default": 100]
         ),
-      ] + RouteParameter.waiting,
+      ] + RouteParameter.waiting + [.newEnough],
       responses: [
         RouteResponse(
           .ok,
           "The entries up to `cursor`.",
-          fields: [.cacheControl, .vary, .cursor, .preferenceApplied],
+          fields: [.cacheControl, .vary, .cursor, .revision, .preferenceApplied],
           json: .schema(["cursor": .cursorSchema, "reset": ["type": "boolean"], "entries": entries])
         )
       ],
@@ -125,7 +127,8 @@ package struct JournalRoute: Sendable {
           Cursor(store: store, revision: last, registered: registered)
         }
       let cursor = Cursor(store: store, revision: last, registered: registered).text
-      var fields = HeaderFields([.contentType: "application/json", .cacheControl: "no-store", .cursor: cursor])
+      var fields = HeaderFields([.contentType: "application/json", .cacheControl: "no-store"])
+      fields.append(StatePosition(cursor: cursor, revision: last.number))
       fields.append(.vary, "Authorization, Prefer")
       if let wait { fields.append(.preferenceApplied, wait.appliedField) }
       let opening = Array(#"{"cursor":"\#(reached.text)","reset":\#(isReset),"entries":["#.utf8)

@@ -19,12 +19,7 @@ package struct ActionsRoute: Sendable {
   package var route: Route {
     Route(.post, "/v1/actions", summary: "Performs several actions as one transaction.") { request in
       try batch.writing.gate.respond(to: request) { session in
-        let preconditions = try Preconditions(of: request.head)
-        return try request.withBody { body in
-          let key = try IdempotencyKey(of: request, body: body)
-          _ = try BodyType(of: request.head)
-          return try batch.commit(try actions(in: try JSON(body: body)), preconditions, key, of: session)
-        }
+        try batch.respond(to: request, of: session) { try actions(in: $0) }
       }
     }
     .described(description)
@@ -38,6 +33,7 @@ package struct ActionsRoute: Sendable {
     return .writing(
       "act",
       part: "Actions",
+      parameters: [.dryRun],
       body: RouteBody(.closedSchema(of: [SchemaMember(name: "actions", schema: actions)])),
       responses: [.results],
       problems: [.notFound],
@@ -45,7 +41,7 @@ package struct ActionsRoute: Sendable {
     )
   }
 
-  private func actions(in body: JSON) throws(Problem) -> [UserAction] {
+  private func actions(in body: JSON) throws(Problem) -> ActionBatch {
     var reader = PayloadReader(body)
     let list = reader.value("actions")?.arrayValue ?? []
     if body.objectValue != nil, !(1...Transaction.maximumActions).contains(list.count) {
@@ -55,17 +51,67 @@ package struct ActionsRoute: Sendable {
     return try batch.read(list, action)
   }
 
-  private func action(_ element: JSON) throws(Refusal) -> UserAction {
+  private func action(_ element: JSON) throws(Refusal) -> BatchedAction {
     var reader = PayloadReader(element)
-    let (name, type, payload) = (reader.text("module"), reader.text("type"), reader.value("payload"))
-    try reader.finish()
+    let name = reader.text("module")
+    let action = try BatchedAction.Text(&reader)
     guard let module = modules[name ?? ""] else {
       throw .invalid(
         "/module",
         "There is no module “\(name ?? "")”, only \(modules.keys.sorted().joined(separator: ", "))."
       )
     }
-    return try ActionBatch.action(type ?? "", payload, of: module)
+    return try BatchedAction(action, of: module)
+  }
+}
+
+/// An action of a batch, with the tag that its resource must have, if there is one.
+struct BatchedAction {
+  let action: UserAction
+  let resource: StateResource
+  let ifMatch: String?
+
+  /// An action as clients send it.
+  struct Text {
+    let type: String
+    let payload: JSON?
+    let ifMatch: String?
+
+    init(_ reader: inout PayloadReader) throws(Refusal) {
+      type = reader.text("type") ?? ""
+      payload = reader.value("payload")
+      let tag = reader.value("ifMatch")
+      ifMatch = tag?.stringValue.flatMap { Cursor($0) == nil ? nil : $0 }
+      if tag != nil, ifMatch == nil { reader.add("ifMatch", "It must be a cursor from a response.") }
+      try reader.finish()
+    }
+  }
+
+  /// Throws the faults of an action of a module, with pointers into `{"type", "payload"}`.
+  init(_ text: Text, of module: UserModule) throws(Refusal) {
+    let known: UserAction?
+    do throws(Refusal) { known = try module.read(text.type, text.payload ?? [:]) } catch {
+      throw error.moved(under: "/payload")
+    }
+    guard let known else { throw .invalid("/type", "The module \(module.name) has no action “\(text.type)”.") }
+    action = known
+    resource = module.resource(of: known, named: text.payload?[module.keyName]?.stringValue)
+    ifMatch = text.ifMatch
+  }
+}
+
+extension UserModule {
+  /// The resource that an action is about: the element with this name, otherwise the collection.
+  func resource(of action: UserAction, named name: String?) -> StateResource {
+    let collection = action.collection
+    if self.name == "defaults", let suite = collection.part {
+      return name.map { .value(suite: suite, key: $0) } ?? .suite(suite, prefix: nil)
+    }
+    return switch shape {
+    case .list: name.map { .element(collection, id: $0) } ?? .list(ListQuery(collection))
+    case .map: name.map { .entry(collection, key: $0) } ?? .map(collection, prefix: nil)
+    case .object(let members): .object(collection, members: members)
+    }
   }
 }
 
@@ -73,7 +119,8 @@ package struct ActionsRoute: Sendable {
 struct ActionBatch: StateWrite {
   let writing: StateWriter
   let resource: StateResource?
-  var actions: [UserAction] = []
+  private(set) var actions: [UserAction] = []
+  private(set) var conditions: [WriteCondition] = []
   /// Returns the JSON Pointer to the action with this index in the body.
   let place: @Sendable (Int) -> String
 
@@ -81,43 +128,45 @@ struct ActionBatch: StateWrite {
 
   /// Reads all actions. If there are faults, throws a problem with all of them and with the index
   /// of the first action that has one.
-  func read(_ list: [JSON], _ read: (JSON) throws(Refusal) -> UserAction) throws(Problem) -> [UserAction] {
-    var actions: [UserAction] = []
+  func read(_ list: [JSON], _ read: (JSON) throws(Refusal) -> BatchedAction) throws(Problem) -> ActionBatch {
+    var batch = self
     var faults: [Problem.Fault] = []
     var firstFailed: Int?
     for (index, element) in list.enumerated() {
       do throws(Refusal) {
-        actions.append(try read(element))
+        let read = try read(element)
+        batch.actions.append(read.action)
+        if let tag = read.ifMatch {
+          let preconditions = Preconditions(ifMatch: tag)
+          let condition = WriteCondition(action: index, resource: read.resource, preconditions: preconditions)
+          batch.conditions.append(condition)
+        }
       } catch {
         firstFailed = firstFailed ?? index
         faults += Problem(error) { "\(place(index))\($0)" }.errors
       }
     }
-    guard let firstFailed else { return actions }
+    guard let firstFailed else { return batch }
     throw Problem(.validationFailed, errors: faults, members: [("failed", .integer(Int64(firstFailed)))])
-  }
-
-  /// Reads an action of a module. Throws its faults, with pointers into `{"type", "payload"}`.
-  static func action(_ type: String, _ payload: JSON?, of module: UserModule) throws(Refusal) -> UserAction {
-    do throws(Refusal) {
-      if let action = try module.read(type, payload ?? [:]) { return action }
-    } catch {
-      throw error.moved(under: "/payload")
-    }
-    throw .invalid("/type", "The module \(module.name) has no action “\(type)”.")
   }
 
   // MARK: Committing
 
-  func commit(
-    _ actions: [UserAction],
-    _ preconditions: Preconditions,
-    _ key: IdempotencyKey?,
-    of session: LiveSession
+  /// Responds to a request with actions. `read` reads them from the body.
+  func respond(
+    to request: Request,
+    of session: LiveSession,
+    _ read: @escaping @Sendable (JSON) throws -> ActionBatch
   ) throws -> HandlerResult {
-    var batch = self
-    batch.actions = actions
-    return try writing.commit(batch, preconditions, key, of: session)
+    let preconditions = try Preconditions(of: request.head)
+    let isDryRun = try request.query.flag("dryRun")
+    return try request.withBody { body in
+      let key = try IdempotencyKey(of: request, body: body)
+      _ = try BodyType(of: request.head)
+      let batch = try read(try JSON(body: body))
+      if isDryRun { return batch.writing.preview(batch, preconditions, of: session) }
+      return try batch.writing.commit(batch, preconditions, key, of: session)
+    }
   }
 
   func response(to committed: Committed, in view: StateView) -> Response {
@@ -128,7 +177,7 @@ struct ActionBatch: StateWrite {
     fields.append(.contentType, "application/json")
     fields.append(.cacheControl, "no-store")
     fields.append(.etag, "\"\(cursor.text)\"")
-    fields.append(.cursor, view.cursor.text)
+    fields.append(view.position)
     return Response(status: .ok, fields: fields, body: .bytes(body))
   }
 

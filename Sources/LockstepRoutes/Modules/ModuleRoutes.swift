@@ -75,28 +75,22 @@ package final class ModuleRoutes: Sendable {
 
   private func act(_ request: Request) throws -> HandlerResult {
     try writing.gate.respond(to: request) { [self] session in
-      let preconditions = try Preconditions(of: request.head)
-      return try request.withBody { [self] body in
-        let idempotencyKey = try IdempotencyKey(of: request, body: body)
-        _ = try BodyType(of: request.head)
-        let json = try JSON(body: body)
+      let batch = ActionBatch(writing: writing, resource: whole) { _ in "" }
+      return try batch.respond(to: request, of: session) { [self] json in
         let isArray = json.arrayValue != nil
         let list = json.arrayValue ?? [json]
         guard (1...Transaction.maximumActions).contains(list.count) else {
           let detail = "It must be an action, or an array of 1 to \(Transaction.maximumActions) actions."
           throw Problem(.validationFailed, errors: [.init(pointer: "", detail: detail)])
         }
-        let batch = ActionBatch(writing: writing, resource: whole) { isArray ? "/\($0)" : "" }
-        return try batch.commit(try batch.read(list, action), preconditions, idempotencyKey, of: session)
+        return try ActionBatch(writing: writing, resource: whole) { isArray ? "/\($0)" : "" }.read(list, action)
       }
     }
   }
 
-  private func action(_ element: JSON) throws(Refusal) -> UserAction {
+  private func action(_ element: JSON) throws(Refusal) -> BatchedAction {
     var reader = PayloadReader(element)
-    let (type, payload) = (reader.text("type"), reader.value("payload"))
-    try reader.finish()
-    return try ActionBatch.action(type ?? "", payload, of: module)
+    return try BatchedAction(try BatchedAction.Text(&reader), of: module)
   }
 
   // MARK: Verbs

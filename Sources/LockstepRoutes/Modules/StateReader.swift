@@ -71,6 +71,50 @@ package final class StateReader: Sendable {
   ) throws -> HandlerResult {
     let query = try request.query
     let resource = try resource(request, query)
+    guard request.head.has(.cursor) else { return try respond(to: request, of: session, resource, query) }
+    return try whenNewEnough(for: request, of: session) { [self] in
+      try respond(to: request, of: session, resource, query)
+    }
+  }
+
+  /// Responds from a state that is at least as new as the cursor in the field `Cursor`. A cursor of
+  /// another store or of a lost history is ignored.
+  func whenNewEnough(
+    for request: Request,
+    of session: LiveSession,
+    _ respond: @escaping @Sendable () throws -> HandlerResult
+  ) throws -> HandlerResult {
+    guard let text = request.head[.cursor] else { return try respond() }
+    guard let cursor = Cursor(text) else {
+      throw Problem(.invalidParameter, detail: "The field Cursor must be a cursor from a response.")
+    }
+    guard cursor.store == store else { return try respond() }
+    if let cached = cache.state(of: session.user), !cursor.revision.isAhead(of: cached.state.revision) {
+      return try respond()
+    }
+    return .async { [cache] in
+      for _ in 1...Self.cursorChecks {
+        if !cursor.revision.isAhead(of: try await cache.load(session.user).state.revision) { return try respond() }
+        try await Task.sleep(for: Self.cursorInterval)
+      }
+      throw Problem(
+        .overloaded,
+        detail: "The state of the cursor in the field Cursor has not arrived yet. Try again later.",
+        fields: HeaderFields([.retryAfter: "1"])
+      )
+    }
+  }
+
+  /// A state that is still to come normally arrives within milliseconds.
+  private static let cursorChecks = 20
+  private static let cursorInterval = Duration.milliseconds(50)
+
+  private func respond(
+    to request: Request,
+    of session: LiveSession,
+    _ resource: StateResource,
+    _ query: QueryParameters
+  ) throws -> HandlerResult {
     let preconditions = try Preconditions(of: request.head)
     // A malformed `wait` is an error even if the request would not wait.
     let preference = try waiting.preference(of: request, query)
@@ -113,7 +157,7 @@ package final class StateReader: Sendable {
     case .made(let representation):
       return try finished(representation, cached, view.registeredRevision, preconditions, session, isRepetition)
     case .later(let make):
-      return .async { [self] in .response(try response(try await make(), preconditions, view.cursorText)) }
+      return .async { [self] in .response(try response(try await make(), preconditions, view.position)) }
     }
   }
 
@@ -125,8 +169,8 @@ package final class StateReader: Sendable {
     _ session: LiveSession,
     _ isRepetition: Bool
   ) throws -> HandlerResult {
-    let cursor = cached.cursorText(of: store, registered: registered)
-    let response = try response(representation, preconditions, cursor)
+    let position = cached.position(in: store, registered: registered)
+    let response = try response(representation, preconditions, position)
     return reusable(response, cached, registered, session, isRepetition)
   }
 
@@ -153,7 +197,7 @@ package final class StateReader: Sendable {
       let view = StateView(store: store, LedgerView(state: cached.state, registered: registered))
       let respond = { @Sendable [self] (representation: Representation?) throws -> HandlerResult? in
         guard look.isLast || !(representation.map { preconditions.isFresh($0) } ?? false) else { return nil }
-        return .response(try response(representation, preconditions, view.cursorText).waited(wait))
+        return .response(try response(representation, preconditions, view.position).waited(wait))
       }
       if let unchanged = unchanged(resource, preconditions, view) {
         return look.isLast ? .ready(.response(unchanged.waited(wait))) : .unchanged
@@ -219,7 +263,7 @@ package final class StateReader: Sendable {
     else { return nil }
     let tag = cursor.text
     var fields = Representation.validatorFields(ofTag: preconditions.freshTag(cursor, tag) ?? tag)
-    fields.append(.cursor, view.cursorText)
+    fields.append(view.position)
     return Response(status: .notModified, fields: fields)
   }
 
@@ -227,22 +271,24 @@ package final class StateReader: Sendable {
   private func response(
     _ representation: Representation?,
     _ preconditions: Preconditions,
-    _ cursor: String
+    _ position: StatePosition
   ) throws(Problem) -> Response {
     guard let representation else {
       let detail = "This resource does not exist."
-      throw Problem(.notFound, detail: detail, fields: HeaderFields([.cursor: cursor]))
+      var problem = Problem(.notFound, detail: detail)
+      problem.fields.append(position)
+      throw problem
     }
     guard preconditions.isFresh(representation) else {
       var fields = representation.fields
-      fields.append(.cursor, cursor)
+      fields.append(position)
       return Response(status: .ok, fields: fields, body: representation.body)
     }
     var fields = representation.validatorFields
     if let tag = preconditions.freshTag(for: representation), tag != representation.tag {
       fields = Representation.validatorFields(ofTag: tag)
     }
-    fields.append(.cursor, cursor)
+    fields.append(position)
     return Response(status: .notModified, fields: fields)
   }
 
@@ -271,7 +317,7 @@ package final class StateReader: Sendable {
       if let unchanged = unchanged(resource, preconditions, view) {
         unchanged
       } else {
-        try response(try await representation(of: resource, view, session.user), preconditions, view.cursorText)
+        try response(try await representation(of: resource, view, session.user), preconditions, view.position)
       }
     guard let wait else { return .response(response) }
     guard response.status == .notModified else { return .response(response.waited(wait)) }

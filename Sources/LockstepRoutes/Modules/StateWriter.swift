@@ -9,6 +9,8 @@ import LockstepSync
 /// A write to a user's state, and how its response is made.
 protocol StateWrite: Sendable {
   var actions: [UserAction] { get }
+  /// The conditions of single actions.
+  var conditions: [WriteCondition] { get }
   /// The resource that the preconditions and the ETag refer to. `nil`: the user's whole state.
   var resource: StateResource? { get }
 
@@ -23,6 +25,16 @@ protocol StateWrite: Sendable {
   var again: (@Sendable (Status, StateView) -> Response?)? { get }
 
   func problem(for refused: ActionRefusal, store: String) -> Problem
+}
+
+extension StateWrite {
+  var conditions: [WriteCondition] { [] }
+
+  /// All conditions, with those of the request first.
+  func conditions(of preconditions: Preconditions) -> [WriteCondition] {
+    let ofRequest = WriteCondition(action: nil, resource: resource, preconditions: preconditions)
+    return (preconditions.isEmpty ? [] : [ofRequest]) + conditions
+  }
 }
 
 /// Turns a write request into a transaction and its response.
@@ -95,19 +107,6 @@ package final class StateWriter: Sendable {
     let problem = { @Sendable (error: any Error) in
       (error as? ActionRefusal).map { write.problem(for: $0, store: store) }
     }
-    let condition = { @Sendable (view: LedgerView) throws in
-      if let problem = preconditions.refusal(of: write.resource, in: StateView(store: store, view)) { throw problem }
-    }
-    let transaction = Transaction(
-      user: user,
-      session: session,
-      actions: write.actions,
-      condition: preconditions.isEmpty ? nil : condition,
-      key: key,
-      response: { StoredResponse(response($0)) },
-      refusal: { error in (problem(error) ?? error as? Problem).map { StoredResponse($0.response) } },
-      kept: { StoredResponses.kept($0) }
-    )
     let respond = { @Sendable [reading] (result: PendingWrite.Result) throws -> HandlerResult in
       switch result {
       case .success(.done(let committed)):
@@ -133,7 +132,76 @@ package final class StateWriter: Sendable {
       case .failure(let error): throw reading.gate.addingCursor(to: problem(error) ?? error, of: user)
       }
     }
-    let reservation = ledger.reserve(user)
+    let conditions = write.conditions(of: preconditions)
+    let submit = { @Sendable [self] (points: [[PastPoint]]) throws -> HandlerResult in
+      try self.submit(transaction(of: write, conditions, points, key, of: session), respond)
+    }
+    if conditions.isEmpty { return try submit([]) }
+    switch reading.points(of: conditions, of: user) {
+    case .known(let points): return try submit(points)
+    case .stored(let read): return .async { try submit(try await read()) }
+    }
+  }
+
+  private func transaction(
+    of write: some StateWrite,
+    _ conditions: [WriteCondition],
+    _ points: [[PastPoint]],
+    _ key: IdempotencyKey?,
+    of session: LiveSession
+  ) -> Transaction {
+    let store = reading.store
+    let condition = { @Sendable (view: LedgerView) throws in
+      let view = StateView(store: store, view)
+      for (condition, points) in zip(conditions, points) {
+        if let problem = condition.refusal(in: view, points) { throw problem }
+      }
+    }
+    return Transaction(
+      user: session.user,
+      session: session,
+      actions: write.actions,
+      condition: conditions.isEmpty ? nil : condition,
+      key: key,
+      response: { StoredResponse(write.response(to: $0, in: StateView(store: store, $0.after))) },
+      refusal: { error in
+        let refused = (error as? ActionRefusal).map { write.problem(for: $0, store: store) }
+        return (refused ?? error as? Problem).map { StoredResponse($0.response) }
+      },
+      kept: { StoredResponses.kept($0) }
+    )
+  }
+
+  /// Responds with what a write would do, and does not do it.
+  func preview(_ write: some StateWrite, _ preconditions: Preconditions, of session: LiveSession) -> HandlerResult {
+    let (store, user) = (reading.store, session.user)
+    let conditions = write.conditions(of: preconditions)
+    return .async { [self] in
+      let points =
+        switch reading.points(of: conditions, of: user) {
+        case .known(let points): points
+        case .stored(let read): try await read()
+        }
+      let cached = try await reading.cache.load(user)
+      let transaction = transaction(of: write, conditions, points, nil, of: session)
+      return .response(
+        try await reading.backgroundEncoder.run(for: user) { [ledger] in
+          do {
+            let previewed = try ledger.preview(transaction, cached.state)
+            return write.response(to: previewed, in: StateView(store: store, previewed.before))
+          } catch let refusal as ActionRefusal {
+            throw write.problem(for: refusal, store: store)
+          }
+        }
+      )
+    }
+  }
+
+  private func submit(
+    _ transaction: Transaction,
+    _ respond: @escaping @Sendable (PendingWrite.Result) throws -> HandlerResult
+  ) throws -> HandlerResult {
+    let reservation = ledger.reserve(transaction.user)
     let submit = { @Sendable [ledger] () throws -> HandlerResult in
       let pending = PendingWrite(respond: respond)
       do {
@@ -168,7 +236,7 @@ extension StateWriter.Change {
     // Encoding a resource that was just written cannot fail. If it was removed, there is no body.
     let shown = showsResource ? (try? resource?.representation(of: view)) : nil
     var fields = shown?.fields ?? HeaderFields([.cacheControl: "no-store"])
-    fields.append(.cursor, view.cursorText)
+    fields.append(view.position)
     return Response(status: status, fields: fields, body: shown?.body ?? .none)
   }
 
@@ -180,7 +248,7 @@ extension StateWriter.Change {
 extension Preconditions {
   /// The problem, with the resource as it is now, if the resource does not meet the preconditions.
   /// If `resource` is `nil`, the user's whole state must meet them.
-  func refusal(of resource: StateResource?, in view: StateView) -> Problem? {
+  func refusal(of resource: StateResource?, in view: StateView, isUnchanged: Bool) -> Problem? {
     // Runs on the writer thread, so it encodes the resource only if it must.
     let cursor =
       switch resource?.knownCursor(in: view) {
@@ -189,7 +257,9 @@ extension Preconditions {
       case .missing?: Cursor?.none
       case .onlyWithContent?: (try? resource?.representation(of: view))?.cursor
       }
-    guard !allowsWrite(to: cursor, isOwn: resource?.isOwn(in: view) ?? true) else { return nil }
+    guard !allowsWrite(to: cursor, isOwn: resource?.isOwn(in: view) ?? true, isUnchanged: isUnchanged) else {
+      return nil
+    }
     let present = try? resource?.representation(of: view)
     var problem = Problem(.preconditionFailed)
     if resource == nil {
@@ -203,7 +273,7 @@ extension Preconditions {
       problem.detail = "This resource does not exist."
       problem.members = [("current", .null), ("cursor", .string(view.cursorText))]
     }
-    problem.fields.append(.cursor, view.cursorText)
+    problem.fields.append(view.position)
     return problem
   }
 }
@@ -212,7 +282,7 @@ extension Problem {
   /// The problem for a refused action, with the cursor of the state before the transaction.
   init(_ refused: ActionRefusal, store: String, pointer: (String) -> String) {
     self.init(refused.refusal, pointer: pointer)
-    fields.append(.cursor, StateView(store: store, refused.view).cursor.text)
+    fields.append(StateView(store: store, refused.view).position)
   }
 
   init(_ refusal: Refusal, pointer: (String) -> String = { $0 }) {

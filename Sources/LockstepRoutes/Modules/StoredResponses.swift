@@ -39,6 +39,10 @@ struct StoredResponses: Sendable {
     of user: UserID
   ) async throws -> StoredResponse {
     let fields = HeaderFields(recorded: stored.fields)
+    var position = HeaderFields()
+    for name in [FieldName.cursor, .revision] {
+      if let value = fields[name] { position.append(name, value) }
+    }
     // A response without a body has no `Content-Type`, so one with this field had a body.
     guard stored.body == nil, fields[.contentType] != nil else { return stored }
     let gone = Problem(
@@ -46,16 +50,15 @@ struct StoredResponses: Sendable {
       detail:
         "This request already got a response, and was not applied again. That response was too long to store, and the "
         + "history that is needed to rebuild it was pruned. Read the resource as it is now.",
-      fields: fields[.cursor].map { HeaderFields([.cursor: $0]) } ?? HeaderFields()
+      fields: position
     )
     guard let cursor = fields[.cursor].flatMap({ Cursor($0) }), let tag = fields[.etag] else { throw gone }
-    var again = write.again
-    if stored.status == Status.preconditionFailed.code {
-      again = { preconditions.refusal(of: write.resource, in: $1)?.response }
-    }
     let body: [UInt8]?
-    if let again {
-      guard let view = try await view(of: write.resource, of: user, at: cursor),
+    if stored.status == Status.preconditionFailed.code {
+      body = try await refusal(by: write.conditions(of: preconditions), of: user, at: cursor, tag)
+    } else if let again = write.again {
+      var past = PastStates(reader: reading, user: user)
+      guard let resource = write.resource, let view = try await past.view(of: resource, at: cursor),
         let status = Status(code: stored.status)
       else { throw gone }
       body = try await reading.backgroundEncoder.run(for: user) { [again] in
@@ -69,12 +72,26 @@ struct StoredResponses: Sendable {
     return StoredResponse(status: stored.status, fields: stored.fields, body: body)
   }
 
-  private func view(of resource: StateResource?, of user: UserID, at cursor: Cursor) async throws -> StateView? {
-    guard let resource, let state = try await reading.state(of: user, at: cursor.revision, resource.extent) else {
-      return nil
+  /// The body of the 412 whose resource had this tag. Nil if the history was pruned.
+  private func refusal(
+    by conditions: [WriteCondition],
+    of user: UserID,
+    at cursor: Cursor,
+    _ tag: String
+  ) async throws -> [UInt8]? {
+    var past = PastStates(reader: reading, user: user)
+    for condition in conditions {
+      guard let resource = condition.resource, let view = try await past.view(of: resource, at: cursor) else {
+        continue
+      }
+      let body = try await reading.backgroundEncoder.run(for: user) { () -> [UInt8]? in
+        // The same tag means the same bytes.
+        let refusal = condition.refusal(in: view, [])?.response
+        return refusal.flatMap { $0.fields[.etag] == tag ? StoredResponse($0).body : nil }
+      }
+      if let body { return body }
     }
-    let registered = reading.registry.current
-    return StateView(store: reading.store, state: state, registered: registered, at: cursor.registered)
+    return nil
   }
 
   /// The body of the response to a batch of actions, from the journal. `nil` if that was pruned.

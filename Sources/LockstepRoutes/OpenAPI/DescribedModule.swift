@@ -67,6 +67,17 @@ struct DescribedModule {
     return .closedSchema(of: members)
   }
 
+  private static var ifMatch: JSON {
+    [
+      "type": "string", "pattern": "^[A-Za-z0-9._-]+$",
+      "description": .string(
+        "A cursor of the user's state. The actions are applied only if the element that this action names has not "
+          + "changed since: its content, or a position that was written. If the action names no element, the whole "
+          + "collection must not have changed."
+      ),
+    ]
+  }
+
   /// The schemas of actions as clients send them, made from the actions' entries in the catalogue.
   static func schemas(ofActions catalogue: JSON, module: String? = nil) -> [JSON] {
     (catalogue.arrayValue ?? []).map { action in
@@ -75,6 +86,7 @@ struct DescribedModule {
       var members = [
         SchemaMember(name: "type", schema: ["const": action["type"] ?? .null]),
         SchemaMember(name: "payload", schema: payload, isRequired: needsPayload),
+        SchemaMember(name: "ifMatch", schema: ifMatch, isRequired: false),
       ]
       if let module { members.insert(SchemaMember(name: "module", schema: ["const": .string(module)]), at: 0) }
       return .closedSchema(of: members)
@@ -125,6 +137,7 @@ struct ModuleDescriptions {
     .writing(
       operation("act", "act"),
       part: part,
+      parameters: [.dryRun],
       body: RouteBody(described.oneOrMore),
       responses: [.results],
       problems: [.notFound],

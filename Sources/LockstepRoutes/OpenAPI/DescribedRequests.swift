@@ -9,7 +9,7 @@ import LockstepStore
 
 extension RouteParameter {
   /// The parameters of a read of a user's state: for a past state, a wait and a precondition.
-  static let reading = [at] + waiting + [ifNoneMatch]
+  static let reading = [at] + waiting + [ifNoneMatch, newEnough]
   static let waiting = [wait, prefer]
   /// The parameters of a write: preconditions and an idempotency key.
   static let writing = [ifMatch, ifNoneMatchOfWrite, idempotencyKey]
@@ -32,6 +32,13 @@ extension RouteParameter {
     "Prefer",
     "`wait=<seconds>` has the effect of the parameter `wait` (RFC 7240). The server ignores other preferences.",
     ["type": "string", "examples": ["wait=30"]]
+  )
+
+  static let newEnough = header(
+    "Cursor",
+    "A cursor of the user's state. The response shows a state that is at least as new. If that state does not arrive "
+      + "within a second, the response is 503.",
+    .cursorSchema
   )
 
   static let ifNoneMatch = header("If-None-Match", "304 if the resource has one of these entity tags.", .tagsSchema)
@@ -66,6 +73,13 @@ extension RouteParameter {
   )
 
   static let lastEventID = header("Last-Event-ID", "Resumes an event stream after this event.", .textSchema)
+
+  static let dryRun = query(
+    "dryRun",
+    "With `true`, the response tells what the actions would do: their mutations, with the present cursor and revision. "
+      + "Nothing is changed, and no Idempotency-Key is recorded.",
+    ["type": "boolean", "default": false]
+  )
 
   static let prefix = query("prefix", "Only elements whose id or key has this prefix.", .textSchema)
 

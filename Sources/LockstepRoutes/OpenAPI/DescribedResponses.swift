@@ -11,6 +11,12 @@ extension RouteField {
     schema: ["type": "string", "pattern": "^\"[^\"]*\"$"]
   )
   static let cursor = RouteField("Cursor", "The cursor of the user's whole state.", schema: .cursorSchema)
+  static let revision = RouteField(
+    "Revision",
+    "How many transactions the user's state in this response includes. A copy of the state that was made between two "
+      + "resets includes a write if the copy's revision is at least that of the write's response.",
+    schema: .indexSchema
+  )
   static let cacheControl = RouteField("Cache-Control", "How the response may be cached.")
   static let vary = RouteField("Vary", "The request's fields that the response depends on.")
   static let preferenceApplied = RouteField(
@@ -93,13 +99,13 @@ extension ProblemKind {
   }
 
   private var fields: [RouteField] {
-    let common: [RouteField] = [.cacheControl, .cursor.sometimes, .idempotencyReplayed]
+    let common: [RouteField] = [.cacheControl, .cursor.sometimes, .revision.sometimes, .idempotencyReplayed]
     switch self {
     case .unauthorized: return [.cacheControl, .wwwAuthenticate]
     case .methodNotAllowed: return [.cacheControl, .allow]
     case .preconditionFailed: return common + [.etag.sometimes]
     case .conflict: return common + [.retryAfter.sometimes]
-    case .tooManyRequests, .overloaded: return [.cacheControl, .cursor.sometimes, .retryAfter]
+    case .tooManyRequests, .overloaded: return [.cacheControl, .cursor.sometimes, .revision.sometimes, .retryAfter]
     case .unsupportedMediaType: return common + [.acceptEncoding]
     default: return common
     }
@@ -118,7 +124,7 @@ extension RouteDescription {
     fields: [RouteField] = [],
     schemas: [String: JSON] = [:]
   ) -> RouteDescription {
-    let common = RouteField.validators + [.cursor, .preferenceApplied]
+    let common = RouteField.validators + [.cursor, .revision, .preferenceApplied]
     return RouteDescription(
       name,
       part: part,
@@ -175,14 +181,14 @@ extension RouteResponse {
   }
 
   static func written(_ status: Status, _ summary: String, shows schema: JSON) -> RouteResponse {
-    let fields = RouteField.validators + [.cursor, .idempotencyReplayed]
+    let fields = RouteField.validators + [.cursor, .revision, .idempotencyReplayed]
     return RouteResponse(status, summary, fields: fields, json: schema)
   }
 
   static let removed = RouteResponse(
     .noContent,
     "Removed.",
-    fields: [.cacheControl, .cursor, .idempotencyReplayed],
+    fields: [.cacheControl, .cursor, .revision, .idempotencyReplayed],
     sharedName: "Removed"
   )
 
@@ -196,14 +202,14 @@ extension RouteResponse {
   static let results = RouteResponse(
     .ok,
     "The mutations of each action.",
-    fields: [.etag, .cacheControl, .cursor, .idempotencyReplayed],
+    fields: [.etag, .cacheControl, .cursor, .revision, .idempotencyReplayed],
     json: .reference("Results")
   )
 
   static let unmodified = RouteResponse(
     .notModified,
     "Not modified.",
-    fields: RouteField.validators + [.cursor.sometimes],
+    fields: RouteField.validators + [.cursor.sometimes, .revision.sometimes],
     sharedName: "Unmodified"
   )
 }

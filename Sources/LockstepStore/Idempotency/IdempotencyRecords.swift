@@ -28,6 +28,26 @@ package struct KeyedResponse: Sendable {
   }
 }
 
+/// The session of a write that has changed a user's state, and the revision after it.
+package struct KeyOrigin: Sendable {
+  let session: SessionID
+  let revision: Revision
+
+  package init(session: SessionID, revision: Revision) {
+    (self.session, self.revision) = (session, revision)
+  }
+}
+
+/// The idempotency key of a session's write, and the user's revision after the write.
+package struct SessionKey: Sendable, Equatable {
+  package let revision: Revision
+  package let key: String
+
+  package init(revision: Revision, key: String) {
+    (self.revision, self.key) = (revision, key)
+  }
+}
+
 /// The recorded responses. The table `idempotency_keys` holds those to users, and `outsider_keys`
 /// those to all other owners of keys, such as the administrator.
 package struct IdempotencyRecords {
@@ -35,6 +55,8 @@ package struct IdempotencyRecords {
   static let lifetime: Int64 = 24 * 3_600_000
   /// Recording a response deletes at most this many expired responses from each table.
   private static let sweep = 4
+
+  private static let mostSessionKeys = 1_000
 
   let connection: SQLiteConnection
 
@@ -47,7 +69,7 @@ package struct IdempotencyRecords {
   /// `write` may throw a refusal, but only before its first change. `refusal` makes the response to
   /// a refusal, and returns nil for any other error. This response is recorded too, because a retry
   /// must get the same response even if the state has changed. `recorded` returns the part of a
-  /// response that is recorded.
+  /// response that is recorded. `origin` is the origin of what `write` has changed.
   ///
   /// Throws `IdempotencyKeyReusedError` if the key belongs to another request. Also throws the
   /// errors of `write` and of SQLite.
@@ -57,7 +79,8 @@ package struct IdempotencyRecords {
     at now: Timestamp,
     write: () throws -> StoredResponse,
     refusal: (any Error) -> StoredResponse?,
-    recorded: (StoredResponse) -> StoredResponse = { $0 }
+    recorded: (StoredResponse) -> StoredResponse = { $0 },
+    origin: () -> KeyOrigin? = { nil }
   ) throws -> KeyedResponse {
     let known = try self.response(to: key, of: owner, at: now)
     if let known { return KeyedResponse(response: known, isReplay: true) }
@@ -68,7 +91,7 @@ package struct IdempotencyRecords {
       guard let refused = refusal(error) else { throw error }
       response = refused
     }
-    try record(recorded(response), to: key, of: owner, at: now)
+    try record(recorded(response), to: key, of: owner, at: now, origin())
     return KeyedResponse(response: response)
   }
 
@@ -119,20 +142,44 @@ package struct IdempotencyRecords {
     }
   }
 
+  /// The keys of a session's writes after a revision, in order, at most the last 1,000. Without a
+  /// revision, those of the last 24 hours.
+  package func keys(
+    of session: SessionID,
+    _ user: UserID,
+    after revision: Revision?,
+    at now: Timestamp
+  ) throws -> [SessionKey] {
+    let keys = try connection.all(
+      """
+      SELECT revision, key FROM idempotency_keys
+      WHERE user_id = ? AND session_id = ? AND revision > ? AND at > ? ORDER BY revision DESC LIMIT ?
+      """,
+      user,
+      session,
+      revision ?? .none,
+      revision == nil ? now.millisecondsSince1970 - Self.lifetime : .min,
+      Self.mostSessionKeys
+    ) { SessionKey(revision: try $0[0], key: try $0[1]) }
+    return keys.reversed()
+  }
+
   /// Records the response to a key, and deletes a few expired responses.
   package func record(
     _ response: StoredResponse,
     to key: IdempotencyKey,
     of owner: IdempotencyKeyOwner,
-    at now: Timestamp
+    at now: Timestamp,
+    _ origin: KeyOrigin? = nil
   ) throws {
     try sweep(before: now.millisecondsSince1970 - Self.lifetime)
     switch owner {
     case .user(let user):
       try connection.run(
         """
-        INSERT OR REPLACE INTO idempotency_keys (user_id, key, fingerprint, at, status, fields, body)
-        VALUES (?, ?, ?, ?, ?, ?, ?)
+        INSERT OR REPLACE INTO idempotency_keys
+          (user_id, key, fingerprint, at, status, fields, body, session_id, revision)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         user,
         key.key,
@@ -140,7 +187,9 @@ package struct IdempotencyRecords {
         now,
         response.status,
         response.fields,
-        response.body
+        response.body,
+        origin?.session,
+        origin?.revision
       )
     case .outsider(let hash):
       try connection.run(

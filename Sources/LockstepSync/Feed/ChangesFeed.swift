@@ -40,12 +40,18 @@ package struct ChangesFeed: Sendable {
   }
 
   package struct Document: Sendable {
+    /// The revision of the client's cursor. Nil: a reset.
+    package let since: Revision?
     package let cursor: Cursor
-    package let body: [UInt8]
+    package private(set) var body: [UInt8]
     package let isEmpty: Bool
     package let fields: HeaderFields
 
-    init(cursor: Cursor, body: [UInt8], isEmpty: Bool) {
+    /// The end of a body without keys.
+    fileprivate static let noKeys = Array(#","keys":[]}"#.utf8)
+
+    init(since: Revision?, cursor: Cursor, body: [UInt8], isEmpty: Bool) {
+      self.since = since
       self.cursor = cursor
       self.body = body
       self.isEmpty = isEmpty
@@ -53,8 +59,29 @@ package struct ChangesFeed: Sendable {
       fields.append(.contentType, "application/json")
       fields.append(.cacheControl, "no-store")
       fields.append(.vary, "Authorization, Prefer, Accept")
-      fields.append(.cursor, cursor.text)
+      fields.append(StatePosition(cursor: cursor.text, revision: cursor.revision.number))
       self.fields = fields
+    }
+
+    /// The same document for a client whose cursor was at an earlier revision. Nothing that it
+    /// follows has changed in between.
+    package func following(_ revision: Revision) -> Document {
+      guard let since else { return self }
+      return Document(since: min(since, revision), cursor: cursor, body: body, isEmpty: isEmpty)
+    }
+
+    /// The document for a session, with the idempotency keys of its own writes. All sessions share
+    /// the document without keys.
+    package func adding(_ keys: [String]) -> Document {
+      if keys.isEmpty { return self }
+      var document = self
+      document.body.removeLast(2)
+      for (index, key) in keys.enumerated() {
+        if index > 0 { document.body.append(UInt8(ascii: ",")) }
+        document.body.append(json: key)
+      }
+      document.body.append(contentsOf: "]}".utf8)
+      return document
     }
   }
 
@@ -132,7 +159,7 @@ package struct ChangesFeed: Sendable {
         CollectionChange.append(name, changes, into: &changesets)
       }
     }
-    return document(since: text, at: view.cursor, isReset: false, changesets)
+    return document(since: text, cursor.revision, at: view.cursor, changesets)
   }
 
   /// The document with whole collections, for a client that must start over.
@@ -154,11 +181,11 @@ package struct ChangesFeed: Sendable {
         CollectionChange.append(name, whole: own, behind ?? [], into: &changesets)
       }
     }
-    return document(since: text, at: view.cursor, isReset: true, changesets)
+    return document(since: text, nil, at: view.cursor, changesets)
   }
 
   package func nothing(since text: String?, at cursor: Cursor) -> Document {
-    document(since: text, at: cursor, isReset: false, [])
+    document(since: text, cursor.revision, at: cursor, [])
   }
 
   /// The collections that a document may contain, in order.
@@ -194,13 +221,19 @@ package struct ChangesFeed: Sendable {
   /// The suite of defaults that is a collection's name; nil for any other collection.
   private func suite(_ name: CollectionName) -> String? { name.module == "defaults" ? name.part : nil }
 
-  private func document(since text: String?, at cursor: Cursor, isReset: Bool, _ changesets: [UInt8]) -> Document {
+  /// `since` is the revision of the client's cursor, or nil for a reset.
+  private func document(since text: String?, _ since: Revision?, at cursor: Cursor, _ changesets: [UInt8]) -> Document {
+    let isReset = since == nil
     var body = Array(#"{"since":"#.utf8)
     if let text { body.append(json: text) } else { body.append(contentsOf: "null".utf8) }
-    body.append(contentsOf: #","cursor":"\#(cursor.text)","reset":\#(isReset),"changesets":["#.utf8)
+    body.append(
+      contentsOf:
+        #","cursor":"\#(cursor.text)","revision":\#(cursor.revision.number),"reset":\#(isReset),"changesets":["#.utf8
+    )
     body.append(contentsOf: changesets)
-    body.append(contentsOf: "]}".utf8)
-    return Document(cursor: cursor, body: body, isEmpty: changesets.isEmpty && !isReset)
+    body.append(UInt8(ascii: "]"))
+    body.append(contentsOf: Document.noKeys)
+    return Document(since: since, cursor: cursor, body: body, isEmpty: changesets.isEmpty && !isReset)
   }
 }
 

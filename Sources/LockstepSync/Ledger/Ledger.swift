@@ -95,7 +95,9 @@ package final class Ledger: Sendable {
         of: user.writeOwner
       ) { result in
         // The reservation keeps the state in memory until it is published.
-        let outcome = withExtendedLifetime(reservation) { self.publish(result, of: user, reservation.states, ticket) }
+        let outcome = withExtendedLifetime(reservation) {
+          self.publish(result, of: transaction, reservation.states, ticket)
+        }
         if let key { self.inFlightKeys.release(key, of: .user(user)) }
         completion(outcome)
       }
@@ -103,6 +105,12 @@ package final class Ledger: Sendable {
       if let key { inFlightKeys.release(key, of: .user(user)) }
       throw error
     }
+  }
+
+  /// Decides on a transaction as `submit` does, and changes nothing.
+  package func preview(_ transaction: Transaction, _ state: UserState) throws -> Committed {
+    if transaction.session.isEnded { throw SessionEndedError() }
+    return try decide(transaction, LedgerView(state: state, registered: registry.current), at: now()).committed
   }
 
   private struct Unit: Sendable {
@@ -181,6 +189,8 @@ package final class Ledger: Sendable {
       transaction.refusal($0)
     } recorded: {
       transaction.kept($0)
+    } origin: {
+      change.map { KeyOrigin(session: transaction.session.id, revision: $0.state.revision) }
     }
     return Unit(outcome: .recorded(response), change: change)
   }
@@ -220,14 +230,18 @@ package final class Ledger: Sendable {
   /// Publishes the state that a unit has committed. Returns the outcome for the caller.
   private func publish(
     _ result: Result<Unit, any Error>,
-    of user: UserID,
+    of transaction: Transaction,
     _ decided: DecidedStates.Entry,
     _ ticket: UInt64
   ) -> Result<Transaction.Outcome, any Error> {
+    let user = transaction.user
     let committed = try? result.get().change?.state
     defer { decided.finish(ticket: ticket, committed: committed) }
     return result.map { unit in
       if let change = unit.change {
+        if let key = transaction.key {
+          transaction.session.note(SessionKey(revision: change.state.revision, key: key.key))
+        }
         cache.publish(change.state, of: user)
         notify(user, change.state)
         maintain(change, of: user)

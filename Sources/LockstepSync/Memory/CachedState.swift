@@ -84,7 +84,7 @@ package final class CachedState: Sendable {
   package func milestone(upTo revision: Revision) -> UserState? { recent.milestone(upTo: revision) }
 
   /// Whether this revision is certainly in the user's history. False if only the store can tell.
-  func knows(_ revision: Revision) -> Bool {
+  package func knows(_ revision: Revision) -> Bool {
     revision == .none || past(at: revision) != nil || state.collections.values.contains { $0.revision == revision }
   }
 
@@ -124,13 +124,14 @@ package final class CachedState: Sendable {
     }
   }
 
-  package func cursorText(of store: String, registered: Revision) -> String {
-    encoded.withLock { encoded in
+  package func position(in store: String, registered: Revision) -> StatePosition {
+    let cursor = encoded.withLock { encoded in
       if let known = encoded.cursor, known.registered == registered { return known.text }
       let text = Cursor(store: store, revision: state.revision, registered: registered).text
       encoded.cursor = (registered, text)
       return text
     }
+    return StatePosition(cursor: cursor, revision: state.revision.number)
   }
 
   /// The kept representation of a collection, if it is still valid.

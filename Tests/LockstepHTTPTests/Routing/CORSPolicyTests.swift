@@ -7,8 +7,8 @@ import Testing
 )
 struct CORSPolicyTests {
   private static let exposed =
-    "ETag, Cursor, Link, Location, Preference-Applied, Idempotency-Replayed, Retry-After, RateLimit, RateLimit-Policy, "
-    + "WWW-Authenticate, X-Request-Id"
+    "ETag, Cursor, Revision, Link, Location, Preference-Applied, Idempotency-Replayed, Retry-After, RateLimit, "
+    + "RateLimit-Policy, WWW-Authenticate, X-Request-Id"
 
   struct Asked: Sendable, CustomTestStringConvertible {
     let origins: [String]

@@ -154,11 +154,17 @@ struct CachedStateTests {
     let cursor = Cursor(store: "s", revision: 0)
     for length in [10, 100_000] {
       let body = [UInt8](repeating: 0, count: length)
-      cached.remember(ChangesFeed.Document(cursor: cursor, body: body, isEmpty: false), for: Self.question("\(length)"))
+      cached.remember(
+        ChangesFeed.Document(since: Revision.none, cursor: cursor, body: body, isEmpty: false),
+        for: Self.question("\(length)")
+      )
     }
     #expect(cached.document(for: Self.question("10")) != nil && cached.document(for: Self.question("100000")) == nil)
     for number in 0..<100 {
-      cached.remember(ChangesFeed.Document(cursor: cursor, body: [], isEmpty: true), for: Self.question("q\(number)"))
+      cached.remember(
+        ChangesFeed.Document(since: Revision.none, cursor: cursor, body: [], isEmpty: true),
+        for: Self.question("q\(number)")
+      )
     }
     #expect((1...4).contains((0..<100).count { cached.document(for: Self.question("q\($0)")) != nil }))
   }
@@ -168,7 +174,12 @@ struct CachedStateTests {
     let cached = successive(1, valueBytes: 64 * 1024)
     let name = String(repeating: "c", count: 8 * 1024)
     let questions = (0..<100).map { Self.question("\($0) \(name)") }
-    let document = ChangesFeed.Document(cursor: Cursor(store: "s", revision: 0), body: [], isEmpty: true)
+    let document = ChangesFeed.Document(
+      since: Revision.none,
+      cursor: Cursor(store: "s", revision: 0),
+      body: [],
+      isEmpty: true
+    )
     for question in questions {
       cached.remember(document, for: question)
       #expect(cached.document(for: question) != nil)
