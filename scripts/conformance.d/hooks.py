@@ -27,7 +27,7 @@ ACCEPTED = [
     (
         "Schema-valid request rejected",
         400,
-        "parameter “at” must be a cursor from a response",
+        "(parameter “at”|field Cursor) must be a cursor from a response",
         "A schema describes a cursor's form, but not which cursors the store has issued.",
     ),
     (
@@ -41,6 +41,12 @@ ACCEPTED = [
         412,
         "precondition-failed",
         "A schema cannot know whether a precondition holds.",
+    ),
+    (
+        "Schema-valid request rejected",
+        422,
+        r'/ifMatch","detail":"It must be a cursor from a response',
+        "A schema describes a cursor's form, but not which cursors the store has issued.",
     ),
     (
         "Schema-valid request rejected",
