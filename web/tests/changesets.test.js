@@ -2,21 +2,10 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { apply, difference } from '../lockstep.js'
+import { randomNumbers } from './server.js'
 
 const seed = Number(process.env.LOCKSTEP_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
 console.log(`LOCKSTEP_TEST_SEED=${seed}`)
-
-/** Random numbers from the seed (mulberry32). */
-function randomNumbers(seed) {
-  let state = seed >>> 0
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0
-    let value = Math.imul(state ^ (state >>> 15), 1 | state)
-    value = (value + Math.imul(value ^ (value >>> 7), 61 | value)) ^ value
-    return ((value ^ (value >>> 14)) >>> 0) / 2 ** 32
-  }
-  return limit => Math.floor(next() * limit)
-}
 
 function edited(items, random) {
   const result = items.slice()
@@ -87,17 +76,4 @@ test('Names that JavaScript objects treat specially are keys like any other', ()
   assert.deepEqual(Object.keys(after).sort(), ['__proto__', 'toString'])
   assert.equal(JSON.stringify(Object.getOwnPropertyDescriptor(after, '__proto__').value), '{"b":2}')
   assert.equal(Object.getPrototypeOf(after), Object.prototype)
-})
-
-test('A changeset of 100 edits to a list of 10,000 takes milliseconds', () => {
-  const before = apply([], { kind: 'list', items: Array.from({ length: 10_000 }, (_, index) => ({ id: `${index}` })) })
-  const after = before.slice()
-  for (let edit = 0; edit < 100; edit++) after.splice(edit * 97, 1, { id: `new ${edit}` })
-  const change = difference(before, after)
-  const times = Array.from({ length: 9 }, () => {
-    const began = performance.now()
-    apply(before, change)
-    return performance.now() - began
-  }).sort((a, b) => a - b)
-  console.log(`median: ${times[4].toFixed(2)} ms`)
 })

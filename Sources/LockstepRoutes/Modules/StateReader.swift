@@ -105,7 +105,8 @@ package final class StateReader: Sendable {
     }
   }
 
-  /// A state that is still to come normally arrives within milliseconds.
+  /// The checks take a second of real time. With one store, only a made-up cursor is still to come,
+  /// because each state is published before its cursor is sent.
   private static let cursorChecks = 20
   private static let cursorInterval = Duration.milliseconds(50)
 
