@@ -21,7 +21,8 @@ extension JSON {
   package static let uuidSchema: JSON = ["type": "string", "format": "uuid"]
   package static let passwordSchema: JSON = ["type": "string", "format": "password"]
   package static let textSchema: JSON = ["type": "string"]
-  package static let valueSchema: JSON = ["type": ["boolean", "number", "string", "array", "object"]]
+  /// Any JSON but null. As a list of types, some generators cannot read it.
+  package static let valueSchema: JSON = ["not": ["type": "null"]]
   /// An object with keys that clients choose.
   package static let valuesSchema: JSON = ["type": "object", "additionalProperties": .object([:])]
   /// New values by key. `null` removes the key.

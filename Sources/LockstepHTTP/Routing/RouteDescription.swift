@@ -11,7 +11,8 @@ public struct RouteDescription: Sendable {
     case administrator
   }
 
-  /// The `operationId`, such as `addFavorite`: unique, letters only.
+  /// The `operationId`, such as `putFavorite`: letters and digits. If several routes have the same
+  /// one, the later ones get numbers.
   package var name: String
   /// The tag under which the route is listed.
   package var part: String

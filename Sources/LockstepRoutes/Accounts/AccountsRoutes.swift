@@ -314,29 +314,39 @@ extension RouteDescription {
       optional: ["cursor": .cursorSchema]
     )
     var members = [
-      SchemaMember(name: "user", schema: ["allOf": [.reference("User"), passwordAge]]),
-      SchemaMember(name: "sessions", schema: .arraySchema(of: session)),
+      SchemaMember(name: "user", schema: .reference("ExportedUser")),
+      SchemaMember(name: "sessions", schema: .arraySchema(of: .reference("ExportedSession"))),
       SchemaMember(name: "cursor", schema: .cursorSchema),
       SchemaMember(name: "favorites", schema: .arraySchema(of: .reference("favorites.element"))),
       SchemaMember(name: "defaults", schema: ["type": "object", "additionalProperties": .valuesSchema]),
-      SchemaMember(name: "profile", schema: .reference("profile")),
+      SchemaMember(name: "profile", schema: .reference("profile.state")),
     ]
     if !own.isEmpty { members.append(SchemaMember(name: "modules", schema: .schema(ofObject: modules))) }
     let snapshot = JSON.schema(
       ["collection": .textSchema, "cursor": .cursorSchema],
-      optional: ["items": ["type": "array"], "values": .valuesSchema]
+      optional: ["items": .arraySchema(of: .reference("ListItem")), "values": .valuesSchema]
     )
     let key = JSON.schema(["key": .textSchema, "at": .timeSchema])
     members += [
       SchemaMember(name: "journal", schema: .arraySchema(of: .reference("JournalEntry"))),
-      SchemaMember(name: "snapshots", schema: .arraySchema(of: snapshot)),
-      SchemaMember(name: "idempotencyKeys", schema: .arraySchema(of: key)),
+      SchemaMember(name: "snapshots", schema: .arraySchema(of: .reference("ExportedSnapshot"))),
+      SchemaMember(name: "idempotencyKeys", schema: .arraySchema(of: .reference("ExportedKey"))),
     ]
     return account(
       "export",
-      shows: .schema(ofObject: members),
+      shows: .reference("Export"),
       fields: [.cursor, .revision],
-      schemas: .shared(("User", User.format.schema), JournalRoute.entrySchema, SharedSchema.mutation)
+      schemas: .shared(
+        ("Export", .schema(ofObject: members)),
+        ("ExportedUser", ["allOf": [.reference("User"), passwordAge]]),
+        ("ExportedSession", session),
+        ("ExportedSnapshot", snapshot),
+        ("ExportedKey", key),
+        ("User", User.format.schema),
+        SharedSchema.listItem,
+        JournalRoute.entrySchema,
+        SharedSchema.mutation
+      )
     )
   }
 }

@@ -57,11 +57,11 @@ struct AuthenticationRoutes: Sendable {
       part: "Accounts",
       parameters: [.idempotencyKey],
       body: body,
-      responses: [RouteResponse(.created, "The new session.", fields: fields, json: Session.signedInFormat.schema)],
+      responses: [RouteResponse(.created, "The new session.", fields: fields, json: .reference("SignedIn"))],
       problems: RouteDescription.bodyProblems(body).union(problems).union([
         .invalidParameter, .conflict, .tooManyRequests, .overloaded,
       ]),
-      schemas: ["User": User.format.schema]
+      schemas: ["User": User.format.schema, "SignedIn": Session.signedInFormat.schema]
     )
   }
 

@@ -135,7 +135,7 @@ struct ChangesDescription {
         )
       ],
       problems: [.invalidParameter, .unauthorized, .tooManyRequests, .overloaded],
-      schemas: ["Changes": Self.changes, "Changeset": Self.changeset]
+      schemas: Self.schemas
     )
   }
 
@@ -166,24 +166,35 @@ struct ChangesDescription {
     "changesets": .arraySchema(of: .reference("Changeset")), "keys": .arraySchema(of: .textSchema),
   ])
 
-  private static let changeset: JSON = [
-    "oneOf": [
-      collection("list", ["items": .arraySchema(of: item)]), collection("map", ["values": .valuesSchema]),
+  /// The four forms of a changeset, told apart by `kind` and then by their members.
+  private static let schemas: [String: JSON] = .shared(
+    ("Changes", changes),
+    ("Changeset", .oneOf([("list", "ListChangeset"), ("map", "MapChangeset")], by: "kind")),
+    ("ListChangeset", ["oneOf": [.reference("ListChanges"), .reference("ListReset")]]),
+    ("MapChangeset", ["oneOf": [.reference("MapChanges"), .reference("MapReset")]]),
+    (
+      "ListChanges",
       collection(
         "list",
         [
-          "deletions": places(["index": .indexSchema, "id": .textSchema]),
-          "insertions": places(["index": .indexSchema, "item": item]),
-          "moves": places(["from": .indexSchema, "to": .indexSchema, "id": .textSchema]),
-          "modifications": places(["index": .indexSchema, "newIndex": .indexSchema, "item": item]),
+          "deletions": .arraySchema(of: .reference("ListDeletion")),
+          "insertions": .arraySchema(of: .reference("ListInsertion")),
+          "moves": .arraySchema(of: .reference("ListMove")),
+          "modifications": .arraySchema(of: .reference("ListModification")),
         ]
-      ), collection("map", ["set": .valuesSchema, "removed": .arraySchema(of: .textSchema)]),
-    ]
-  ]
+      )
+    ),
+    ("ListReset", collection("list", ["items": .arraySchema(of: item)])),
+    ("MapChanges", collection("map", ["set": .valuesSchema, "removed": .arraySchema(of: .textSchema)])),
+    ("MapReset", collection("map", ["values": .valuesSchema])),
+    ("ListDeletion", .schema(["index": .indexSchema, "id": .textSchema])),
+    ("ListInsertion", .schema(["index": .indexSchema, "item": item])),
+    ("ListMove", .schema(["from": .indexSchema, "to": .indexSchema, "id": .textSchema])),
+    ("ListModification", .schema(["index": .indexSchema, "newIndex": .indexSchema, "item": item])),
+    SharedSchema.listItem
+  )
 
-  private static let item: JSON = ["type": "object", "required": ["id"]]
-
-  private static func places(_ members: KeyValuePairs<String, JSON>) -> JSON { .arraySchema(of: .schema(members)) }
+  private static let item = JSON.reference(SharedSchema.listItem.0)
 
   private static func collection(_ kind: String, _ members: KeyValuePairs<String, JSON>) -> JSON {
     .schema(

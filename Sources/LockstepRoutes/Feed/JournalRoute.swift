@@ -79,7 +79,7 @@ package struct JournalRoute: Sendable {
       [
         "cursor": .cursorSchema, "at": .timeSchema, "session": .nullableTextSchema, "module": .textSchema,
         "action": ["anyOf": [.schema(["type": .textSchema, "payload": ["type": "object"]]), ["type": "null"]]],
-        "mutations": ["anyOf": [.arraySchema(of: .reference("Fact")), ["type": "null"]]],
+        "mutations": ["anyOf": [.arraySchema(of: .reference(SharedSchema.mutation.0)), ["type": "null"]]],
       ],
       optional: [
         "unreadable": [

@@ -26,10 +26,14 @@ package struct ActionsRoute: Sendable {
   }
 
   private var description: RouteDescription {
-    let all = modules.values.sorted { $0.name < $1.name }.flatMap { DescribedModule(module: $0).namedActions }
+    let described = modules.values.sorted { $0.name < $1.name }.map { DescribedModule(module: $0) }
     let actions: JSON = [
-      "type": "array", "items": ["oneOf": .array(all)], "minItems": 1, "maxItems": JSON(Transaction.maximumActions),
+      "type": "array", "items": .reference("Action"), "minItems": 1, "maxItems": JSON(Transaction.maximumActions),
     ]
+    var schemas = SharedSchema.actionResults
+    // Without a discriminator: pydantic warns whenever it encodes a union of unions that has one.
+    schemas["Action"] = ["oneOf": .array(described.map(\.action))]
+    for module in described { schemas.merge(module.actions) { first, _ in first } }
     return .writing(
       "act",
       part: "Actions",
@@ -37,7 +41,7 @@ package struct ActionsRoute: Sendable {
       body: RouteBody(.closedSchema(of: [SchemaMember(name: "actions", schema: actions)])),
       responses: [.results],
       problems: [.notFound],
-      schemas: .shared(SharedSchema.mutation, SharedSchema.results)
+      schemas: schemas
     )
   }
 

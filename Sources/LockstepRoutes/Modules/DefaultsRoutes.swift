@@ -21,13 +21,21 @@ package final class DefaultsRoutes: Sendable {
     let part = "Defaults"
     let key = [RouteParameter.suite, .element("key")]
     let suites = JSON.arraySchema(
-      of: .schema(["name": .suiteSchema, "count": .indexSchema, "bytes": .indexSchema])
+      of: .reference("Suite")
     )
+    let suite = JSON.schema(["name": .suiteSchema, "count": .indexSchema, "bytes": .indexSchema])
     return [
       Route(.get, "/v1/defaults", summary: "The suites in which the user has set values.") { [self] request in
         try reading.respond(to: request) { _, _ throws(Problem) in .suites }
       }
-      .described(.reading("listSuites", part: part, shows: .schema(["cursor": .cursorSchema, "suites": suites]))),
+      .described(
+        .reading(
+          "listSuites",
+          part: part,
+          shows: .schema(["cursor": .cursorSchema, "suites": suites]),
+          schemas: ["Suite": suite]
+        )
+      ),
       Route(.get, "/v1/defaults/{suite}", summary: "The user's values in a suite, and its registered defaults.") {
         [self] request in
         try reading.respond(to: request) { request, query throws(Problem) in
@@ -53,7 +61,7 @@ package final class DefaultsRoutes: Sendable {
           parameters: [.suite],
           body: Self.patchBody,
           responses: [.written(.ok, "The suite after the change.", shows: described.state)],
-          schemas: .shared(SharedSchema.jsonPatch)
+          schemas: SharedSchema.valuePatches
         )
       ),
       Route(.get, "/v1/defaults/{suite}/{key}", summary: "One value. The body is the value.") { [self] request in
@@ -87,7 +95,8 @@ package final class DefaultsRoutes: Sendable {
   /// The bodies that a patch of values accepts.
   static var patchBody: RouteBody {
     RouteBody([
-      ("application/json", .changedValuesSchema), ("application/merge-patch+json", .changedValuesSchema),
+      ("application/json", .reference(SharedSchema.changedValues.0)),
+      ("application/merge-patch+json", .reference(SharedSchema.mergePatch.0)),
       ("application/json-patch+json", .reference(SharedSchema.jsonPatch.0)),
     ])
   }

@@ -43,7 +43,7 @@ package struct RegisteredRoutes: Sendable {
           return .patch(try PatchDocument(replacingAllBy: members))
         }
       }
-      .described(described("putRegistered", RouteBody(.newValuesSchema))),
+      .described(described("putRegistered", RouteBody(.reference(SharedSchema.newValues.0)))),
       Route(.patch, Self.pattern, summary: "Changes registered defaults of a suite, all or none.") { request in
         try write(request) { request, body in
           try DefaultsRoutes.patchAction(request, body)
@@ -55,9 +55,17 @@ package struct RegisteredRoutes: Sendable {
 
   /// The OpenAPI description of a route. A route with a body is a write.
   private func described(_ name: String, _ body: RouteBody? = nil) -> RouteDescription {
-    let shown = JSON.schema(["cursor": .cursorSchema, "values": .valuesSchema])
+    let schemas = [String: JSON].shared(
+      ("RegisteredDefaults", .schema(["cursor": .cursorSchema, "values": .valuesSchema])),
+      SharedSchema.newValues
+    )
     let replayed: [RouteField] = body == nil ? [] : [.idempotencyReplayed]
-    let response = RouteResponse(.ok, "The registered defaults.", fields: RouteField.validators + replayed, json: shown)
+    let response = RouteResponse(
+      .ok,
+      "The registered defaults.",
+      fields: RouteField.validators + replayed,
+      json: .reference("RegisteredDefaults")
+    )
     let problems: Set<ProblemKind> = [.invalidParameter, .unauthorized, .notFound, .overloaded]
     let written: Set<ProblemKind> = [.conflict, .preconditionFailed, .validationFailed, .quotaExceeded]
     return RouteDescription(
@@ -68,7 +76,7 @@ package struct RegisteredRoutes: Sendable {
       body: body,
       responses: body == nil ? [response, .unmodified] : [response],
       problems: body == nil ? problems : problems.union(written).union(RouteDescription.bodyProblems(body)),
-      schemas: .shared(SharedSchema.jsonPatch)
+      schemas: schemas.merging(SharedSchema.valuePatches) { own, _ in own }
     )
   }
 

@@ -5,47 +5,71 @@ import LockstepSync
 
 /// The schemas of a module, made from its declaration.
 ///
-/// Their names begin with the module's name, so with a lower-case letter. Names of schemas that
-/// belong to no module and no screen, such as `Problem`, begin with a capital.
+/// Their keys begin with the module's name, so with a lower-case letter. Keys of schemas that belong
+/// to no module, such as `Problem`, begin with a capital. See `SchemaComponents` for the names that
+/// clients see, such as `FavoritesElement`.
 struct DescribedModule {
   let module: UserModule
 
-  private var elementName: String { "\(module.name).element" }
-  private var actionName: String { "\(module.name).action" }
+  private var stateKey: String { "\(module.name).state" }
+  private var elementKey: String { "\(module.name).element" }
+  private var placedElementKey: String { "\(module.name).placedElement" }
+  private var plainActionKey: String { "\(module.name).plainAction" }
+  private var actionKey: String { "\(module.name).action" }
 
   /// The body of `GET /v1/<module>`.
-  var state: JSON { .reference(module.name) }
-  var element: JSON { .reference(elementName) }
-  /// An action, `{"type", "payload"}`.
-  private var action: JSON { .reference(actionName) }
+  var state: JSON { .reference(stateKey) }
+  var element: JSON { .reference(elementKey) }
 
-  /// The schemas that `state` and `element` refer to.
+  /// The schemas that `state`, `element` and `placedElement` refer to.
   var schemas: [String: JSON] {
     let (outer, inner) = module.kind == .list ? ("items", "items") : ("values", "additionalProperties")
-    var schemas = [module.name: module.state]
+    var schemas = [stateKey: module.state]
     if let described = module.state["properties"]?[outer]?[inner] {
-      schemas[elementName] = described
-      schemas[module.name]?.replace(["properties", outer, inner], by: element)
+      schemas[elementKey] = described
+      schemas[stateKey]?.replace(["properties", outer, inner], by: element)
+    }
+    if module.shape == .list {
+      schemas[placedElementKey] = ["allOf": [element, .schema(["index": .indexSchema])]]
     }
     return schemas
   }
 
-  var actionSchema: (String, JSON) { (actionName, ["oneOf": .array(Self.schemas(ofActions: module.actions))]) }
+  /// The schemas of actions as `POST /v1/<module>/actions` accepts them: `{"type", "payload"}`.
+  var plainActions: [String: JSON] { schemas(ofActions: plainActionKey) }
 
   /// The schemas of actions as `POST /v1/actions` accepts them: each action names its module.
-  var namedActions: [JSON] { Self.schemas(ofActions: module.actions, module: module.name) }
+  var actions: [String: JSON] { schemas(ofActions: actionKey, module: module.name) }
+
+  /// An action in `POST /v1/actions`.
+  var action: JSON { .reference(actionKey) }
+
+  /// The schema of each action, and of any of them.
+  private func schemas(ofActions key: String, module name: String? = nil) -> [String: JSON] {
+    let choices = (module.actions.arrayValue ?? []).map { action in
+      let type = action["type"]?.stringValue ?? ""
+      return (value: type, key: "\(key).\(type)", schema: Self.schema(ofAction: action, module: name))
+    }
+    var schemas = [key: JSON.oneOf(choices.map { ($0.value, $0.key) }, by: "type")]
+    for choice in choices { schemas[choice.key] = choice.schema }
+    return schemas
+  }
 
   var oneOrMore: JSON {
     [
       "oneOf": [
-        action, ["type": "array", "items": action, "minItems": 1, "maxItems": JSON(Transaction.maximumActions)],
+        .reference(plainActionKey),
+        [
+          "type": "array", "items": .reference(plainActionKey), "minItems": 1,
+          "maxItems": JSON(Transaction.maximumActions),
+        ],
       ]
     ]
   }
 
   /// An element as `GET` of its path shows it. An element of a list contains its index.
   var placedElement: JSON {
-    module.kind == .list ? ["allOf": [element, .schema(["index": .indexSchema])]] : element
+    module.kind == .list ? .reference(placedElementKey) : element
   }
 
   /// The schema of a request body for a verb: the payload of the verb's action. The id or key is
@@ -79,18 +103,20 @@ struct DescribedModule {
   }
 
   /// The schemas of actions as clients send them, made from the actions' entries in the catalogue.
-  static func schemas(ofActions catalogue: JSON, module: String? = nil) -> [JSON] {
-    (catalogue.arrayValue ?? []).map { action in
-      let payload = action["payload"] ?? [:]
-      let needsPayload = payload["required"]?.arrayValue?.isEmpty == false
-      var members = [
-        SchemaMember(name: "type", schema: ["const": action["type"] ?? .null]),
-        SchemaMember(name: "payload", schema: payload, isRequired: needsPayload),
-        SchemaMember(name: "ifMatch", schema: ifMatch, isRequired: false),
-      ]
-      if let module { members.insert(SchemaMember(name: "module", schema: ["const": .string(module)]), at: 0) }
-      return .closedSchema(of: members)
-    }
+  static func schemas(ofActions catalogue: JSON) -> [JSON] {
+    (catalogue.arrayValue ?? []).map { schema(ofAction: $0) }
+  }
+
+  private static func schema(ofAction action: JSON, module: String? = nil) -> JSON {
+    let payload = action["payload"] ?? [:]
+    let needsPayload = payload["required"]?.arrayValue?.isEmpty == false
+    var members = [
+      SchemaMember(name: "type", schema: ["const": action["type"] ?? .null]),
+      SchemaMember(name: "payload", schema: payload, isRequired: needsPayload),
+      SchemaMember(name: "ifMatch", schema: ifMatch, isRequired: false),
+    ]
+    if let module { members.insert(SchemaMember(name: "module", schema: ["const": .string(module)]), at: 0) }
+    return .closedSchema(of: members)
   }
 }
 
@@ -120,7 +146,7 @@ struct ModuleDescriptions {
 
   var whole: RouteDescription {
     .reading(
-      operation("get", "get", isWhole: true),
+      operation(isList ? "list" : "get", isWhole: true),
       part: part,
       parameters: isList ? RouteParameter.pages : module.shape == .map ? [.prefix] : [],
       shows: described.state,
@@ -130,35 +156,35 @@ struct ModuleDescriptions {
   }
 
   var element: RouteDescription {
-    .reading(operation("get", "element"), part: part, parameters: [name], shows: described.placedElement)
+    .reading(operation("get"), part: part, parameters: [name], shows: described.placedElement)
   }
 
   var actions: RouteDescription {
     .writing(
-      operation("act", "act"),
+      operation("actOn", isWhole: true),
       part: part,
       parameters: [.dryRun],
       body: RouteBody(described.oneOrMore),
       responses: [.results],
       problems: [.notFound],
-      schemas: .shared(SharedSchema.mutation, SharedSchema.results, described.actionSchema)
+      schemas: described.plainActions.merging(SharedSchema.actionResults) { own, _ in own }
     )
   }
 
   func verb(_ verb: ElementVerb, _ action: DeclaredVerb) -> RouteDescription {
     if case .object = module.shape {
       return .writing(
-        operation("patch", "patch"),
+        operation("patch", isWhole: true),
         part: part,
         body: RouteBody(described.body(of: verb, action)),
         responses: [.written(.ok, "The resource after the change.", shows: described.state)]
       )
     }
     switch verb {
-    case .delete: return .removing(operation("remove", "delete"), part: part, parameters: [name])
+    case .delete: return .removing(operation("remove"), part: part, parameters: [name])
     case .put:
       return writing(
-        operation("put", "put"),
+        operation("put"),
         RouteBody(isList ? described.body(of: verb, action) : described.element, isRequired: !isList),
         [
           .written(.created, "Created.", shows: described.placedElement),
@@ -166,8 +192,8 @@ struct ModuleDescriptions {
         ]
       )
     case .patch, .jsonPatch:
-      return writing(operation("patch", "patch"), patchBody, [changed], schemas: patchSchemas)
-    case .move: return writing(operation("move", "move"), RouteBody(described.body(of: verb, action)), [changed])
+      return writing(operation("patch"), patchBody, [changed], schemas: patchSchemas)
+    case .move: return writing(operation("move"), RouteBody(described.body(of: verb, action)), [changed])
     }
   }
 
@@ -176,7 +202,7 @@ struct ModuleDescriptions {
   }
 
   private var patchSchemas: [String: JSON] {
-    module.verbs[.jsonPatch] == nil ? [:] : .shared(SharedSchema.jsonPatch)
+    module.verbs[.jsonPatch] == nil ? [:] : SharedSchema.jsonPatches
   }
 
   private var patchBody: RouteBody {
@@ -206,10 +232,11 @@ struct ModuleDescriptions {
     )
   }
 
-  /// The id of an operation: `getFavorite` if the module has a noun, otherwise `shopping.element`.
-  private func operation(_ verb: String, _ plain: String, isWhole: Bool = false) -> String {
-    guard let noun = module.noun else { return "\(module.name).\(plain)" }
-    return isWhole && module.shape == .list ? "list\(noun.many)" : verb + noun.one
+  /// The id of an operation: `getFavorite` if the module has a noun, otherwise `getShoppingElement`.
+  private func operation(_ verb: String, isWhole: Bool = false) -> String {
+    let name = module.name.inPascalCase
+    let noun = module.noun ?? ElementNoun(one: "\(name)Element", many: name)
+    return verb + (isWhole ? noun.many : noun.one)
   }
 }
 

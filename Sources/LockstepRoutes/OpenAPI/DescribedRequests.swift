@@ -157,32 +157,59 @@ enum SharedSchema {
   /// A JSON patch (RFC 6902).
   static let jsonPatch: (String, JSON) = (
     "JSONPatch",
-    .arraySchema(of: [
-      "oneOf": [
-        .schema(["op": ["enum": ["add", "replace", "test"]], "path": pointer, "value": [:]]),
-        .schema(["op": ["enum": ["move", "copy"]], "path": pointer, "from": pointer]),
-        .schema(["op": ["enum": ["remove"]], "path": pointer]),
-      ]
-    ])
+    .arraySchema(of: ["oneOf": .array(operations.map { .reference($0.0) })])
   )
+
+  private static let operations: [(String, JSON)] = [
+    ("JSONPatchAdd", .schema(["op": ["enum": ["add", "replace", "test"]], "path": pointer, "value": [:]])),
+    ("JSONPatchMove", .schema(["op": ["enum": ["move", "copy"]], "path": pointer, "from": pointer])),
+    ("JSONPatchRemove", .schema(["op": ["enum": ["remove"]], "path": pointer])),
+  ]
+
+  /// The schemas of a JSON patch and of its operations.
+  static let jsonPatches = [String: JSON](uniqueKeysWithValues: [jsonPatch] + operations)
 
   private static let pointer: JSON = ["type": "string", "pattern": "^(/([^~/]|~[01])*)*$"]
 
   /// A mutation, as in the journal and in the responses to actions.
   static let mutation: (String, JSON) = (
-    "Fact",
+    "Mutation",
     .schema([
       "type": ["enum": ["inserted", "modified", "removed", "moved", "set", "cleared"]], "payload": ["type": "object"],
     ])
   )
 
   static let results: (String, JSON) = (
-    "Results",
-    .schema([
-      "cursor": .cursorSchema,
-      "results": .arraySchema(of: .schema(["mutations": .arraySchema(of: .reference("Fact"))])),
-    ])
+    "ActionResults",
+    .schema(["cursor": .cursorSchema, "results": .arraySchema(of: .reference(result.0))])
   )
+
+  private static let result: (String, JSON) = (
+    "ActionResult", .schema(["mutations": .arraySchema(of: .reference("Mutation"))])
+  )
+
+  /// An element of any list. Each module has its own other members.
+  static let listItem: (String, JSON) = (
+    "ListItem",
+    [
+      "type": "object", "properties": ["id": .textSchema], "required": ["id"], "additionalProperties": [:],
+    ]
+  )
+
+  /// The schemas of the response to actions.
+  static let actionResults = [String: JSON].shared(mutation, result, results)
+
+  // A patch of values is a different type for each media type, so that generated code can choose
+  // the media type by the type.
+
+  /// New values by key, each of which replaces a value as a whole.
+  static let changedValues: (String, JSON) = ("ChangedValues", .changedValuesSchema)
+  /// A merge patch (RFC 7396) of values.
+  static let mergePatch: (String, JSON) = ("MergePatch", .changedValuesSchema)
+  static let newValues: (String, JSON) = ("NewValues", .newValuesSchema)
+
+  /// The schemas of patches of values.
+  static let valuePatches = jsonPatches.merging([String: JSON].shared(changedValues, mergePatch)) { first, _ in first }
 }
 
 extension [String: JSON] {

@@ -203,7 +203,7 @@ extension RouteResponse {
     .ok,
     "The mutations of each action.",
     fields: [.etag, .cacheControl, .cursor, .revision, .idempotencyReplayed],
-    json: .reference("Results")
+    json: .reference(SharedSchema.results.0)
   )
 
   static let unmodified = RouteResponse(

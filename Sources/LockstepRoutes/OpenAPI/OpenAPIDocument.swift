@@ -10,7 +10,8 @@ struct OpenAPIDocument {
   private var paths = JSONObject()
   private var parameters = JSONObject()
   private var fields = JSONObject()
-  private var schemas = JSONObject()
+  private var schemas = SchemaComponents()
+  private var operations = UniqueNames()
   private var responses = JSONObject()
   private var parts: [String] = []
 
@@ -23,7 +24,9 @@ struct OpenAPIDocument {
   }
 
   private var json: JSON {
-    [
+    let (schemas, paths) = schemas.named(.object(paths))
+    let responses = self.schemas.named(.object(responses)).document
+    return [
       "openapi": "3.1.0",
       "info": [
         "title": "Lockstep", "version": .string(lockstepVersion),
@@ -32,7 +35,7 @@ struct OpenAPIDocument {
       ],
       "servers": [["url": "/", "description": "This server."]],
       "tags": .array(parts.map { ["name": .string($0)] }),
-      "paths": .object(paths),
+      "paths": paths,
       "components": [
         "securitySchemes": [
           "user": ["type": "http", "scheme": "bearer", "description": "A token from signUp or logIn."],
@@ -41,8 +44,8 @@ struct OpenAPIDocument {
             "description": "The token that the operator has set. If there is none, these routes respond with 404.",
           ],
         ],
-        "parameters": .object(parameters), "headers": .object(fields), "responses": .object(responses),
-        "schemas": .object(schemas),
+        "parameters": .object(parameters), "headers": .object(fields), "responses": responses,
+        "schemas": schemas,
       ],
     ]
   }
@@ -75,18 +78,21 @@ struct OpenAPIDocument {
 
   private mutating func add(_ route: Route, _ description: RouteDescription) {
     if !parts.contains(description.part) { parts.append(description.part) }
-    for (name, schema) in description.schemas.sorted(by: { $0.key < $1.key }) { schemas[name] = schema }
+    for (name, schema) in description.schemas.sorted(by: { $0.key < $1.key }) { schemas.add(name, schema) }
+    let name = operations.add(description.name)
     var operation: JSONObject = [
-      "operationId": .string(description.name), "tags": [.string(description.part)], "summary": .string(route.summary),
+      "operationId": .string(name), "tags": [.string(description.part)], "summary": .string(route.summary),
       "security": Self.security(description.access),
     ]
     operation["parameters"] = .array((description.parameters + [.requestID]).map { reference(to: $0) })
     if let body = description.body {
-      operation["requestBody"] = ["required": .bool(body.isRequired), "content": Self.content(body.content)]
+      operation["requestBody"] = [
+        "required": .bool(body.isRequired), "content": content(body.content, "\(name.inPascalCase).body"),
+      ]
     }
     var operationResponses = JSONObject()
     for response in description.responses {
-      operationResponses[String(response.status.code)] = reference(to: response, description.access)
+      operationResponses[String(response.status.code)] = reference(to: response, of: name, description.access)
     }
     // `OriginCheck` may refuse any write.
     let problems = route.method == .get ? description.problems : description.problems.union([.forbidden])
@@ -106,8 +112,8 @@ struct OpenAPIDocument {
     }
   }
 
-  private static func content(_ content: [(type: String, schema: JSON)]) -> JSON {
-    .object(JSONObject(content.map { ($0.type, ["schema": $0.schema]) }))
+  private mutating func content(_ content: [(type: String, schema: JSON)], _ key: String) -> JSON {
+    .object(JSONObject(content.map { ($0.type, ["schema": schemas.addBody(key, $0.schema)]) }))
   }
 
   // MARK: Components
@@ -136,13 +142,19 @@ struct OpenAPIDocument {
     return .object(headers)
   }
 
-  private mutating func reference(to response: RouteResponse, _ access: RouteDescription.Access) -> JSON {
+  private mutating func reference(
+    to response: RouteResponse,
+    of operation: String,
+    _ access: RouteDescription.Access
+  ) -> JSON {
     let reference = response.sharedName.map { JSON.string("#/components/responses/\($0)") }
     if let name = response.sharedName, let reference, responses[name] != nil { return ["$ref": reference] }
     var described: JSONObject = [
       "description": .string(response.summary), "headers": headers(response.allFields(for: access)),
     ]
-    if !response.content.isEmpty { described["content"] = Self.content(response.content) }
+    if !response.content.isEmpty {
+      described["content"] = content(response.content, "\(operation.inPascalCase).response")
+    }
     guard let name = response.sharedName, let reference else { return .object(described) }
     responses[name] = .object(described)
     return ["$ref": reference]
@@ -151,10 +163,10 @@ struct OpenAPIDocument {
   // MARK: Problems
 
   private mutating func addProblems() {
-    schemas["Problem"] = ProblemKind.documentSchema
+    schemas.add("Problem", ProblemKind.documentSchema)
     responses["Problem"] = [
       "description": "Any other problem.", "headers": headers(ProblemKind.fields(ofAny: ProblemKind.allCases)),
-      "content": Self.content([("application/problem+json", .reference("Problem"))]),
+      "content": Self.problemContent(.reference("Problem")),
     ]
   }
 
@@ -163,7 +175,7 @@ struct OpenAPIDocument {
     let kinds = ProblemKind.allCases.filter(problems.contains)
     for status in Set(kinds.map(\.status.code)).sorted() {
       let kinds = kinds.filter { $0.status.code == status }
-      let name = kinds.map(\.slug).joined(separator: ".")
+      let name = kinds.map(\.slug.inPascalCase).joined(separator: "Or")
       if responses[name] == nil { responses[name] = response(with: kinds) }
       operationResponses[String(status)] = ["$ref": .string("#/components/responses/\(name)")]
     }
@@ -173,14 +185,20 @@ struct OpenAPIDocument {
   private mutating func response(with kinds: [ProblemKind]) -> JSON {
     let types = kinds.map { JSON.string("/problems/\($0.slug)") }
     let statuses = Set(kinds.map(\.status.code)).sorted().map { JSON($0) }
-    let narrowed: JSON = ["properties": ["type": ["enum": .array(types)], "status": ["enum": .array(statuses)]]]
-    let schema: JSON = ["allOf": [.reference("Problem"), narrowed]]
+    // The members beside the reference, and no schema of its own, so that generators make one type
+    // for all problems.
+    let schema: JSON = [
+      "$ref": "#/components/schemas/Problem",
+      "properties": ["type": ["enum": .array(types)], "status": ["enum": .array(statuses)]],
+    ]
     return [
       "description": .string(kinds.map { "\($0.title). \($0.explanation)" }.joined(separator: "\n\n")),
       "headers": headers(ProblemKind.fields(ofAny: kinds)),
-      "content": Self.content([("application/problem+json", schema)]),
+      "content": Self.problemContent(schema),
     ]
   }
+
+  private static func problemContent(_ schema: JSON) -> JSON { ["application/problem+json": ["schema": schema]] }
 }
 
 extension ProblemKind {

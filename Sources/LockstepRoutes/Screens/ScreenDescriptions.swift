@@ -13,20 +13,27 @@ struct ScreenDescriptions {
   static var catalogue: RouteDescription {
     // Payloads, states and arguments are JSON Schemas, so each is an object.
     let schema: JSON = ["type": "object"]
+    let action = JSON.schema(["type": .textSchema, "payload": schema])
     let item = JSON.schema(
       [
         "name": .textSchema, "scope": ["enum": ["user", "screen"]], "auth": ["type": "boolean"],
-        "actions": .arraySchema(of: .schema(["type": .textSchema, "payload": schema])), "state": schema,
+        "actions": .arraySchema(of: .reference("ReactorInput")), "state": schema,
       ],
       optional: ["href": .textSchema, "start": ["type": "boolean"], "arguments": schema]
     )
-    return .document("listReactors", part: part, shows: .schema(["items": .arraySchema(of: item)]))
+    return .document(
+      "listReactors",
+      part: part,
+      shows: .schema(["items": .arraySchema(of: .reference("Reactor"))]),
+      schemas: ["Reactor": item, "ReactorInput": action]
+    )
   }
 
   var open: RouteDescription {
     let arguments: JSON = ["anyOf": .array(distinct(kinds.map(\.arguments)) + [["type": "null"]])]
-    let opened = kinds.map { kind in
-      JSON.schema([
+    var schemas = states
+    for kind in kinds {
+      schemas[Self.openedKey(of: kind)] = .schema([
         "id": .textSchema, "name": ["const": .string(kind.name)], "cursor": .cursorSchema, "href": .textSchema,
         "state": Self.state(of: kind),
       ])
@@ -43,13 +50,13 @@ struct ScreenDescriptions {
           .created,
           "The screen is open.",
           fields: RouteField.validators + [.location, .idempotencyReplayed],
-          json: ["oneOf": .array(opened)]
+          json: .oneOf(kinds.map { ($0.name, Self.openedKey(of: $0)) }, by: "name")
         )
       ],
       problems: RouteDescription.bodyProblems(body).union([
         .invalidParameter, .unauthorized, .notFound, .conflict, .tooManyRequests, .overloaded,
       ]),
-      schemas: states
+      schemas: schemas
     )
   }
 
@@ -75,19 +82,22 @@ struct ScreenDescriptions {
         ),
       ],
       problems: [.invalidParameter, .unauthorized, .notFound, .tooManyRequests],
-      schemas: states
+      schemas: shownSchemas
     )
   }
 
   var act: RouteDescription {
     let actions = kinds.flatMap { DescribedModule.schemas(ofActions: $0.actions) }
-    let action: JSON = ["anyOf": .array(distinct(actions))]
+    let action = JSON.reference("ScreenInput")
     let several: JSON = [
       "type": "array", "items": action, "minItems": 1, "maxItems": JSON(ScreenRoutes.maximumActions),
     ]
     let fields = RouteField.validators + [.idempotencyReplayed]
     let response = RouteResponse(.ok, "The screen's state after the immediate mutations.", fields: fields, json: shown)
-    return writing("actOnScreen", RouteBody(["oneOf": [action, several]]), response)
+    var description = writing("actOnScreen", RouteBody(["oneOf": [action, several]]), response)
+    description.schemas = shownSchemas
+    description.schemas["ScreenInput"] = ["anyOf": .array(distinct(actions))]
+    return description
   }
 
   var close: RouteDescription { writing("closeScreen", nil, .done) }
@@ -122,21 +132,26 @@ struct ScreenDescriptions {
       responses: [response],
       problems: RouteDescription.bodyProblems(body).union([
         .invalidParameter, .unauthorized, .notFound, .conflict, .preconditionFailed, .validationFailed, .overloaded,
-      ]),
-      schemas: states
+      ])
     )
   }
 
-  private var shown: JSON {
-    .schema(["cursor": .cursorSchema, "state": ["anyOf": .array(kinds.map(Self.state))]])
+  private var shown: JSON { .reference("ShownScreen") }
+
+  private var shownSchemas: [String: JSON] {
+    var schemas = states
+    schemas["ShownScreen"] = .schema(["cursor": .cursorSchema, "state": ["anyOf": .array(kinds.map(Self.state))]])
+    return schemas
   }
 
-  private static func state(of kind: ScreenKind) -> JSON { .reference(stateName(of: kind)) }
+  private static func state(of kind: ScreenKind) -> JSON { .reference(stateKey(of: kind)) }
 
-  private static func stateName(of kind: ScreenKind) -> String { "screen.\(kind.name).state" }
+  private static func stateKey(of kind: ScreenKind) -> String { "\(kind.name.inPascalCase).screen" }
+
+  private static func openedKey(of kind: ScreenKind) -> String { "Opened.\(kind.name).screen" }
 
   private var states: [String: JSON] {
-    Dictionary(kinds.map { (Self.stateName(of: $0), $0.state) }) { first, _ in first }
+    Dictionary(kinds.map { (Self.stateKey(of: $0), $0.state) }) { first, _ in first }
   }
 
   private func distinct(_ schemas: [JSON]) -> [JSON] {

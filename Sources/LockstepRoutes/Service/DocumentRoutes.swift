@@ -29,13 +29,19 @@ package struct PreparedDocument: Sendable {
 }
 
 extension RouteDescription {
-  static func document(_ name: String, part: String = "Service", shows schema: JSON) -> RouteDescription {
+  static func document(
+    _ name: String,
+    part: String = "Service",
+    shows schema: JSON,
+    schemas: [String: JSON] = [:]
+  ) -> RouteDescription {
     RouteDescription(
       name,
       part: part,
       parameters: [.ifNoneMatch],
       responses: [.shown(schema, fields: [.etag, .cacheControl]), .unmodified],
-      problems: [.invalidParameter]
+      problems: [.invalidParameter],
+      schemas: schemas
     )
   }
 }

@@ -86,19 +86,101 @@ struct OpenAPITests {
   func declarations() async throws {
     try await Self.run { _, document, _ in
       let schemas = try #require(document["components"]?["schemas"])
-      let note = Self.names(schemas["notes.element"]?["properties"] ?? .null)
+      let note = Self.names(schemas["NotesElement"]?["properties"] ?? .null)
       #expect(Set(note) == ["id", "text", "madeAt"])
       #expect(
-        schemas["scores"]?["properties"]?["values"]?["additionalProperties"]?["$ref"]
-          == "#/components/schemas/scores.element"
+        schemas["ScoresState"]?["properties"]?["values"]?["additionalProperties"]?["$ref"]
+          == "#/components/schemas/ScoresElement"
       )
-      let login = Self.names(schemas["screen.login.state"]?["properties"] ?? .null)
+      let login = Self.names(schemas["LoginScreen"]?["properties"] ?? .null)
       #expect(login.contains("isLoginEnabled"))
-      let act = document["paths"]?["/v1/actions"]?["post"]?["requestBody"]?["content"]?["application/json"]?["schema"]
-      let actions = try #require(act?["properties"]?["actions"]?["items"]?["oneOf"]?.arrayValue)
-      let modules = actions.compactMap { $0["properties"]?["module"]?["const"]?.stringValue }
-      #expect(Set(modules) == ["favorites", "defaults", "profile", "notes", "scores"])
+      let actions = try #require(schemas["Action"]?["oneOf"]?.arrayValue).compactMap { $0["$ref"]?.stringValue }
+      let modules = ["Defaults", "Favorites", "Notes", "Profile", "Scores"]
+      #expect(actions == modules.map { "#/components/schemas/\($0)Action" })
+      for (type, name) in [("add", "FavoritesActionAdd"), ("toggle", "FavoritesActionToggle")] {
+        #expect(
+          schemas["FavoritesAction"]?["discriminator"]?["mapping"]?[type] == .string("#/components/schemas/\(name)")
+        )
+        #expect(schemas[name]?["properties"]?["type"]?["const"] == .string(type))
+      }
     }
+  }
+
+  @Test("The four forms of a changeset are components, and `kind` tells those of lists from those of maps")
+  func changesets() async throws {
+    try await ServerFixture.run { users in
+      let schemas = try #require(try users.description().document["components"]?["schemas"])
+      let byKind = schemas["Changeset"]?["discriminator"]
+      #expect(byKind?["propertyName"] == "kind")
+      let forms: [(kind: String, whole: String, members: String, reset: String)] = [
+        ("list", "items", "deletions insertions moves modifications", "List"), ("map", "values", "set removed", "Map"),
+      ]
+      for (kind, whole, members, prefix) in forms {
+        #expect(byKind?["mapping"]?[kind] == .string("#/components/schemas/\(prefix)Changeset"))
+        #expect(
+          schemas["\(prefix)Changeset"]?["oneOf"]
+            == [
+              ["$ref": .string("#/components/schemas/\(prefix)Changes")],
+              ["$ref": .string("#/components/schemas/\(prefix)Reset")],
+            ]
+        )
+        for (name, own) in [("\(prefix)Changes", members), ("\(prefix)Reset", whole)] {
+          #expect(schemas[name]?["properties"]?["kind"] == ["const": .string(kind)])
+          let required = ["collection", "kind"] + own.split(separator: " ").map(String.init)
+          #expect(schemas[name]?["required"] == .array(required.map { .string($0) }))
+        }
+      }
+    }
+  }
+
+  @Test("The names of components are usable as names of types, also if modules have names that are alike")
+  func names() async throws {
+    let own = ["problem", "action", "shopping-list", "shoppingList", "favorites-", "signUp", "listFavorites"]
+    var nouns = UserModule.notes(named: "nouns")
+    nouns.noun = ElementNoun(one: "Session", many: "Sessions")
+    try await ServerFixture.run(modules: own.map { .notes(named: $0) } + [nouns]) { users in
+      let document = try users.description().document
+      let components = try #require(document["components"])
+      let names = Self.names(components["schemas"] ?? .null)
+      for name in names + Self.names(components["responses"] ?? .null) {
+        #expect(name.wholeMatch(of: /[A-Z][A-Za-z0-9]*/) != nil, "\(name)")
+      }
+      #expect(Set(names.map { $0.lowercased() }).count == names.count)
+      let operations = (document["paths"]?.objectValue ?? [:]).flatMap { ($0.value.objectValue ?? [:]).map(\.value) }
+        .compactMap { $0["operationId"]?.stringValue }
+      #expect(operations.allSatisfy { $0.wholeMatch(of: /[a-z][A-Za-z0-9]*/) != nil })
+      #expect(Set(operations.map { $0.lowercased() }).count == operations.count)
+      for suffix in ["State", "Element", "PlacedElement", "Action"] {
+        #expect(names.contains("ShoppingList\(suffix)") && names.contains("ShoppingList2\(suffix)"))
+        #expect(names.contains("Favorites\(suffix)") && names.contains("Favorites2\(suffix)"))
+      }
+      // No module changes a schema of Lockstep's own.
+      try await ServerFixture.run { users in
+        let plain = try #require(try users.description().document["components"]?["schemas"]?.objectValue)
+        for (name, schema) in plain where name != "Action" && name != "Export" {
+          #expect(components["schemas"]?[name] == schema, "\(name)")
+        }
+      }
+    }
+  }
+
+  @Test("No schema has an object inside that is not a component")
+  func separateObjects() async throws {
+    try await Self.run { _, document, _ in
+      for (name, schema) in try #require(document["components"]?["schemas"]?.objectValue) {
+        let parts = (schema.objectValue ?? [:]).filter { $0.name != "properties" && $0.name != "allOf" }.map(\.value)
+        let members = (schema["properties"]?.objectValue ?? [:]).map(\.value)
+        let inside = (parts + members).flatMap(Self.objects)
+        #expect(inside == [], "\(name)")
+      }
+    }
+  }
+
+  /// The schemas of objects with members in a schema.
+  private static func objects(in json: JSON) -> [JSON] {
+    let inside = (json.objectValue ?? [:]).map(\.value) + (json.arrayValue ?? [])
+    let isObject = json["type"] == "object" && json["properties"]?.objectValue?.isEmpty == false
+    return (isObject ? [json] : []) + inside.flatMap(objects)
   }
 
   @Test("The document describes every field of a response, with all optional features switched on")

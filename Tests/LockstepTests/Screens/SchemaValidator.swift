@@ -15,7 +15,9 @@ struct SchemaValidator {
   func faults(_ value: JSON, _ schema: JSON, at place: String = "", isWhole: Bool = true) -> [String] {
     let keywords = schema.objectValue ?? [:]
     var found = keywords.flatMap { faults(value, $0.name, $0.value, at: place, isWhole: isWhole) }
-    if isWhole, let known = schema["properties"]?.objectValue, schema["additionalProperties"] == nil {
+    // Beside a reference, a schema narrows some members.
+    let isNarrowing = schema["$ref"] != nil
+    if isWhole, !isNarrowing, let known = schema["properties"]?.objectValue, schema["additionalProperties"] == nil {
       let unknown = (value.objectValue ?? [:]).names.filter { known[$0] == nil }
       found += unknown.map { "\(place) has the member \($0), which is not described" }
     }
@@ -52,7 +54,10 @@ struct SchemaValidator {
       return (value.arrayValue ?? []).enumerated().flatMap { faults($1, rule, at: "\(place)/\($0)") }
     case "additionalProperties" where rule != false:
       return (value.objectValue ?? [:]).flatMap { name, value in faults(value, rule, at: "\(place)/\(name)") }
-    case "writeOnly", "readOnly", "default", "format", "description", "examples", "additionalProperties": return []
+    case "not": return faults(value, rule, isWhole: false).isEmpty ? ["\(place) fits \(rule)"] : []
+    case "discriminator", "writeOnly", "readOnly", "default", "format", "description", "examples",
+      "additionalProperties":
+      return []
     default:
       return Self.complaint(about: value, keyword, rule).map { ["\(place) \($0)"] } ?? []
     }

@@ -90,9 +90,9 @@ extension UserModule {
   static var notes: UserModule { notes() }
 
   /// The list `/v1/notes` with a quota.
-  static func notes(_ quota: CollectionQuota = CollectionQuota()) -> UserModule {
+  static func notes(_ quota: CollectionQuota = CollectionQuota(), named name: String = "notes") -> UserModule {
     .list(
-      "notes",
+      name,
       of: Note.self,
       quota: quota,
       actions: [
