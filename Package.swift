@@ -40,7 +40,7 @@ let package = Package(
         .embedInCode("sqlite/0004_eras.sql"), .embedInCode("sqlite/0005_history_size.sql"),
         .embedInCode("sqlite/0006_modules.sql"),
         .embedInCode("sqlite/0007_orders.sql"), .embedInCode("sqlite/0008_cleared_gaps.sql"),
-        .embedInCode("sqlite/0009_session_keys.sql"),
+        .embedInCode("sqlite/0009_session_keys.sql"), .embedInCode("sqlite/0010_administration.sql"),
       ]
     ),
     .target(name: "LockstepTime", dependencies: ["LockstepThreading"]),
@@ -109,7 +109,7 @@ let package = Package(
       dependencies: [
         "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer", "LockstepJSON",
         "LockstepMaintenance", "LockstepMiddleware", "LockstepModules", "LockstepReactor", "LockstepSQLite",
-        "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading",
+        "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime",
       ]
     ),
     .target(

@@ -32,5 +32,6 @@ public struct Migration: Sendable, Equatable {
     Migration(7, "0007_orders", PackageResources._007_orders_sql),
     Migration(8, "0008_cleared_gaps", PackageResources._008_cleared_gaps_sql),
     Migration(9, "0009_session_keys", PackageResources._009_session_keys_sql),
+    Migration(10, "0010_administration", PackageResources._010_administration_sql),
   ]
 }

@@ -16,6 +16,11 @@ package enum AccountsError: Error, Sendable, Equatable {
   /// The session has ended, or its user was erased.
   case sessionEnded
   case noSuchSession
+  case noSuchUser
+  case noSuchToken
+  /// Another service token has the name.
+  case tokenNameTaken
+  case tooManyTokens
   /// A precondition of the request is not met. `current` is the present document, `tag` its ETag.
   case changed(current: JSON, tag: String)
   /// Too many wrong passwords or sign-ups. Wait this many seconds, at least 1.
@@ -52,6 +57,11 @@ extension AccountsError: CustomStringConvertible {
     case .disabled: "The account is disabled. Ask the server's operator."
     case .sessionEnded: "The session has ended. Log in again."
     case .noSuchSession: "There is no such session."
+    case .noSuchUser: "There is no such user."
+    case .noSuchToken: "There is no such service token."
+    case .tokenNameTaken: "There is a service token with this name already. Choose another name."
+    case .tooManyTokens:
+      "There are \(ServiceTokens.most) service tokens already, which is the limit. Delete those that are not in use."
     case .changed: "The account, the session or the state has changed: the request requires another ETag."
     case .tooManyAttempts(let seconds): "Too many attempts. Try again in \(seconds) seconds."
     case .overloaded: "The server has too much work. Try again in a moment."

@@ -26,6 +26,16 @@ package struct PreparedAccountsWrite<Value: Sendable>: Sendable {
     }
   }
 
+  /// The same change with another result, which `value` reads in the same transaction.
+  package func returning<Other: Sendable>(
+    _ value: @escaping @Sendable (SQLiteConnection) throws -> Other
+  ) -> PreparedAccountsWrite<Other> {
+    PreparedAccountsWrite<Other> { connection in
+      let (_, ended) = try body(connection)
+      return (try value(connection), ended)
+    }
+  }
+
   /// If it throws, the connection's transaction or its savepoint must be rolled back.
   package func run(in connection: SQLiteConnection) throws -> Written {
     let (value, ended) = try body(connection)

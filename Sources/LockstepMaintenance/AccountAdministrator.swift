@@ -74,8 +74,10 @@ package struct AccountAdministrator: Sendable {
     case .done: return
     case .noSuchUser: throw MaintenanceError.noSuchUser("\(command.user)")
     case .addressTaken:
-      guard case .add(let address, _) = command.work else { return }
-      throw MaintenanceError.addressTaken(address.text)
+      switch command.work {
+      case .add(let address, _), .changeEmail(let address): throw MaintenanceError.addressTaken(address.text)
+      default: return
+      }
     case nil: throw MaintenanceError.notTaken(path: path)
     }
   }

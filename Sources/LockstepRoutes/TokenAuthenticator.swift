@@ -10,6 +10,8 @@ package struct TokenAuthenticator: Sendable {
   let millisecondsSince1970: @Sendable () -> Int64
   /// The rate limit of each token. `nil`: no limit.
   let rates: RateMeter?
+  /// If this is set, a request has a service token, and its path names the user.
+  var agents: AgentAuthenticator?
 
   package init(
     directory: SessionDirectory,
@@ -46,6 +48,7 @@ package struct TokenAuthenticator: Sendable {
     orElse: (@Sendable () async throws -> Response?)? = nil,
     _ respond: @escaping @Sendable (LiveSession) throws -> HandlerResult
   ) throws -> HandlerResult {
+    if let agents { return try agents.respond(to: request, respond) }
     let lookup = lookUp(request)
     if case .session(let session) = lookup { return try admit(session, request, respond) }
     return try later(lookup, request, orElse: orElse, respond)
@@ -122,6 +125,7 @@ struct StateAuthenticator: Sendable {
     now: (LiveSession) throws -> HandlerResult,
     later: () -> @Sendable (LiveSession) throws -> HandlerResult
   ) throws -> HandlerResult {
+    if sessions.agents != nil { return try respond(to: request, later()) }
     let lookup = sessions.lookUp(request)
     if case .session(let session) = lookup {
       return try sessions.admit(session, request) { try responded(to: $0, now) }

@@ -23,6 +23,7 @@ struct Components: Sendable {
     services: Services,
     loops: Int,
     serverCount: @escaping @Sendable (ServerCounter) -> Int,
+    address: String = "",
     backups: BackupScheduler? = nil
   ) throws {
     let time = environment.time
@@ -38,11 +39,23 @@ struct Components: Sendable {
     let screenRoutes = screens.flatMap {
       services.users?.screenRoutes(configuration, $0, rates: tokenRates, logger)
     }
+    let uptimeSeconds = { @Sendable in Double(time.monotonic() - start) / 1_000_000_000 }
+    let node = AdminStatusRoutes.Node(
+      id: services.users?.nodeID ?? "",
+      address: address,
+      startedAt: Timestamp(millisecondsSince1970: startedAt),
+      configuration: configuration.json,
+      storePath: configuration.data,
+      backups: backups
+    )
     // Each event loop has its own routes, because loops would contend for the reference count of a
     // shared response.
-    let plainRoutes = { [readiness] in
-      HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes
-        + (services.users?.routes(configuration, rates: tokenRates) ?? []) + (screenRoutes?.routes ?? [])
+    let plainRoutes = { [readiness, screens] in
+      var routes = HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes
+      guard let users = services.users else { return routes }
+      routes += users.routes(configuration, rates: tokenRates) + (screenRoutes?.routes ?? [])
+      return routes
+        + users.administrationRoutes(configuration, node, screens: screens, uptimeSeconds: uptimeSeconds)
     }
     let ownRoutes = [MetricsRoute.pattern, OpenAPIRoute.pattern, IndexRoute.pattern]
     let metrics = RequestMetrics(
@@ -57,7 +70,7 @@ struct Components: Sendable {
         { [screens] in if let screens { $0.add(screens.metrics) } }, { if let backups { $0.add(backups.metrics) } },
       ],
       droppedLogLines: environment.droppedLogLines,
-      uptimeSeconds: { Double(time.monotonic() - start) / 1_000_000_000 }
+      uptimeSeconds: uptimeSeconds
     )
     let openAPI = OpenAPIRoute(describing: plainRoutes() + [metricsRoute.route, IndexRoute.route(listing: [])])
     self.openAPI = openAPI

@@ -70,6 +70,7 @@ public final class LockstepServer: Sendable {
       services: services,
       loops: engine.loops,
       serverCount: server.count,
+      address: "http://\(server.address)",
       backups: backups
     )
     budget.warn(logger)

@@ -9,18 +9,23 @@ import LockstepScreens
 import LockstepSync
 
 extension UserServices {
-  private func authenticator(_ rates: RateMeter?) -> TokenAuthenticator {
+  func authenticator(_ rates: RateMeter?) -> TokenAuthenticator {
     TokenAuthenticator(directory: accounts.directory, millisecondsSince1970: time.millisecondsSince1970, rates: rates)
   }
 
   /// The user of the request's token, if the session is in memory.
   func user(of head: RequestHead) -> UserID? { authenticator(nil).user(of: head) }
 
-  /// The routes for accounts, modules, the feed and administration. `rates` limits each token.
+  /// The routes of users. `rates` limits each token.
   func routes(_ configuration: Configuration, rates: RateMeter?) -> [Route] {
-    let reading = StateReader(
+    let reading = reader(configuration, authenticator(rates))
+    return AccountsRoutes(reading, accounts, accountsLedger, export).routes + stateRoutes(reading)
+  }
+
+  func reader(_ configuration: Configuration, _ sessions: TokenAuthenticator) -> StateReader {
+    StateReader(
       store: store,
-      sessions: authenticator(rates),
+      sessions: sessions,
       cache: cache,
       registry: registry,
       history: history,
@@ -29,8 +34,10 @@ extension UserServices {
       longestWait: configuration.longestWait,
       backgroundEncoder: backgroundEncoder
     )
-    let writing = StateWriter(reading, ledger: ledger)
-    let export = UserExport(
+  }
+
+  var export: UserExport {
+    UserExport(
       store: store,
       account: { [accounts] in try accounts.export($0, from: $1) },
       states: states,
@@ -39,10 +46,15 @@ extension UserServices {
       readers: readers,
       own: own
     )
-    var routes = AccountsRoutes(reading, accounts, accountsLedger, export).routes
+  }
+
+  /// The routes for users' states: the modules, the actions, the feed and the journal.
+  func stateRoutes(_ reading: StateReader) -> [Route] {
+    let writing = StateWriter(reading, ledger: ledger)
     func moduleRoutes(_ module: UserModule) -> [Route] {
       ModuleRoutes(module: module, reading: reading, writing: writing).routes
     }
+    var routes: [Route] = []
     let defaultsRoutes = DefaultsRoutes(module: defaults, reading: reading, writing: writing)
     for module in modules.dropLast(own.count) {
       routes += module.hasParts ? defaultsRoutes.routes : moduleRoutes(module)
@@ -52,8 +64,6 @@ extension UserServices {
     let names = Set(modules.map(\.name))
     routes.append(ChangesRoute(reading, feed: feed, modules: names, monotonic: time.monotonic).route)
     routes.append(JournalRoute(reading).route)
-    let token = AdministratorToken(configuration.administratorToken)
-    routes += RegisteredRoutes(reading, token: token, quota: defaults.quota).routes
     return routes + own.flatMap(moduleRoutes)
   }
 
@@ -72,6 +82,7 @@ extension UserServices {
     )
     try directory.startExpiry(by: clock)
     accounts.directory.whenEnded { [weak directory] sessions, _ in directory?.end(sessions: sessions) }
+    serviceTokens.whenEnded { [weak directory] in directory?.waiters.wakeAll() }
     return directory
   }
 

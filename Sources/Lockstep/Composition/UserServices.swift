@@ -32,6 +32,10 @@ struct UserServices: Sendable {
   let history: StateHistory
   let maintenance: HistoryMaintenance
   let waiters: WaiterRegistry<UserID>
+  let commits: CommitSignal
+  /// Identifies this run of the server.
+  let nodeID: String
+  let serviceTokens: ServiceTokens
   let backgroundEncoder: BackgroundEncoder
   let defaults: DefaultsModule
   let own: [UserModule]
@@ -44,6 +48,7 @@ struct UserServices: Sendable {
     let sodium = try Sodium()
     let era = Era(random: sodium.randomWord())
     let inFlightKeys = InFlightKeys()
+    nodeID = String(sodium.randomWord(), radix: 16)
     let followed = FollowedUsers()
     let encoders = 2
     self.time = time
@@ -81,6 +86,9 @@ struct UserServices: Sendable {
       return state
     }
     waiters = WaiterRegistry(configuration.waiting)
+    commits = CommitSignal(configuration.waiting)
+    let tokens = try store.write { try ServiceTokenRecords(connection: $0).all() }
+    serviceTokens = ServiceTokens(accounts, tokens, now: time.now)
     accountsLedger = AccountsLedger(
       accounts: accounts,
       readers: store.readers,
@@ -115,8 +123,9 @@ struct UserServices: Sendable {
       era: era,
       sessionEndings: accounts.directory.sessionEndings,
       now: time.now,
-      notify: { [waiters, registry] user, state in
+      notify: { [waiters, commits, registry] user, state in
         waiters.wake(user)
+        commits.note()
         followed.publish(state, of: user, registry.current)
       }
     )
@@ -138,6 +147,10 @@ struct UserServices: Sendable {
     // sessions rarely end.
     accounts.directory.whenEnded { [waiters] _, users in
       for user in users { waiters.wake(user) }
+    }
+    serviceTokens.whenEnded { [waiters, commits] in
+      waiters.wakeAll()
+      commits.wakeAll()
     }
   }
 

@@ -44,6 +44,8 @@ public struct Configuration: Sendable {
   public var cacheBytes = 128 * 1024 * 1024
   /// The administrator token; nil for no administrator.
   public var administratorToken: String?
+  /// Whether the server has the inspector, `/inspector/`. It needs an administrator token.
+  public var inspector = false
   /// The server that must accept a profile before it is saved; nil for none.
   public var profileUpstream: UpstreamURL?
   /// The scheduled backups.

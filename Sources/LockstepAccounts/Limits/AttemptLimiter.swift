@@ -34,6 +34,7 @@ package final class AttemptLimiter: Sendable {
     case login(Login)
     case session(SessionID)
     case signUp(ClientNetwork)
+    case administration(ClientNetwork)
   }
 
   private struct State: Sendable {
@@ -76,6 +77,12 @@ package final class AttemptLimiter: Sendable {
 
   package func signUp(account: String, from network: ClientNetwork) throws(AccountsError) -> Attempt {
     try count(Login(account: account, network: network)) { _ in [.signUp(network)] }
+  }
+
+  /// Counts a wrong administrator token or service token. Throws `tooManyAttempts` if there were too
+  /// many.
+  package func failedAdministration(from network: ClientNetwork) throws(AccountsError) {
+    failed(try count(nil) { _ in [.administration(network)] })
   }
 
   /// Gives the attempt back, unless it is a sign-up. Records the network as known for the account.
@@ -135,6 +142,7 @@ extension AttemptLimits {
     case .login: perKnownNetwork
     case .session: perSession
     case .signUp: signUpsPerNetwork
+    case .administration: administrationPerNetwork
     }
   }
 }

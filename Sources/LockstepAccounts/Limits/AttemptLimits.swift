@@ -15,6 +15,9 @@ public struct AttemptLimits: Sendable, Equatable {
   /// New accounts from one network; nil sets no limit. Default: nil, because all users of an
   /// office, a school or a proxy have one address.
   public var signUpsPerNetwork: RateLimit?
+  /// Wrong administrator tokens and service tokens from one network. Default: 20, then one every 3
+  /// seconds.
+  public var administrationPerNetwork = RateLimit(requests: 20, seconds: 60)
   /// How many networks, accounts and sessions are tracked in all, and how many recent logins.
   /// Default: 65,536 of each.
   public var remembered = 65_536

@@ -4,9 +4,15 @@ import LockstepThreading
 import Synchronization
 
 /// A session in memory. All requests of the session share this object, and so learn of its end.
+///
+/// A request with a service token has a session of its own, which no directory has. It ends with the
+/// token.
 package final class LiveSession: Sendable {
+  /// Only the id of a user's session is in the store.
   package let id: SessionID
   package let user: UserID
+  /// The service token that acts for the user; nil for a user's session.
+  package let agent: LiveServiceToken?
   let tokenHash: TokenHash
   /// Counts the end of this session, and more.
   package let changes: ChangeCount
@@ -21,6 +27,16 @@ package final class LiveSession: Sendable {
     self.user = user
     self.tokenHash = tokenHash
     self.changes = changes
+    agent = nil
+  }
+
+  /// The session of one request, in which a service token acts for a user.
+  package init(of user: UserID, for agent: LiveServiceToken) {
+    id = agent.sessionID
+    self.user = user
+    self.agent = agent
+    tokenHash = agent.hash
+    changes = ChangeCount()
   }
 
   /// The idempotency keys of the session's writes from after one revision up to another, in order.
@@ -37,7 +53,7 @@ package final class LiveSession: Sendable {
 
   /// A request that waits must check this after it has registered its waiter. Otherwise it could
   /// miss the end.
-  package var isEnded: Bool { ended.load(ordering: .acquiring) }
+  package var isEnded: Bool { ended.load(ordering: .acquiring) || agent?.isEnded ?? false }
 
   /// Until this moment, in milliseconds since 1970, a request with the same token need not be
   /// recorded: the session has not expired, and its last use was recorded less than a minute ago.

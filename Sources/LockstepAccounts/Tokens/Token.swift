@@ -1,12 +1,14 @@
 import CLockstepSodium
 import LockstepStore
 
-/// A session's token: `ls_` and 64 characters of base64url. It never appears in logs or errors.
+/// A session's token: `ls_` and 64 characters of base64url. A service token begins with `lsa_`. It
+/// never appears in logs or errors.
 ///
 /// It contains a secret of 256 random bits and an authentication tag of 128 bits (`TokenIssuer`).
 package struct Token: Sendable, Equatable, Redacted {
   /// The prefix by which people and scanners for leaked secrets recognise a token.
   static let prefix = Array("ls_".utf8)
+  static let servicePrefix = Array("lsa_".utf8)
   static let byteCount = prefix.count + 64
 
   let secret: SIMD4<UInt64>
@@ -20,8 +22,17 @@ package struct Token: Sendable, Equatable, Redacted {
   /// Parses a token; nil if the text has another form. Allocates nothing.
   package init?(_ text: UnsafeRawBufferPointer) {
     guard text.count == Self.byteCount, text.starts(with: Self.prefix) else { return nil }
+    self.init(secretAndTag: UnsafeRawBufferPointer(rebasing: text[Self.prefix.count...]))
+  }
+
+  /// Parses a service token; nil if the text has another form.
+  init?(service text: UnsafeRawBufferPointer) {
+    guard text.starts(with: Self.servicePrefix) else { return nil }
+    self.init(secretAndTag: UnsafeRawBufferPointer(rebasing: text[Self.servicePrefix.count...]))
+  }
+
+  private init?(secretAndTag: UnsafeRawBufferPointer) {
     // Eight characters are 48 bits; four such groups are three words.
-    let secretAndTag = UnsafeRawBufferPointer(rebasing: text[Self.prefix.count...])
     guard let groups = Base64URL.decode64(secretAndTag) else { return nil }
     let (first, second) = (Self.words(groups.lowHalf), Self.words(groups.highHalf))
     self.init(secret: SIMD4(first.0, first.1, first.2, second.0), tag: SIMD2(second.1, second.2))
@@ -32,9 +43,14 @@ package struct Token: Sendable, Equatable, Redacted {
   }
 
   /// The token as text, for the one response that contains it.
-  package var text: String {
+  package var text: String { text(after: Self.prefix) }
+
+  /// The service token as text.
+  var serviceText: String { text(after: Self.servicePrefix) }
+
+  private func text(after prefix: [UInt8]) -> String {
     let words = [secret.x, secret.y, secret.z, secret.w, tag.x, tag.y]
-    return String(decoding: Self.prefix + Base64URL.encode(words), as: UTF8.self)
+    return String(decoding: prefix + Base64URL.encode(words), as: UTF8.self)
   }
 
   /// The store contains this hash instead of the token.

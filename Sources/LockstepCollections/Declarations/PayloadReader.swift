@@ -58,7 +58,7 @@ package struct PayloadReader {
     return value.stringValue
   }
 
-  mutating func flag(_ name: String) -> Bool? {
+  package mutating func flag(_ name: String) -> Bool? {
     guard let value = required(name) else { return nil }
     if value.boolValue == nil { add(name, "It must be true or false, and is \(value.typeName).") }
     return value.boolValue

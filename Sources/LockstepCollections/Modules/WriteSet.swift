@@ -20,7 +20,10 @@ package struct JournalEntry: Sendable {
   package let position: Int
   package let collection: CollectionName
   package let at: Timestamp
+  /// Nil if a service token made the change.
   package let session: SessionID?
+  /// The name of the service token that made the change; nil if it was a session.
+  package let agent: String?
   /// The JSON text of the action, as clients get it; `null` if the store is damaged there.
   package let action: String
   /// The JSON text of the mutations, as clients get it; `null` if the store is damaged there.
@@ -35,6 +38,7 @@ package struct JournalEntry: Sendable {
     collection: CollectionName,
     at: Timestamp,
     session: SessionID?,
+    agent: String? = nil,
     action: String,
     mutations: String,
     written: Int
@@ -44,6 +48,7 @@ package struct JournalEntry: Sendable {
     self.collection = collection
     self.at = at
     self.session = session
+    self.agent = agent
     self.action = action
     self.mutations = mutations
     self.written = written

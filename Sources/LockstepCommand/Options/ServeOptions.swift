@@ -56,7 +56,12 @@ enum ServeOptions {
         "The administrator token, which requests to /v1/admin must contain. Set the variable LOCKSTEP_ADMIN_TOKEN instead of "
           + "this option: every user of this machine can read arguments with ps. Default: none, /v1/admin is off."
       ),
+    inspector,
   ]
+
+  private static let inspector =
+    Option("--inspector", \.inspector, .flag, .accounts)
+    .help("Serve the inspector, a page for administrators, at /inspector/. It needs --admin-token. Default: off.")
 
   private static let count = 0...1_000_000_000
 

@@ -51,6 +51,7 @@ public struct FieldName: Sendable, ExpressibleByStringLiteral {
   package static let prefer: FieldName = "Prefer"
   package static let preferenceApplied: FieldName = "Preference-Applied"
   package static let retryAfter: FieldName = "Retry-After"
+  package static let userAgent: FieldName = "User-Agent"
   package static let vary: FieldName = "Vary"
   package static let wwwAuthenticate: FieldName = "WWW-Authenticate"
 

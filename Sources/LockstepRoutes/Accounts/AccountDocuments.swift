@@ -45,7 +45,7 @@ extension Session {
 }
 
 extension ValueFormat<String> {
-  fileprivate static var uuid: ValueFormat { ValueFormat(schema: .uuidSchema) { .string($0) } }
+  static var uuid: ValueFormat { ValueFormat(schema: .uuidSchema) { .string($0) } }
   fileprivate static var cursor: ValueFormat { ValueFormat(schema: .cursorSchema) { .string($0) } }
 }
 
@@ -61,11 +61,12 @@ struct PrivateDocument: Sendable {
   let tag: String
 
   /// The tag does not depend on the members in `ignored`, because they change without a write.
-  init(_ json: JSON, passingOver ignored: Set<String> = []) {
+  /// It also depends on `hidden`, which the document does not show.
+  init(_ json: JSON, passingOver ignored: Set<String> = [], hidden: Int = 0) {
     self.json = json
     var counted = json.objectValue ?? JSONObject()
     counted.removeAll { name, _ in ignored.contains(name) }
-    tag = Digest.text(of: JSON.object(counted).encoded())
+    tag = Digest.text(of: JSON.object(counted).encoded() + (hidden == 0 ? [] : Array("\(hidden)".utf8)))
   }
 
   init(_ session: Session, isCurrent: Bool) {

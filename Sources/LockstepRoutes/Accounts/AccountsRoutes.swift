@@ -31,7 +31,13 @@ package struct AccountsRoutes: Sendable {
   }
 
   package var routes: [Route] {
-    let user = ["User": User.format.schema]
+    AuthenticationRoutes(accounts: accounts, ledger: ledger).routes + sessionRoutes + [exportRoute] + accountRoutes
+  }
+
+  /// The routes that an administrator may use for a user.
+  package var routesOfUser: [Route] { sessionRoutes + [exportRoute] }
+
+  private var sessionRoutes: [Route] {
     let session = ["Session": Session.format.schema]
     let sessionID = RouteParameter(
       "id",
@@ -39,8 +45,7 @@ package struct AccountsRoutes: Sendable {
       "The session's id, or `current`.",
       schema: ["anyOf": [.uuidSchema, ["const": "current"]]]
     )
-    let newPassword = JSON.newPasswordSchema(accounts.configuration.passwordRules)
-    return AuthenticationRoutes(accounts: accounts, ledger: ledger).routes + [
+    return [
       Route(.get, "/v1/sessions", summary: "Lists the user's sessions.") { request in
         try reading(request, sessions)
       }
@@ -55,6 +60,20 @@ package struct AccountsRoutes: Sendable {
         try leaving(request, key: Self.logoutKey) { session, _ in try revoke(request, by: session) }
       }
       .described(.changingAccount("logOut", [sessionID], problems: [.notFound])),
+    ]
+  }
+
+  private var exportRoute: Route {
+    Route(.get, "/v1/me/export", summary: "Exports all data about the user as one document.") { request in
+      try responding(to: request) { try await export.response(of: $0.user, $1) }
+    }
+    .described(.export(own: export.own))
+  }
+
+  private var accountRoutes: [Route] {
+    let user = ["User": User.format.schema]
+    let newPassword = JSON.newPasswordSchema(accounts.configuration.passwordRules)
+    return [
       Route(.get, "/v1/me", summary: "Shows the account.") { request in
         try reading(request, me)
       }
@@ -76,10 +95,6 @@ package struct AccountsRoutes: Sendable {
           problems: [.tooManyRequests]
         )
       ),
-      Route(.get, "/v1/me/export", summary: "Exports all data about the user as one document.") { request in
-        try responding(to: request) { try await export.response(of: $0.user, $1) }
-      }
-      .described(.export(own: export.own)),
       Route(.delete, "/v1/me", summary: "Erases the user and all of their data.") { request in
         try leaving(request, key: Self.erasureKey) { session, body in try erase(request, body, session) }
       }
@@ -134,7 +149,10 @@ package struct AccountsRoutes: Sendable {
     let id = SessionID(request.parameters["id"] ?? "", current: current.id)
     let key =
       id == current.id
-      ? try Self.logoutKey(request, []) : try Self.key(request, [], owner: .user(current.user))
+      ? try Self.logoutKey(request, [])
+      : try IdempotencyKey(of: request, body: []).map {
+        AccountsLedger.Key(key: $0.owned(by: current), owner: .user(current.user))
+      }
     let preconditions = try Preconditions(of: request.head)
     return later(key) { () throws(AccountsError) in
       guard let id else { throw .noSuchSession }
@@ -203,14 +221,10 @@ package struct AccountsRoutes: Sendable {
       let keyed = try await ledger.commit(
         key: key,
         prepare: prepare,
-        response: StoredResponse(.done),
-        refusal: { error in
-          guard let key, error.isLasting else { return nil }
-          let recorded = Problem(error, recordedFor: key.owner)
-          return (StoredResponse(Problem(error).response), recorded: StoredResponse(recorded.response))
-        }
+        committed: { done() },
+        response: { (StoredResponse(.done), recorded: StoredResponse(.done)) },
+        refusal: { $0.lastingRefusal(of: key) }
       )
-      if keyed.response.status == Status.noContent.code { done() }
       return Response(keyed)
     }
   }
@@ -353,18 +367,28 @@ extension RouteDescription {
 
 extension Request {
   /// The bearer token as the client sent it, or empty if the request has none.
-  fileprivate var token: [UInt8] {
+  var token: [UInt8] {
     head.withBytes(of: .authorization) { TokenAuthenticator.bearerToken(in: $0).map(Array.init) ?? [] } ?? []
   }
 }
 
 extension AccountsError {
   /// Whether the refusal is stored for the idempotency key, because a retry would be refused again.
-  fileprivate var isLasting: Bool {
+  var isLasting: Bool {
     switch self {
-    case .wrongPassword, .noSuchSession, .changed: true
+    case .wrongPassword, .noSuchSession, .noSuchUser, .noSuchToken, .changed, .addressTaken, .tokenNameTaken: true
     default: false
     }
+  }
+}
+
+extension AccountsError {
+  /// The response to a write with this key, and the response that is recorded for it. Nil if a retry
+  /// may have another result.
+  func lastingRefusal(of key: AccountsLedger.Key?) -> (StoredResponse, recorded: StoredResponse)? {
+    guard let key, isLasting else { return nil }
+    let recorded = Problem(self, recordedFor: key.owner)
+    return (StoredResponse(Problem(self).response), recorded: StoredResponse(recorded.response))
   }
 }
 
@@ -388,7 +412,7 @@ extension Problem {
 
   /// The problem that is stored for a key of this owner. Only a user's stored responses may contain
   /// personal data, because they are erased with the user.
-  fileprivate init(_ error: AccountsError, recordedFor owner: IdempotencyKeyOwner) {
+  init(_ error: AccountsError, recordedFor owner: IdempotencyKeyOwner) {
     switch (error, owner) {
     case (.changed, .outsider): self.init(.preconditionFailed, detail: error.description)
     default: self.init(error)
@@ -407,7 +431,8 @@ extension Problem {
       self.init(.unauthorized, detail: detail)
       fields.append(.wwwAuthenticate, "Bearer")
     case .sessionEnded: self = Problem.unauthorized(true)
-    case .noSuchSession: self.init(.notFound, detail: detail)
+    case .noSuchSession, .noSuchUser, .noSuchToken: self.init(.notFound, detail: detail)
+    case .tokenNameTaken, .tooManyTokens: self.init(.conflict, detail: detail)
     case .changed(let current, let tag):
       self.init(.preconditionFailed, detail: detail, members: [("current", current), ("cursor", .string(tag))])
       fields.append(.etag, "\"\(tag)\"")

@@ -29,32 +29,6 @@ final class ChangesEvents: EventSource {
     var made: Result<ChangesFeed.Document, any Error>?
   }
 
-  /// Records a notification, then wakes the connection.
-  private final class NotingWaker: Waker {
-    private let waker: any Waker
-    private let isNotified = Atomic(false)
-
-    init(_ waker: any Waker) {
-      self.waker = waker
-    }
-
-    func wake() {
-      isNotified.store(true, ordering: .releasing)
-      waker.wake()
-    }
-
-    func join(_ wakings: inout WakeBatch) {
-      isNotified.store(true, ordering: .releasing)
-      waker.join(&wakings)
-    }
-
-    /// Wakes the connection without a notification.
-    func wakeOnly() { waker.wake() }
-
-    /// Whether there was a notification since the last call.
-    func takeNotification() -> Bool { isNotified.exchange(false, ordering: .acquiringAndReleasing) }
-  }
-
   private let state: LockedState<State>
   private let watch: StateWatcher
   private let monotonic: @Sendable () -> Int64

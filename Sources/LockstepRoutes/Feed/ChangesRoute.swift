@@ -53,7 +53,7 @@ package final class ChangesRoute: Sendable {
     if case .cursor(.some, let text) = query.since {
       waiting.directory.note(cursor: Cursor.plainTag(text), of: session)
     }
-    if query.isStream { return try stream(query, session) }
+    if query.isStream { return try stream(request, query, session) }
     if let wait = query.wait, wait.seconds > 0, case .cursor = query.since {
       return try self.wait(request, query, wait, session)
     }
@@ -72,7 +72,7 @@ package final class ChangesRoute: Sendable {
     let first = { @Sendable [self] (cached: CachedState) throws -> HandlerResult in
       let moment = Moment(query, session, cached, reader.registry.current)
       let park = { @Sendable [self] () throws -> HandlerResult in
-        let watcher = try waiting.watch(for: session)
+        let watcher = try waiting.watch(request, of: session)
         watcher.note(cached, moment.registered)
         return .parked(ChangesPoll(self, query, wait, watcher, deadline: wait.deadline(for: request)))
       }
@@ -257,8 +257,8 @@ package final class ChangesRoute: Sendable {
 
   /// Responds with documents as server-sent events, one after the other. Each one has the keys of the
   /// session's own writes since the one before it, which was at the cursor `sent`.
-  private func stream(_ query: ChangesQuery, _ session: LiveSession) throws -> HandlerResult {
-    let watch = try waiting.watch(for: session)
+  private func stream(_ request: Request, _ query: ChangesQuery, _ session: LiveSession) throws -> HandlerResult {
+    let watch = try waiting.watch(request, of: session)
     return try watch.load { [self] cached, registered in
       try respond(Moment(query, session, cached, registered)) { [self] first in
         let begin = { @Sendable [self] (first: ChangesFeed.Document) -> HandlerResult in

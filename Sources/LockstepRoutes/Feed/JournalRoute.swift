@@ -82,10 +82,15 @@ package struct JournalRoute: Sendable {
         "mutations": ["anyOf": [.arraySchema(of: .reference(SharedSchema.mutation.0)), ["type": "null"]]],
       ],
       optional: [
+        "by": [
+          "type": "string",
+          "description":
+            "The name of the service token that made the change; `administrator` for the administrator token.",
+        ],
         "unreadable": [
           "type": "array", "items": ["enum": ["action", "mutations"]],
           "description": "The members that are null because the store is damaged there.",
-        ]
+        ],
       ]
     )
   )

@@ -165,7 +165,7 @@ struct ActionBatch: StateWrite {
     let preconditions = try Preconditions(of: request.head)
     let isDryRun = try request.query.flag("dryRun")
     return try request.withBody { body in
-      let key = try IdempotencyKey(of: request, body: body)
+      let key = try IdempotencyKey(of: request, body: body)?.owned(by: session)
       _ = try BodyType(of: request.head)
       let batch = try read(try JSON(body: body))
       if isDryRun { return batch.writing.preview(batch, preconditions, of: session) }

@@ -7,32 +7,32 @@ import LockstepModules
 import LockstepStore
 import LockstepSync
 
-/// `/v1/admin/registered/{suite}`: the registered defaults. Requests need the administrator token.
-/// If the operator has set none, these routes respond with 404.
+/// `/v1/admin/registered/{suite}`: the registered defaults.
 package struct RegisteredRoutes: Sendable {
   static let pattern = "/v1/admin/registered/{suite}"
 
   private let store: String
   private let registry: RegisteredLedger
-  private let token: AdministratorToken
+  private let gate: AdministratorGate
   private let quota: DefaultsQuota
 
-  package init(_ reading: StateReader, token: AdministratorToken, quota: DefaultsQuota) {
+  package init(_ reading: StateReader, gate: AdministratorGate, quota: DefaultsQuota) {
     (store, registry) = (reading.store, reading.registry)
-    self.token = token
+    self.gate = gate
     self.quota = quota
   }
 
   package var routes: [Route] {
     [
       Route(.get, Self.pattern, summary: "The registered defaults of a suite.") { request in
-        try token.check(request)
-        let suite = try request.suiteName()
-        let representation = representation(of: suite, registry.current)
-        guard try !Preconditions(of: request.head).isFresh(representation) else {
-          return .response(Response(status: .notModified, fields: representation.validatorFields))
+        try gate.admit(request, .read) { _ in
+          let suite = try request.suiteName()
+          let representation = representation(of: suite, registry.current)
+          guard try !Preconditions(of: request.head).isFresh(representation) else {
+            return .response(Response(status: .notModified, fields: representation.validatorFields))
+          }
+          return .response(response(representation))
         }
-        return .response(response(representation))
       }
       .described(described("getRegistered")),
       Route(.put, Self.pattern, summary: "Replaces the registered defaults of a suite.") { request in
@@ -66,7 +66,9 @@ package struct RegisteredRoutes: Sendable {
       fields: RouteField.validators + replayed,
       json: .reference("RegisteredDefaults")
     )
-    let problems: Set<ProblemKind> = [.invalidParameter, .unauthorized, .notFound, .overloaded]
+    let problems: Set<ProblemKind> = [
+      .invalidParameter, .unauthorized, .forbidden, .notFound, .tooManyRequests, .overloaded,
+    ]
     let written: Set<ProblemKind> = [.conflict, .preconditionFailed, .validationFailed, .quotaExceeded]
     return RouteDescription(
       name,
@@ -85,7 +87,14 @@ package struct RegisteredRoutes: Sendable {
     _ request: Request,
     _ read: @escaping @Sendable (Request, [UInt8]) throws -> DefaultsAction
   ) throws -> HandlerResult {
-    try token.check(request)
+    try gate.admit(request, .admin) { agent in try write(request, by: agent, read) }
+  }
+
+  private func write(
+    _ request: Request,
+    by agent: LiveServiceToken,
+    _ read: @escaping @Sendable (Request, [UInt8]) throws -> DefaultsAction
+  ) throws -> HandlerResult {
     let suite = try request.suiteName()
     let preconditions = try Preconditions(of: request.head)
     return try request.withBody { body in
@@ -94,6 +103,7 @@ package struct RegisteredRoutes: Sendable {
       let change = RegisteredLedger.Change(
         suite: suite,
         key: key,
+        owner: agent.keyOwner,
         decide: { registered in try decide(on: suite, of: registered, preconditions, action) },
         response: { StoredResponse(response(representation(of: suite, $0))) },
         refusal: { error in
@@ -149,20 +159,5 @@ package struct RegisteredRoutes: Sendable {
 
   private func response(_ representation: Representation) -> Response {
     Response(status: .ok, fields: representation.fields, body: representation.body)
-  }
-}
-
-extension AdministratorToken {
-  /// Throws `unauthorized` if a request does not have the administrator token, or `not-found` if
-  /// the server has no such token.
-  func check(_ request: Request) throws(Problem) {
-    guard isSet else { throw Problem(.notFound) }
-    let isRight = request.head.withBytes(of: .authorization) { field in
-      TokenAuthenticator.bearerToken(in: field).map(matches) ?? false
-    }
-    guard isRight != true else { return }
-    var problem = Problem.unauthorized(request.head.has(.authorization))
-    problem.detail = "Send the administrator token that the operator has set, as Authorization: Bearer <token>."
-    throw problem
   }
 }

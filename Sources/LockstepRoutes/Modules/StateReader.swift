@@ -323,7 +323,7 @@ package final class StateReader: Sendable {
     guard let wait else { return .response(response) }
     guard response.status == .notModified else { return .response(response.waited(wait)) }
     // A past state cannot change, so only the end of the session resumes the request.
-    let watcher = SessionWatcher(session: session, seat: try waiting.seat(for: session))
+    let watcher = SessionWatcher(session: session, seat: try waiting.seat(request, of: session))
     return .parked(
       LongPoll(deadline: wait.deadline(for: request), watcher) { poll, isLast in
         if session.isEnded { throw Problem.unauthorized(true) }

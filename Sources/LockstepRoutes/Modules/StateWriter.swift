@@ -85,7 +85,7 @@ package final class StateWriter: Sendable {
     try gate.respond(to: request) { [self] session in
       let preconditions = try Preconditions(of: request.head)
       return try request.withBody { [self] body in
-        let key = try IdempotencyKey(of: request, body: body)
+        let key = try IdempotencyKey(of: request, body: body)?.owned(by: session)
         return try commit(try change(request, body), preconditions, key, of: session)
       }
     }

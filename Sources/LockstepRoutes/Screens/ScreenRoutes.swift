@@ -171,12 +171,12 @@ package struct ScreenRoutes: Sendable {
         let sent = request.head[.lastEventID].map(Cursor.plainTag)
         return .eventStream(
           ChangesEvents.response,
-          ScreenEvents(try watch(screen), sent: sent, monotonic: monotonic)
+          ScreenEvents(try watch(screen, request), sent: sent, monotonic: monotonic)
         )
       }
       let wait = try WaitPreference(of: request, query, upTo: longestWait)
       guard let wait, preconditions.ifNoneMatch != nil else { return .response(screen.response(preconditions)) }
-      let watcher = try watch(screen)
+      let watcher = try watch(screen, request)
       let poll = LongPoll(deadline: wait.deadline(for: request), watcher) { poll, isLast in
         if let problem = watcher.problem { throw problem }
         if !isLast, preconditions.isFresh(screen.cursor(watcher.look().number)) { return .parked(poll) }
@@ -186,8 +186,8 @@ package struct ScreenRoutes: Sendable {
     }
   }
 
-  private func watch(_ screen: Screen) throws(Problem) -> ScreenWatcher {
-    guard let seat = directory.waiters.seat(for: screen.id) else {
+  private func watch(_ screen: Screen, _ request: Request) throws(Problem) -> ScreenWatcher {
+    guard let seat = directory.waiters.seat(for: screen.id, WaitingRequest(request)) else {
       let detail = "Too many requests wait for this screen already."
       throw Problem(.tooManyRequests, detail: detail, fields: HeaderFields([.retryAfter: "1"]))
     }

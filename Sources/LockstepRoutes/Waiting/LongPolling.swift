@@ -19,12 +19,12 @@ struct LongPolling: Sendable {
   }
 
   /// Watches the state of a session's user. Throws `too-many-requests` if too many requests wait.
-  func watch(for session: LiveSession) throws(Problem) -> StateWatcher {
-    StateWatcher(session, seat: try seat(for: session), self)
+  func watch(_ request: Request, of session: LiveSession) throws(Problem) -> StateWatcher {
+    StateWatcher(session, seat: try seat(request, of: session), self)
   }
 
-  func seat(for session: LiveSession) throws(Problem) -> WaiterSeat {
-    if let seat = waiters.seat(for: session.user) { return seat }
+  func seat(_ request: Request, of session: LiveSession) throws(Problem) -> WaiterSeat {
+    if let seat = waiters.seat(for: session.user, WaitingRequest(request)) { return seat }
     throw Problem(
       .tooManyRequests,
       detail: "Too many requests wait already. To wait for all collections with one request, use GET /v1/changes.",
@@ -43,7 +43,7 @@ struct LongPolling: Sendable {
     let first = { @Sendable (cached: CachedState) throws -> HandlerResult in
       let registered = registry.current
       let park = { @Sendable () throws -> HandlerResult in
-        let watcher = try watch(for: session)
+        let watcher = try watch(request, of: session)
         watcher.note(cached, registered)
         let poll = LongPoll(deadline: preference.deadline(for: request), watcher) { poll, isLast in
           try watcher.load { cached, registered in

@@ -10,6 +10,8 @@ package protocol ScreenEngine: AnyObject, Sendable {
   /// The number of the state that clients see now, without encoding the state.
   var number: UInt64 { get }
   var failures: ScreenFailures { get }
+  /// How many effects do work that takes time.
+  var runningEffects: Int { get }
 
   /// Performs actions as one step. It returns when all immediate changes are shown.
   ///
@@ -52,6 +54,7 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
     var state: R.State
     var encoded: [UInt8]?
     var failures = ScreenFailures()
+    var runningEffects = 0
   }
 
   /// The longest encoding that is kept, in bytes.
@@ -82,6 +85,8 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
         observer.stateShown()
       case .failure(let failure):
         Self.record(ScreenFailure(failure), slot, observer)
+      case .effectStarted: slot.withLock { $0.runningEffects += 1 }
+      case .effectEnded: slot.withLock { $0.runningEffects -= 1 }
       default: break
       }
     }
@@ -109,6 +114,8 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
   var number: UInt64 { slot.withLock { $0.number } }
 
   var failures: ScreenFailures { slot.withLock { $0.failures } }
+
+  var runningEffects: Int { slot.withLock { $0.runningEffects } }
 
   func act(
     _ actions: [JSON],

@@ -10,7 +10,9 @@ package final class Screen: Sendable {
   package let engine: any ScreenEngine
   /// Distinguishes the screen's cursors from those of other screens. The tag reveals nothing about
   /// `id`.
-  private let tag: String
+  package let tag: String
+  /// When the screen was opened, in nanoseconds of the monotonic clock.
+  package let opened: Int64
   private let lastUse: Atomic<Int64>
   private let watchers = Atomic(0)
   private let ended = Atomic(false)
@@ -21,8 +23,14 @@ package final class Screen: Sendable {
     self.kind = kind
     self.session = session
     self.engine = engine
+    opened = now
     lastUse = Atomic(now)
   }
+
+  /// The last use, in nanoseconds of the monotonic clock.
+  package var lastUsed: Int64 { lastUse.load(ordering: .relaxed) }
+
+  package var isWatched: Bool { watchers.load(ordering: .acquiring) > 0 }
 
   package func cursor(_ number: UInt64) -> String { "\(tag).\(number)" }
 

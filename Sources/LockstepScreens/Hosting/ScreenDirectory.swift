@@ -124,6 +124,15 @@ package final class ScreenDirectory: Sendable {
     )
   }
 
+  /// All open screens, oldest first. Does not postpone their deadlines.
+  package var open: [Screen] {
+    endExpired()
+    return contents.withLock { Array($0.screens.values) }.filter { !$0.isEnded }.sorted { $0.opened < $1.opened }
+  }
+
+  /// Finds an open screen by its tag, which drives no screen. Does not postpone its deadline.
+  package func find(tag: String) -> Screen? { open.first { $0.tag == tag } }
+
   /// Finds an open screen of this kind and session, and postpones its deadline.
   package func find(_ id: String, kind: String, of session: LiveSession?) -> Screen? {
     endExpired()

@@ -5,7 +5,7 @@ import LockstepTime
 /// A user in the store.
 package struct Account: Sendable {
   package let user: User
-  let emailKey: String
+  package let emailKey: String
   package let passwordHash: PasswordHash
   /// Increases with each change of the password, but not when the same password gets a new hash.
   package let passwordVersion: Int
@@ -88,6 +88,13 @@ package struct UserRecords {
     )
   }
 
+  /// Returns false, and changes nothing, if another user has the address.
+  package func changeEmail(of id: UserID, to address: EmailAddress) throws -> Bool {
+    if let other = try account(withKey: address.key), other.user.id != id { return false }
+    try connection.run("UPDATE users SET email = ?, email_key = ? WHERE id = ?", address.text, address.key, id)
+    return true
+  }
+
   /// Disables the user since `moment`, or enables the user if `moment` is nil. Returns whether the
   /// user exists.
   package func setDisabled(_ id: UserID, since moment: Timestamp?) throws -> Bool {
@@ -97,6 +104,10 @@ package struct UserRecords {
   /// Deletes the user and every row that refers to the user. SQLite overwrites the data in the
   /// file, and the writer erases it from the WAL after the transaction.
   package func erase(_ id: UserID) throws {
+    // If the last entry of the journal goes, no later entry may get its number.
+    try connection.run(
+      "UPDATE store SET journal_end = max(journal_end, (SELECT coalesce(max(number), 0) FROM journal))"
+    )
     try connection.run("DELETE FROM users WHERE id = ?", id)
     connection.eraseWAL()
   }

@@ -9,6 +9,8 @@ package struct AdminCommand: Sendable {
     /// Refuses logins and ends all sessions.
     case disable
     case enable
+    /// Sets another e-mail address. The sessions stay.
+    case changeEmail(EmailAddress)
     /// Sets another password and ends all sessions.
     case resetPassword(PasswordHash)
     /// Deletes the user and all data.
@@ -19,7 +21,7 @@ package struct AdminCommand: Sendable {
   package enum Outcome: String, Sendable {
     case done
     case noSuchUser
-    /// Another user has the address of the user to add.
+    /// Another user has the address.
     case addressTaken
   }
 
@@ -40,6 +42,7 @@ package struct AdminCommand: Sendable {
     case .add(let email, let hash): ("add", email, hash)
     case .disable: ("disable", nil, nil)
     case .enable: ("enable", nil, nil)
+    case .changeEmail(let email): ("changeEmail", email, nil)
     case .resetPassword(let hash): ("resetPassword", nil, hash)
     case .erase: ("erase", nil, nil)
     }
@@ -56,9 +59,13 @@ package struct AdminCommand: Sendable {
       return (try users.insert(Account(user, address, hash, at: now)) ? .done : .addressTaken, [])
     }
     guard try users.account(user) != nil else { return (.noSuchUser, []) }
-    if case .enable = work {
+    switch work {
+    case .enable:
       _ = try users.setDisabled(user, since: nil)
       return (.done, [])
+    case .changeEmail(let address):
+      return (try users.changeEmail(of: user, to: address) ? .done : .addressTaken, [])
+    default: break
     }
     // Ends the sessions first, because erasing a user deletes them too.
     let ended = try SessionRecords(connection: connection).endAll(of: user)
@@ -66,7 +73,7 @@ package struct AdminCommand: Sendable {
     case .disable: _ = try users.setDisabled(user, since: now)
     case .resetPassword(let hash): try users.changePassword(of: user, to: hash, at: now)
     case .erase: try users.erase(user)
-    case .add, .enable: break
+    case .add, .enable, .changeEmail: break
     }
     return (.done, ended)
   }
@@ -132,6 +139,7 @@ package struct AdminCommandRecords {
       case ("add", let address?, let hash?): return AdminCommand(.add(address, hash), user)
       case ("disable", _, _): return AdminCommand(.disable, user)
       case ("enable", _, _): return AdminCommand(.enable, user)
+      case ("changeEmail", let address?, _): return AdminCommand(.changeEmail(address), user)
       case ("resetPassword", _, let hash?): return AdminCommand(.resetPassword(hash), user)
       case ("erase", _, _): return AdminCommand(.erase, user)
       default: return nil

@@ -53,8 +53,12 @@ package struct Journal {
   package func add(_ entry: JournalEntry, of user: UserID) throws {
     try connection.run(
       """
-      INSERT INTO journal (user_id, revision, position, written, collection, at, session_id, action, mutations)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO journal
+        (number, user_id, revision, position, written, collection, at, session_id, acted_by, action, mutations)
+      VALUES (
+        1 + max(coalesce((SELECT max(number) FROM journal), 0), coalesce((SELECT journal_end FROM store), 0)),
+        ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+      )
       """,
       user,
       entry.revision,
@@ -63,6 +67,7 @@ package struct Journal {
       entry.collection.description,
       entry.at,
       entry.session,
+      entry.agent,
       entry.action,
       entry.mutations
     )
@@ -144,7 +149,7 @@ package struct Journal {
   ) throws {
     try connection.forEachRow(
       """
-      SELECT revision, position, collection, at, session_id, action, mutations, written FROM journal
+      SELECT revision, position, collection, at, session_id, acted_by, action, mutations, written FROM journal
       WHERE user_id = ? AND (revision, position) > (?, ?) AND revision <= ? ORDER BY revision, position
       """,
       user,
@@ -152,18 +157,7 @@ package struct Journal {
       after.position,
       upTo,
       while: { row in
-        try body(
-          JournalEntry(
-            revision: try row[0],
-            position: try row[1],
-            collection: CollectionName(text: try row[2] as String),
-            at: try row[3],
-            session: try row[4],
-            action: try row.json(at: 5),
-            mutations: try row.json(at: 6),
-            written: try row.written(at: 7)
-          )
-        )
+        try body(try row.journalEntry(at: 0))
       }
     )
   }
@@ -233,6 +227,22 @@ extension SQLiteRow {
   func written(at column: Int) throws(SQLiteError) -> Int {
     let bytes: Int = try self[column]
     return min(max(bytes, Journal.possibleBytes.lowerBound), Journal.possibleBytes.upperBound)
+  }
+
+  /// The entry in the columns revision, position, collection, at, session_id, acted_by, action,
+  /// mutations and written, which begin at `column`.
+  func journalEntry(at column: Int) throws(SQLiteError) -> JournalEntry {
+    JournalEntry(
+      revision: try self[column],
+      position: try self[column + 1],
+      collection: CollectionName(text: try self[column + 2] as String),
+      at: try self[column + 3],
+      session: try self[column + 4],
+      agent: try self[column + 5],
+      action: try json(at: column + 6),
+      mutations: try json(at: column + 7),
+      written: try written(at: column + 8)
+    )
   }
 
   /// A text that should be JSON; `null` if it is not JSON or not UTF-8.

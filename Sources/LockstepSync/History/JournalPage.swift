@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepStore
 
 /// A page of a user's journal. It consists of whole transactions, so that the next page can begin
@@ -130,12 +131,17 @@ package struct JournalSlice: Sendable {
 }
 
 extension JournalEntry {
-  /// Appends the entry as clients get it. Its action and its mutations are stored in that form.
-  fileprivate func encode(into body: inout [UInt8], store: String) {
+  /// Appends the entry as clients get it. Its action and its mutations are stored in that form. With
+  /// an `owner`, the entry shows the user, and the device if that has a name.
+  func encode(into body: inout [UInt8], store: String, _ owner: (user: UserID, device: String?)? = nil) {
+    body.append(contentsOf: "{".utf8)
+    if let owner { body.append(contentsOf: #""user":"\#(owner.user)","#.utf8) }
     body.append(
-      contentsOf: #"{"cursor":"\#(Cursor(store: store, revision: revision).text)","at":"\#(at)","session":"#.utf8
+      contentsOf: #""cursor":"\#(Cursor(store: store, revision: revision).text)","at":"\#(at)","session":"#.utf8
     )
     body.append(contentsOf: (session.map { "\"\($0)\"" } ?? "null").utf8)
+    if let device = owner?.device { body.append(contentsOf: #","device":"#.utf8 + JSON.string(device).encoded()) }
+    if let agent { body.append(contentsOf: #","by":"#.utf8 + JSON.string(agent).encoded()) }
     body.append(contentsOf: #","module":"\#(collection.module)","action":"#.utf8)
     body.append(contentsOf: action.utf8)
     body.append(contentsOf: #","mutations":"#.utf8)

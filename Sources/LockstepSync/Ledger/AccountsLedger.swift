@@ -36,26 +36,32 @@ package struct AccountsLedger: Sendable {
     self.now = now
   }
 
-  /// Makes a change, or returns its recorded response. `refusal` returns the response to an error
-  /// that a retry would get again, and the response that is recorded for a retry; nil for any other
-  /// error. Throws the errors of `prepare` and of the store, `IdempotencyKeyInUseError` and
+  /// Makes a change, or returns its recorded response.
+  ///
+  /// `response` returns the response to the change, and the one that is recorded for a retry.
+  /// `committed` is called with the value of the change, before the response. `refusal` returns the
+  /// same two responses for an error that a retry would get again, and nil for any other error.
+  /// Throws the errors of `prepare` and of the store, `IdempotencyKeyInUseError` and
   /// `IdempotencyKeyReusedError`.
-  package func commit(
+  package func commit<Value>(
     key: Key?,
-    prepare: @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Void>,
-    response: StoredResponse,
+    prepare: @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Value>,
+    committed: @Sendable (Value) -> Void = { _ in },
+    response: @escaping @Sendable (Value) -> (StoredResponse, recorded: StoredResponse),
     refusal: @Sendable (AccountsError) -> (StoredResponse, recorded: StoredResponse)?
   ) async throws -> KeyedResponse {
     guard let key else {
-      try await accounts.commit(prepare())
-      return KeyedResponse(response: response)
+      let value = try await accounts.commit(prepare())
+      committed(value)
+      return KeyedResponse(response: response(value).0)
     }
     try inFlightKeys.claim(key.key, of: key.owner)
     defer { inFlightKeys.release(key.key, of: key.owner) }
     if let known = try await self.response(to: key) { return KeyedResponse(response: known, isReplay: true) }
     do throws(AccountsError) {
-      try await write(prepare()) { _ in (key, response) }
-      return KeyedResponse(response: response)
+      let value = try await write(prepare()) { (key, response($0).recorded) }
+      committed(value)
+      return KeyedResponse(response: response(value).0)
     } catch {
       guard let (refusal, recorded) = refusal(error) else { throw error }
       let now = now()

@@ -190,7 +190,8 @@ package final class Ledger: Sendable {
     } recorded: {
       transaction.kept($0)
     } origin: {
-      change.map { KeyOrigin(session: transaction.session.id, revision: $0.state.revision) }
+      guard let change, transaction.session.agent == nil else { return nil }
+      return KeyOrigin(session: transaction.session.id, revision: change.state.revision)
     }
     return Unit(outcome: .recorded(response), change: change)
   }
@@ -202,6 +203,11 @@ package final class Ledger: Sendable {
     // memory.
     let mayHaveEnded = sessionEndings.areUnderWay
     if session.isEnded { throw SessionEndedError() }
+    if session.agent != nil {
+      // A service token has no session that ends with the user.
+      guard try UserRecords(connection: connection).has(session.user) else { throw SessionEndedError() }
+      return
+    }
     if mayHaveEnded, try !SessionRecords(connection: connection).has(session.id, of: session.user) {
       throw SessionEndedError()
     }

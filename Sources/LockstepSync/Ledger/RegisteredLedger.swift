@@ -48,6 +48,7 @@ package final class RegisteredLedger: Sendable {
   package struct Change: Sendable {
     let suite: String
     let key: IdempotencyKey?
+    let owner: IdempotencyKeyOwner
     /// Returns the new values of keys; nil removes a key. Throws a refusal.
     let decide: @Sendable (RegisteredDefaults) throws -> [(key: String, value: [UInt8]?)]
     let response: @Sendable (RegisteredDefaults) -> StoredResponse
@@ -57,12 +58,14 @@ package final class RegisteredLedger: Sendable {
     package init(
       suite: String,
       key: IdempotencyKey? = nil,
+      owner: IdempotencyKeyOwner = .administrator,
       decide: @escaping @Sendable (RegisteredDefaults) throws -> [(key: String, value: [UInt8]?)],
       response: @escaping @Sendable (RegisteredDefaults) -> StoredResponse,
       refusal: @escaping @Sendable (any Error) -> StoredResponse?
     ) {
       self.suite = suite
       self.key = key
+      self.owner = owner
       self.decide = decide
       self.response = response
       self.refusal = refusal
@@ -77,8 +80,8 @@ package final class RegisteredLedger: Sendable {
   /// Changes values of a suite in one transaction, and returns when they are on disk. Throws errors
   /// of `decide` and of the store, `IdempotencyKeyInUseError` and `IdempotencyKeyReusedError`.
   package func change(_ change: Change) async throws -> KeyedResponse {
-    if let key = change.key { try inFlightKeys.claim(key, of: .administrator) }
-    defer { if let key = change.key { inFlightKeys.release(key, of: .administrator) } }
+    if let key = change.key { try inFlightKeys.claim(key, of: change.owner) }
+    defer { if let key = change.key { inFlightKeys.release(key, of: change.owner) } }
     let ticket = contents.withLock { contents in
       contents.tickets += 1
       return contents.tickets
@@ -101,7 +104,7 @@ package final class RegisteredLedger: Sendable {
       let response = try perform(change, on: &registered, in: connection)
       return Outcome(response: KeyedResponse(response: response), registered: registered)
     }
-    let response = try IdempotencyRecords(connection: connection).once(key, of: .administrator, at: now()) {
+    let response = try IdempotencyRecords(connection: connection).once(key, of: change.owner, at: now()) {
       try perform(change, on: &registered, in: connection)
     } refusal: {
       change.refusal($0)

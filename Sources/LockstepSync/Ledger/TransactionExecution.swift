@@ -51,7 +51,8 @@ struct TransactionExecution {
       position: position,
       collection: action.collection,
       at: now,
-      session: transaction.session.id,
+      session: transaction.session.agent == nil ? transaction.session.id : nil,
+      agent: transaction.session.agent?.name,
       action: action.record,
       mutations: text,
       written: state.written

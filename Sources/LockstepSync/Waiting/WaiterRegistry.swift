@@ -30,7 +30,7 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
   }
 
   /// Takes a seat for a waiter; nil if too many seats are taken.
-  package func seat(for key: Key) -> WaiterSeat? {
+  package func seat(for key: Key, _ request: WaitingRequest) -> WaiterSeat? {
     guard counts.taken.add(1, ordering: .relaxed).newValue <= limits.inAll else {
       counts.taken.subtract(1, ordering: .relaxed)
       return nil
@@ -40,7 +40,7 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
       let known = shard.lists[key]
       guard known?.count ?? 0 < limits.perUser else { return nil }
       let list = known ?? list(of: key, in: shard)
-      return WaiterSeat(list, place: list.takePlace())
+      return WaiterSeat(list, place: list.takePlace(for: request))
     }
     if seat == nil { counts.taken.subtract(1, ordering: .relaxed) }
     return seat
@@ -57,6 +57,15 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
   package func wakeAll() {
     for shard in shards {
       counts.batch(of: shard.lock.withLock { _ in shard.lists.values.flatMap(\.wakers) }).begin()
+    }
+  }
+
+  /// All requests that have seats.
+  package var requests: [(key: Key, request: WaitingRequest)] {
+    shards.flatMap { shard in
+      shard.lock.withLock { _ in
+        shard.lists.flatMap { key, list in list.requests.compactMap { $0 }.map { (key, $0) } }
+      }
     }
   }
 

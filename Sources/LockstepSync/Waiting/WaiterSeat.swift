@@ -2,6 +2,20 @@ import LockstepHTTP
 import LockstepThreading
 import Synchronization
 
+/// A request that waits, as an administrator sees it.
+package struct WaitingRequest: Sendable {
+  /// The connection has this object anyway, as long as the request waits.
+  package let head: RequestHead
+  /// The address of the client.
+  package let address: String
+  /// When the request arrived, in nanoseconds of the server's monotonic clock.
+  package let arrival: Int64
+
+  package init(_ request: Request) {
+    (head, address, arrival) = (request.head, request.peer.host, request.arrival)
+  }
+}
+
 /// The place of a waiter among the limited number. Releasing this object frees the place.
 package final class WaiterSeat: Sendable {
   private let list: WaiterList
@@ -31,6 +45,8 @@ final class WaiterList: @unchecked Sendable {
   private let removeEmpty: () -> Void
   /// The waker of each place; nil if the place is free or its waiter is not parked.
   private(set) var wakers: [(any Waker)?] = []
+  /// The request of each place; nil if the place is free.
+  private(set) var requests: [WaitingRequest?] = []
   private var free: [Int] = []
 
   /// `removeEmpty` is called when the last waiter has left, while the lock is held.
@@ -44,9 +60,13 @@ final class WaiterList: @unchecked Sendable {
   var count: Int { wakers.count - free.count }
 
   /// Hold the lock.
-  func takePlace() -> Int {
-    if let place = free.popLast() { return place }
+  func takePlace(for request: WaitingRequest) -> Int {
+    if let place = free.popLast() {
+      requests[place] = request
+      return place
+    }
     wakers.append(nil)
+    requests.append(request)
     return wakers.count - 1
   }
 
@@ -58,6 +78,7 @@ final class WaiterList: @unchecked Sendable {
     counts.taken.subtract(1, ordering: .relaxed)
     lock.withLock { _ in
       wakers[place] = nil
+      requests[place] = nil
       free.append(place)
       if count == 0 { removeEmpty() }
     }

@@ -1,0 +1,61 @@
+import LockstepAccounts
+import LockstepHTTP
+import LockstepMiddleware
+import LockstepRoutes
+import LockstepScreens
+import LockstepStore
+import LockstepSync
+
+extension UserServices {
+  /// The routes below `/v1/admin`.
+  func administrationRoutes(
+    _ configuration: Configuration,
+    _ node: AdminStatusRoutes.Node,
+    screens: ScreenDirectory?,
+    uptimeSeconds: @escaping @Sendable () -> Double
+  ) -> [Route] {
+    let sessions = authenticator(nil)
+    let gate = AdministratorGate(
+      AdministratorToken(configuration.administratorToken),
+      tokens: serviceTokens,
+      limiter: accounts.limiter,
+      sessions: sessions
+    )
+    let plain = reader(configuration, sessions)
+    let clock = AdministrationClock(time)
+    let wait = configuration.longestWait
+    var routes = ServiceTokenRoutes(gate, accountsLedger).routes
+    routes +=
+      AdminUserRoutes(gate, plain, accounts, accountsLedger, now: time.now) { [states] in
+        try states.load($0, from: $1)
+      }
+      .routes
+    routes += RegisteredRoutes(plain, gate: gate, quota: defaults.quota).routes
+    routes.append(
+      AdminJournalRoute(
+        gate,
+        store: store,
+        readers: readers.readers,
+        commits: commits,
+        longestWait: wait,
+        monotonic: time.monotonic
+      )
+      .route
+    )
+    if let screens { routes += AdminScreenRoutes(gate, screens, clock: clock, longestWait: wait).routes }
+    routes +=
+      AdminStatusRoutes(
+        gate,
+        node,
+        waiters: waiters,
+        screens: screens,
+        clock: clock,
+        uptimeSeconds: uptimeSeconds
+      )
+      .routes
+    let acting = reader(configuration, sessions.acting(gate, cache: cache, readers: readers))
+    routes += stateRoutes(acting).map(\.ofUser)
+    let ending = reader(configuration, sessions.acting(gate, changing: .users, cache: cache, readers: readers))
+    return routes + AccountsRoutes(ending, accounts, accountsLedger, export).routesOfUser.map(\.ofUser)
+  }
+}

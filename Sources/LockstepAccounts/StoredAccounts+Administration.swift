@@ -1,0 +1,84 @@
+import LockstepCollections
+import LockstepSQLite
+import LockstepStore
+
+// The changes that an administrator makes to users. An operator's commands make the same ones.
+
+extension StoredAccounts {
+  /// A change of a user's account; nil for a member that stays.
+  package struct AccountChange: Sendable {
+    package var isDisabled: Bool?
+    package var email: String?
+    package var password: Password?
+
+    package init() {}
+  }
+
+  /// Prepares to add a user, even if registration is closed. Throws `invalid`, `addressTaken`.
+  package func prepareAdding(
+    email: String,
+    password: Password
+  ) async throws(AccountsError) -> PreparedAccountsWrite<User> {
+    var check = FieldCheck()
+    let given = check.value(at: "/email") { try EmailAddress(email) }
+    check.add(configuration.passwordRules.faults(in: password, of: given), at: "/password")
+    try check.finish()
+    guard let address = given else { throw .invalid(check.faults) }
+    // Avoids a hash if the e-mail address is taken. The transaction checks the address again.
+    if try await account(withKey: address.key) != nil { throw .addressTaken }
+    let user = UserID(ids.next())
+    let command = AdminCommand(.add(address, try await hasher.hash(password)), user)
+    return run([command]) { connection in
+      guard let added = try UserRecords(connection: connection).account(user) else { throw AccountsError.noSuchUser }
+      return added.user
+    }
+  }
+
+  /// Prepares to change an account. All sessions end with a new password, or if the user is disabled.
+  /// Throws `invalid`, `addressTaken`, `noSuchUser`.
+  package func prepareChange(
+    of user: UserID,
+    _ change: AccountChange
+  ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {
+    var check = FieldCheck()
+    var commands: [AdminCommand] = []
+    let newAddress = change.email.flatMap { email in check.value(at: "/email") { try EmailAddress(email) } }
+    if let password = change.password {
+      let stored = try await read { try UserRecords(connection: $0).account(user) }
+      let address = newAddress ?? stored.flatMap { try? EmailAddress($0.user.email) }
+      check.add(configuration.passwordRules.faults(in: password, of: address), at: "/password")
+    }
+    try check.finish()
+    // The address comes first, because only this command can be refused after others have written.
+    if let newAddress { commands.append(AdminCommand(.changeEmail(newAddress), user)) }
+    if let password = change.password {
+      commands.append(AdminCommand(.resetPassword(try await hasher.hash(password)), user))
+    }
+    if let isDisabled = change.isDisabled { commands.append(AdminCommand(isDisabled ? .disable : .enable, user)) }
+    return run(commands) { _ in }
+  }
+
+  /// Prepares to erase a user. Throws `noSuchUser`.
+  package func prepareErase(of user: UserID) -> PreparedAccountsWrite<Void> {
+    run([AdminCommand(.erase, user)]) { _ in }
+  }
+
+  private func run<Value: Sendable>(
+    _ commands: [AdminCommand],
+    value: @escaping @Sendable (SQLiteConnection) throws -> Value
+  ) -> PreparedAccountsWrite<Value> {
+    let now = now
+    return PreparedAccountsWrite { connection in
+      var ended: [EndedSession] = []
+      for command in commands {
+        let (outcome, sessions) = try command.run(in: connection, at: now)
+        switch outcome {
+        case .done: ended += sessions
+        case .noSuchUser: throw AccountsError.noSuchUser
+        case .addressTaken: throw AccountsError.addressTaken
+        }
+      }
+      return (try value(connection), ended)
+    }
+  }
+}

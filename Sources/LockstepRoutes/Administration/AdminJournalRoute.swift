@@ -1,0 +1,249 @@
+import LockstepAccounts
+import LockstepCollections
+import LockstepHTTP
+import LockstepJSON
+import LockstepMiddleware
+import LockstepSQLite
+import LockstepStore
+import LockstepSync
+import LockstepThreading
+import Synchronization
+
+/// `GET /v1/admin/journal`: the journal of all users, oldest first. A request can wait for the next
+/// entry, or get entries as server-sent events.
+package final class AdminJournalRoute: Sendable {
+  private static let limit = 1_000
+
+  private let gate: AdministratorGate
+  private let store: String
+  private let readers: ReaderPool
+  private let commits: CommitSignal
+  private let longestWait: Int
+  private let monotonic: @Sendable () -> Int64
+
+  package init(
+    _ gate: AdministratorGate,
+    store: String,
+    readers: ReaderPool,
+    commits: CommitSignal,
+    longestWait: Int,
+    monotonic: @escaping @Sendable () -> Int64
+  ) {
+    self.gate = gate
+    self.store = store
+    self.readers = readers
+    self.commits = commits
+    self.longestWait = longestWait
+    self.monotonic = monotonic
+  }
+
+  package var route: Route {
+    Route(.get, "/v1/admin/journal", summary: "Lists the actions of all users, oldest first.") { [self] request in
+      try gate.admit(request, .read) { [self] agent in try respond(to: request, by: agent) }
+    }
+    .described(Self.description)
+  }
+
+  private struct Query: Sendable {
+    let since: FeedPosition
+    let limit: Int
+    let filter: StoreJournalPage.Filter
+  }
+
+  private func respond(to request: Request, by agent: LiveServiceToken) throws -> HandlerResult {
+    let query = try request.query
+    let isStream = request.head.wantsEventStream
+    let resumed = isStream ? request.head[.lastEventID].map(Cursor.plainTag) : nil
+    let user = try query.text("user").map { text throws(Problem) in
+      guard let user = UserID(text) else {
+        throw Problem(.invalidParameter, detail: "The parameter “user” must be the id of a user.")
+      }
+      return user
+    }
+    let asked = Query(
+      since: try FeedPosition(try resumed ?? query.text("since")),
+      limit: try query.integer("limit", in: 1...Self.limit) ?? 100,
+      filter: StoreJournalPage.Filter(user: user, collection: try query.text("collection"))
+    )
+    let wait = try WaitPreference(of: request, query, upTo: longestWait)
+    return .async { [self] in
+      // Read before the journal, so that a commit in between counts as new.
+      let seen = commits.count
+      let (page, isReset) = try await first(asked)
+      if isStream { return try stream(request, asked, page, seen, by: agent) }
+      let mayWait = if case .cursor = asked.since { !isReset } else { false }
+      guard let wait, mayWait, wait.seconds > 0, page.entries.isEmpty, !page.isPart else {
+        return .response(response(page, isReset, wait))
+      }
+      return try park(request, asked, page, seen, wait, by: agent)
+    }
+  }
+
+  // MARK: Reading
+
+  /// The page at the beginning of a request, and whether it begins at the beginning of the journal
+  /// because the journal does not know the cursor.
+  private func first(_ query: Query) async throws -> (StoreJournalPage, isReset: Bool) {
+    try await readers.read(length: .long) { [store] connection in
+      let journal = StoreJournal(connection: connection)
+      var (place, isReset) = (StoreJournal.Place.beginning, true)
+      switch query.since {
+      case .beginning: break
+      case .now: (place, isReset) = (try journal.end(), false)
+      case .cursor(_, let text):
+        guard let (asked, isOfStore) = StoreJournal.Place.read(text, store: store), isOfStore,
+          try journal.knows(asked)
+        else { break }
+        (place, isReset) = (asked, false)
+      }
+      return (
+        try StoreJournalPage(after: place, limit: query.limit, query.filter, from: journal, store: store), isReset
+      )
+    }
+  }
+
+  private func next(after place: StoreJournal.Place, _ query: Query) async throws -> StoreJournalPage {
+    try await readers.read(length: .long) { [store] in
+      let journal = StoreJournal(connection: $0)
+      return try StoreJournalPage(after: place, limit: query.limit, query.filter, from: journal, store: store)
+    }
+  }
+
+  private func response(_ page: StoreJournalPage, _ isReset: Bool, _ wait: WaitPreference?) -> Response {
+    var fields = HeaderFields([.contentType: "application/json", .cacheControl: "no-store"])
+    fields.append(.vary, "Authorization, Prefer, Accept")
+    if let wait { fields.append(.preferenceApplied, wait.appliedField) }
+    var body = Array(#"{"cursor":"\#(page.end.text(in: store))","reset":\#(isReset),"entries":["#.utf8)
+    for (index, entry) in page.entries.enumerated() {
+      if index > 0 { body.append(UInt8(ascii: ",")) }
+      body += entry.text
+    }
+    body.append(contentsOf: "]}".utf8)
+    return Response(status: .ok, fields: fields, body: .bytes(body))
+  }
+
+  // MARK: Waiting
+
+  private func watch(_ request: Request, _ agent: LiveServiceToken, seen: Int) throws(Problem) -> CommitWatcher {
+    guard let seat = commits.seat(WaitingRequest(request)) else {
+      let detail = "Too many requests wait for the journal already."
+      throw Problem(.tooManyRequests, detail: detail, fields: HeaderFields([.retryAfter: "1"]))
+    }
+    return CommitWatcher(agent: agent, seat: seat, commits: commits, seen: seen)
+  }
+
+  private func park(
+    _ request: Request,
+    _ query: Query,
+    _ page: StoreJournalPage,
+    _ seen: Int,
+    _ wait: WaitPreference,
+    by agent: LiveServiceToken
+  ) throws -> HandlerResult {
+    let watcher = try watch(request, agent, seen: seen)
+    let place = LockedState(page.end)
+    let poll = LongPoll(deadline: wait.deadline(for: request), watcher) { [self] poll, isLast in
+      if agent.isEnded { throw Problem.unauthorized(true) }
+      // The deadline may pass before a commit is seen, so the last look reads too.
+      guard watcher.take() || isLast else { return .parked(poll) }
+      return .async { [self] in
+        let page = try await next(after: place.withLock { $0 }, query)
+        place.withLock { $0 = page.end }
+        if page.entries.isEmpty, !isLast { return .parked(poll) }
+        return .response(response(page, false, wait))
+      }
+    }
+    return .parked(poll)
+  }
+
+  // MARK: Streaming
+
+  private func stream(
+    _ request: Request,
+    _ query: Query,
+    _ page: StoreJournalPage,
+    _ seen: Int,
+    by agent: LiveServiceToken
+  ) throws -> HandlerResult {
+    let watcher = try watch(request, agent, seen: seen)
+    let events = JournalEvents(page, watcher: watcher, store: store, monotonic: monotonic) { [self] place in
+      try await next(after: place, query)
+    }
+    return .eventStream(ChangesEvents.response, events)
+  }
+
+  private static var description: RouteDescription {
+    let (name, entry) = entrySchema
+    let body = JSON.schema([
+      "cursor": .cursorSchema, "reset": ["type": "boolean"], "entries": .arraySchema(of: .reference(name)),
+    ])
+    return .administration(
+      "getStoreJournal",
+      parameters: [
+        RouteParameter("user", in: .query, "Only the entries of the user with this id.", schema: .uuidSchema),
+        RouteParameter(
+          "collection",
+          in: .query,
+          "Only the entries of a module, such as `defaults`, or of one collection, such as `defaults/standard`.",
+          schema: .textSchema
+        ),
+        RouteParameter(
+          "since",
+          in: .query,
+          "Starts after this cursor; with `now`, after the last entry. Without `since`, or if the journal does not "
+            + "know the cursor, the response starts at the beginning (`reset` is true).",
+          schema: .cursorSchema
+        ),
+        RouteParameter(
+          "limit",
+          in: .query,
+          "The most entries in the response. It may have fewer, even none, before the end of the journal. It is at the "
+            + "end if a request with `wait` waits.",
+          schema: ["type": "integer", "minimum": 1, "maximum": JSON(limit), "default": 100]
+        ),
+        .lastEventID,
+      ] + RouteParameter.waiting,
+      responses: [
+        RouteResponse(
+          .ok,
+          "The entries up to `cursor`. With `Accept: text/event-stream`, an event `entry` for each.",
+          fields: [.cacheControl, .vary, .preferenceApplied],
+          content: [("application/json", body), ("text/event-stream", .textSchema)]
+        )
+      ],
+      schemas: .shared((name, entry), JournalRoute.entrySchema, SharedSchema.mutation)
+    )
+  }
+
+  private static let entrySchema: (String, JSON) = (
+    "StoreJournalEntry",
+    [
+      "allOf": [
+        .reference("JournalEntry"), .schema(["user": .uuidSchema], optional: ["device": .textSchema]),
+      ]
+    ]
+  )
+}
+
+/// Knows whether there were commits since a request last read the journal.
+final class CommitWatcher: Watcher {
+  let agent: LiveServiceToken
+  let seat: WaiterSeat
+  private let commits: CommitSignal
+  private let seen: Atomic<Int>
+
+  init(agent: LiveServiceToken, seat: WaiterSeat, commits: CommitSignal, seen: Int) {
+    self.agent = agent
+    self.seat = seat
+    self.commits = commits
+    self.seen = Atomic(seen)
+  }
+
+  var hasChanged: Bool { agent.isEnded || commits.count != seen.load(ordering: .relaxed) }
+
+  /// Whether there were commits since the last call. Call it before the journal is read.
+  func take() -> Bool {
+    let count = commits.count
+    return seen.exchange(count, ordering: .relaxed) != count
+  }
+}

@@ -1,0 +1,151 @@
+import LockstepAccounts
+import LockstepCollections
+import LockstepHTTP
+import LockstepJSON
+import LockstepMiddleware
+import LockstepScreens
+import LockstepSync
+import LockstepTime
+
+/// `/v1/admin/screens`: the open screens. Their ids here cannot be used to drive them.
+package struct AdminScreenRoutes: Sendable {
+  private let gate: AdministratorGate
+  private let directory: ScreenDirectory
+  private let clock: AdministrationClock
+  private let longestWait: Int
+
+  package init(
+    _ gate: AdministratorGate,
+    _ directory: ScreenDirectory,
+    clock: AdministrationClock,
+    longestWait: Int
+  ) {
+    self.gate = gate
+    self.directory = directory
+    self.clock = clock
+    self.longestWait = longestWait
+  }
+
+  package var routes: [Route] {
+    [
+      Route(.get, "/v1/admin/screens", summary: "Lists the open screens, oldest first.") { request in
+        try gate.admit(request, .read) { _ in
+          let page = try AdminPage(of: request, directory.open)
+          return .response(page.response { .object(item($0)) })
+        }
+      }
+      .described(
+        .administration(
+          "listScreens",
+          parameters: AdminPages.parameters,
+          responses: [AdminPages.described(.reference("OpenScreen"))],
+          schemas: ["OpenScreen": Self.schema]
+        )
+      ),
+      Route(.get, "/v1/admin/screens/{id}", summary: "Shows an open screen; can wait for a change.") { request in
+        try gate.admit(request, .read) { agent in try show(request, by: agent) }
+      }
+      .described(
+        .administration(
+          "getScreenOfUser",
+          parameters: [RouteParameter("id", in: .path, "The screen's id in the list.", schema: .textSchema)]
+            + RouteParameter.waiting + [.ifNoneMatch],
+          responses: [
+            .shown(
+              ["allOf": [.reference("OpenScreen"), .schema(["state": ["type": "object"]])]],
+              fields: RouteField.validators + [.preferenceApplied]
+            ), .unmodified,
+          ],
+          schemas: ["OpenScreen": Self.schema]
+        )
+      ),
+    ]
+  }
+
+  private static let schema = JSON.schema(
+    [
+      "id": .textSchema, "name": .textSchema, "user": ["type": ["string", "null"]],
+      "session": ["type": ["string", "null"]], "openedAt": .timeSchema, "lastUsedAt": .timeSchema,
+      "watched": ["type": "boolean"], "effects": ["type": "integer", "minimum": 0],
+      "failures": ["type": "integer", "minimum": 0], "cursor": .cursorSchema,
+    ],
+    optional: ["lastFailure": .schema(["origin": .textSchema, "message": .textSchema])]
+  )
+
+  private func item(_ screen: Screen) -> JSONObject {
+    let failures = screen.engine.failures
+    var item: JSONObject = [
+      "id": .string(screen.tag), "name": .string(screen.kind),
+      "user": screen.session.map { .string("\($0.user)") } ?? .null,
+      "session": screen.session.map { .string("\($0.id)") } ?? .null,
+      "openedAt": .string(clock.time(of: screen.opened).description),
+      "lastUsedAt": .string(clock.time(of: screen.lastUsed).description), "watched": .bool(screen.isWatched),
+      "effects": .integer(Int64(screen.engine.runningEffects)), "failures": .integer(Int64(failures.count)),
+      "cursor": .string(screen.cursor(screen.engine.number)),
+    ]
+    if let last = failures.last {
+      item["lastFailure"] = ["origin": .string(last.origin), "message": .string(last.message)]
+    }
+    return item
+  }
+
+  private func show(_ request: Request, by agent: LiveServiceToken) throws -> HandlerResult {
+    guard let screen = directory.find(tag: request.parameters["id"] ?? "") else { throw Problem.noSuchScreen }
+    let (query, preconditions) = (try request.query, try Preconditions(of: request.head))
+    let wait = try WaitPreference(of: request, query, upTo: longestWait)
+    guard let wait, preconditions.ifNoneMatch != nil, wait.seconds > 0,
+      preconditions.isFresh(screen.cursor(screen.engine.number))
+    else { return .response(response(screen, preconditions)) }
+    guard let seat = directory.waiters.seat(for: screen.id, WaitingRequest(request)) else {
+      let detail = "Too many requests wait for this screen already."
+      throw Problem(.tooManyRequests, detail: detail, fields: HeaderFields([.retryAfter: "1"]))
+    }
+    let watcher = ScreenObserverWatcher(screen: screen, seat: seat, seen: screen.engine.number)
+    return .parked(
+      LongPoll(deadline: wait.deadline(for: request), watcher) { poll, isLast in
+        if agent.isEnded { throw Problem.unauthorized(true) }
+        if screen.isEnded { throw Problem.noSuchScreen }
+        if !isLast, preconditions.isFresh(screen.cursor(screen.engine.number)) { return .parked(poll) }
+        return .response(response(screen, preconditions).waited(wait))
+      }
+    )
+  }
+
+  private func response(_ screen: Screen, _ preconditions: Preconditions) -> Response {
+    let shown = screen.engine.shown
+    let tag = screen.cursor(shown.number)
+    var fields = Representation.validatorFields(ofTag: tag)
+    if preconditions.isFresh(tag) { return Response(status: .notModified, fields: fields) }
+    var item = item(screen)
+    item["cursor"] = .string(tag)
+    var state = JSON(trusting: shown.encoded).objectValue ?? JSONObject()
+    // After a login, this member has the new session's token.
+    if screen.session == nil { state.removeAll { name, _ in name == "session" } }
+    item["state"] = .object(state)
+    fields.append(.contentType, "application/json")
+    return Response(status: .ok, fields: fields, body: .bytes(JSON.object(item).encoded()))
+  }
+}
+
+/// Watches a screen for an administrator. Unlike `ScreenWatcher`, it does not keep the screen open.
+private struct ScreenObserverWatcher: Watcher {
+  let screen: Screen
+  let seat: WaiterSeat
+  let seen: UInt64
+
+  var hasChanged: Bool { screen.isEnded || screen.engine.number != seen }
+}
+
+/// Converts times of the monotonic clock.
+package struct AdministrationClock: Sendable {
+  private let monotonic: @Sendable () -> Int64
+  private let millisecondsSince1970: @Sendable () -> Int64
+
+  package init(_ time: TimeSource) {
+    (monotonic, millisecondsSince1970) = (time.monotonic, time.millisecondsSince1970)
+  }
+
+  func time(of moment: Int64) -> Timestamp {
+    Timestamp(millisecondsSince1970: millisecondsSince1970() - (monotonic() - moment) / 1_000_000)
+  }
+}

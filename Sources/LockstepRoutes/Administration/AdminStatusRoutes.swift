@@ -1,0 +1,191 @@
+import LockstepAccounts
+import LockstepCollections
+import LockstepHTTP
+import LockstepJSON
+import LockstepMaintenance
+import LockstepMiddleware
+import LockstepScreens
+import LockstepStore
+import LockstepSync
+import LockstepTime
+
+/// `/v1/admin/waits`, `/v1/admin/status` and `/v1/admin/nodes`.
+package struct AdminStatusRoutes: Sendable {
+  /// The server as it is described to administrators.
+  package struct Node: Sendable {
+    package var id: String
+    package var address: String
+    package var startedAt: Timestamp
+    /// The settings, without secrets.
+    package var configuration: JSON
+    package var storePath: String
+    package var backups: BackupScheduler?
+
+    package init(
+      id: String,
+      address: String,
+      startedAt: Timestamp,
+      configuration: JSON,
+      storePath: String,
+      backups: BackupScheduler?
+    ) {
+      self.id = id
+      self.address = address
+      self.startedAt = startedAt
+      self.configuration = configuration
+      self.storePath = storePath
+      self.backups = backups
+    }
+  }
+
+  private let gate: AdministratorGate
+  private let node: Node
+  private let waiters: WaiterRegistry<UserID>
+  private let screens: ScreenDirectory?
+  private let clock: AdministrationClock
+  private let uptimeSeconds: @Sendable () -> Double
+
+  package init(
+    _ gate: AdministratorGate,
+    _ node: Node,
+    waiters: WaiterRegistry<UserID>,
+    screens: ScreenDirectory?,
+    clock: AdministrationClock,
+    uptimeSeconds: @escaping @Sendable () -> Double
+  ) {
+    self.gate = gate
+    self.node = node
+    self.waiters = waiters
+    self.screens = screens
+    self.clock = clock
+    self.uptimeSeconds = uptimeSeconds
+  }
+
+  package var routes: [Route] {
+    [
+      Route(.get, "/v1/admin/waits", summary: "Lists the requests that wait, oldest first.") { request in
+        try gate.admit(request, .read) { _ in .response(try AdminPage(of: request, waits).response(item)) }
+      }
+      .described(
+        .administration(
+          "listWaits",
+          parameters: AdminPages.parameters,
+          responses: [
+            AdminPages.described(
+              .schema([
+                "user": ["type": ["string", "null"]], "resource": .textSchema, "since": .timeSchema,
+                "address": .textSchema, "userAgent": .nullableTextSchema,
+              ])
+            )
+          ]
+        )
+      ),
+      Route(.get, "/v1/admin/status", summary: "The version, the store, the backups and the settings.") { request in
+        try gate.admit(request, .read) { _ in .response(.json(status, cacheControl: "no-store")) }
+      }
+      .described(Self.statusDescription),
+      Route(.get, "/v1/admin/nodes", summary: "Lists the servers of the store.") { request in
+        try gate.admit(request, .read) { _ in .response(.json(nodes, cacheControl: "no-store")) }
+      }
+      .described(
+        .administration(
+          "listNodes",
+          responses: [
+            RouteResponse(
+              .ok,
+              "The servers. Without a fleet, it is one, and it has no lease.",
+              fields: [.cacheControl],
+              json: .schema([
+                "items": .arraySchema(
+                  of: .schema([
+                    "id": .textSchema, "address": .textSchema, "startedAt": .timeSchema,
+                    "leaseUntil": ["type": ["string", "null"]], "version": .textSchema,
+                  ])
+                )
+              ])
+            )
+          ]
+        )
+      ),
+    ]
+  }
+
+  // MARK: Waits
+
+  private var waits: [(user: UserID?, request: WaitingRequest)] {
+    var all = waiters.requests.map { (user: Optional($0.key), request: $0.request) }
+    if let screens {
+      let users = Dictionary(screens.open.map { ($0.id, $0.session?.user) }) { first, _ in first }
+      all += screens.waiters.requests.map { (user: users[$0.key] ?? nil, request: $0.request) }
+    }
+    return all.sorted { $0.request.arrival < $1.request.arrival }
+  }
+
+  private func item(_ wait: (user: UserID?, request: WaitingRequest)) -> JSON {
+    let head = wait.request.head
+    return [
+      "user": wait.user.map { .string("\($0)") } ?? .null, "resource": .string(Self.resource(head.path)),
+      "since": .string(clock.time(of: wait.request.arrival).description), "address": .string(wait.request.address),
+      "userAgent": head[.userAgent].map(JSON.string) ?? .null,
+    ]
+  }
+
+  /// The path, without the id that drives a screen.
+  private static func resource(_ path: String) -> String {
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+    guard path.hasPrefix("/v1/reactors/"), parts.count > 4 else { return path }
+    return parts[0..<4].joined(separator: "/")
+  }
+
+  // MARK: Status
+
+  private var status: JSON {
+    let size = StoreSize(ofStoreAt: node.storePath)
+    var backups: JSON = .null
+    if let metrics = node.backups?.metrics {
+      backups = [
+        "made": .integer(Int64(metrics.made)), "failures": .integer(Int64(metrics.failures)),
+        "last": metrics.last.map { .string(Timestamp(millisecondsSince1970: $0).description) } ?? .null,
+        "bytes": .integer(Int64(metrics.bytes)),
+      ]
+    }
+    return [
+      "version": .string(lockstepVersion), "uptimeSeconds": .integer(Int64(uptimeSeconds())),
+      "storeBytes": .integer(Int64(size.bytes + size.logBytes)), "backups": backups,
+      "configuration": node.configuration,
+    ]
+  }
+
+  private static var statusDescription: RouteDescription {
+    let backups = JSON.schema([
+      "made": ["type": "integer"], "failures": ["type": "integer"], "last": ["type": ["string", "null"]],
+      "bytes": ["type": "integer"],
+    ])
+    return .administration(
+      "getStatus",
+      responses: [
+        RouteResponse(
+          .ok,
+          "The status. `backups` is null if the server makes none.",
+          fields: [.cacheControl],
+          json: .schema([
+            "version": .textSchema, "uptimeSeconds": ["type": "integer", "minimum": 0],
+            "storeBytes": ["type": "integer", "minimum": 0],
+            "backups": ["anyOf": [backups, ["type": "null"]]], "configuration": ["type": "object"],
+          ])
+        )
+      ]
+    )
+  }
+
+  private var nodes: JSON {
+    [
+      "items": [
+        [
+          "id": .string(node.id), "address": .string(node.address),
+          "startedAt": .string(node.startedAt.description), "leaseUntil": .null, "version": .string(lockstepVersion),
+        ]
+      ]
+    ]
+  }
+}

@@ -1,0 +1,407 @@
+import LockstepAccounts
+import LockstepCollections
+import LockstepHTTP
+import LockstepJSON
+import LockstepMaintenance
+import LockstepMiddleware
+import LockstepSQLite
+import LockstepStore
+import LockstepSync
+import LockstepTime
+
+/// `/v1/admin/users`: lists, adds, changes and erases users, with the code of `lockstep user`.
+package struct AdminUserRoutes: Sendable {
+  private static let pattern = "/v1/admin/users"
+  private static let mostUsers = 1_000
+
+  private let gate: AdministratorGate
+  private let accounts: StoredAccounts
+  private let ledger: AccountsLedger
+  private let readers: UserReaders
+  private let cache: StateCache
+  private let now: @Sendable () -> Timestamp
+  private let load: @Sendable (UserID, SQLiteConnection) throws -> UserState
+
+  /// `load` reads a user's state from the store.
+  package init(
+    _ gate: AdministratorGate,
+    _ reading: StateReader,
+    _ accounts: StoredAccounts,
+    _ ledger: AccountsLedger,
+    now: @escaping @Sendable () -> Timestamp,
+    load: @escaping @Sendable (UserID, SQLiteConnection) throws -> UserState
+  ) {
+    self.gate = gate
+    self.accounts = accounts
+    self.ledger = ledger
+    (readers, cache) = (reading.readers, reading.cache)
+    self.now = now
+    self.load = load
+  }
+
+  package var routes: [Route] {
+    let (limit, newPassword) = (
+      AuthenticationRoutes.bodyLimit, JSON.newPasswordSchema(accounts.configuration.passwordRules)
+    )
+    return [
+      Route(.get, Self.pattern, summary: "Lists users.") { request in
+        try gate.admit(request, .read) { _ in try list(request) }
+      }
+      .described(Self.listing),
+      Route(.post, Self.pattern, summary: "Adds a user, even if registration is closed.", bodyLimit: limit) { request in
+        try gate.admit(request, .users) { agent in try request.withBody { try add(request, $0, by: agent) } }
+      }
+      .described(Self.adding(newPassword)),
+      Route(.get, RouteParameter.userPath, summary: "Shows a user.") { request in
+        try gate.admit(request, .read) { _ in
+          let preconditions = try Preconditions(of: request.head)
+          return .making(Problem.init(accounts:)) { try await item(try request.user).document.response(preconditions) }
+        }
+      }
+      .described(Self.showing),
+      Route(.patch, RouteParameter.userPath, summary: "Changes a user.", bodyLimit: limit) { request in
+        try gate.admit(request, .users) { agent in try request.withBody { try change(request, $0, by: agent) } }
+      }
+      .described(Self.changing(newPassword)),
+      Route(.delete, RouteParameter.userPath, summary: "Erases a user and all of their data.") { request in
+        try gate.admit(request, .users) { agent in try erase(request, by: agent) }
+      }
+      .described(Self.erasing),
+    ]
+  }
+
+  // MARK: Reading
+
+  /// A user with the size of their state.
+  private struct Item: Sendable {
+    static let format = ValueFormat<Item>(
+      .member("id", .uuid) { "\($0.listing.user.id)" },
+      .member("email", .text) { $0.listing.user.email },
+      .member("createdAt", .time) { $0.listing.user.createdAt },
+      .member("disabled", .flag) { $0.listing.disabledAt != nil },
+      .member("revision", .count) { $0.revision },
+      .optional("lastSeenAt", .time) { $0.listing.lastSeenAt },
+      .member("bytes", .count) { $0.bytes }
+    )
+
+    var listing: UserListing
+    var revision = 0
+    /// The size of the state as quotas count it.
+    var bytes = 0
+
+    init(_ listing: UserListing, _ state: UserState) {
+      self.listing = listing
+      revision = state.revision.number
+      bytes = state.collections.values.reduce(0) { $0 + $1.bytes }
+    }
+
+    var json: JSON { Self.format.encode(self) }
+
+    var document: PrivateDocument {
+      PrivateDocument(json, passingOver: ["lastSeenAt"], hidden: listing.passwordVersion)
+    }
+  }
+
+  private func list(_ request: Request) throws -> HandlerResult {
+    let query = try request.query
+    let (prefix, after) = (try query.text("prefix") ?? "", try query.text("after"))
+    let limit = try query.integer("limit", in: 1...Self.mostUsers) ?? 100
+    let preconditions = try Preconditions(of: request.head)
+    let last = try after.map { text throws(Problem) in
+      guard let id = UserID(text) else { throw Self.unknown(text) }
+      return id
+    }
+    return .making(Problem.init(accounts:)) {
+      let page = try await page(prefix, after: last, limit: limit + 1)
+      var items: [JSON] = []
+      for listing in page.prefix(limit) { items.append(Item(listing, try await state(of: listing.user.id)).json) }
+      var response = PrivateDocument(["items": .array(items)]).response(preconditions)
+      if page.count > limit {
+        var parameters = ["limit=\(limit)", "after=\(page[limit - 1].user.id)"]
+        if !prefix.isEmpty { parameters.append("prefix=\(PercentEncoding.text(prefix))") }
+        response.fields.append(.link, "<\(Self.pattern)?\(parameters.joined(separator: "&"))>; rel=\"next\"")
+      }
+      return response
+    }
+  }
+
+  private func page(_ prefix: String, after last: UserID?, limit: Int) async throws -> [UserListing] {
+    let now = now()
+    let page = try await accounts.read { connection -> [UserListing]? in
+      guard !prefix.isEmpty else { return try UserListing.page(after: last, limit: limit, from: connection, at: now) }
+      let account = try last.flatMap { try UserRecords(connection: connection).account($0) }
+      if last != nil, account == nil { return nil }
+      return try UserListing.page(
+        withPrefix: prefix,
+        after: account?.emailKey,
+        limit: limit,
+        from: connection,
+        at: now
+      )
+    }
+    guard let page else { throw Self.unknown(last.map { "\($0)" } ?? "") }
+    return page
+  }
+
+  private static func unknown(_ id: String) -> Problem {
+    Problem(.invalidParameter, detail: "There is no user with the id “\(id)” to start after.")
+  }
+
+  private func item(_ user: UserID) async throws -> Item {
+    let now = now()
+    guard let listing = try await accounts.read({ try UserListing.of(user, from: $0, at: now) }) else {
+      throw AccountsError.noSuchUser
+    }
+    return Item(listing, try await state(of: user))
+  }
+
+  /// The user's state, which is not kept in memory: an administrator looks at many users once.
+  private func state(of user: UserID) async throws -> UserState {
+    if let cached = cache.state(of: user) { return cached.state }
+    return try await readers.read(for: user) { [load] in try load(user, $0) }
+  }
+
+  // MARK: Writing
+
+  private func add(_ request: Request, _ body: [UInt8], by agent: LiveServiceToken) throws -> HandlerResult {
+    var reader = PayloadReader(try JSON(readingBodyOf: request, body))
+    let (email, password) = (reader.text("email") ?? "", Password(reader.text("password") ?? ""))
+    try reader.finishProblem()
+    let key = try IdempotencyKey(of: request, body: body, secret: request.token).map {
+      AccountsLedger.Key(key: $0, owner: agent.keyOwner)
+    }
+    return .making(Problem.init(accounts:)) {
+      let keyed = try await ledger.commit(
+        key: key,
+        prepare: { () throws(AccountsError) in try await accounts.prepareAdding(email: email, password: password) },
+        response: { added in
+          // The record has no personal data, because it is not erased with the user.
+          let recorded = StoredResponse(status: Status.created.code, fields: [], body: Array("\(added.id)".utf8))
+          return (StoredResponse(Self.created(added)), recorded: recorded)
+        },
+        refusal: { $0.lastingRefusal(of: key) }
+      )
+      guard keyed.isReplay, keyed.response.status == Status.created.code else { return Response(keyed) }
+      // Makes the first response again.
+      let id = keyed.response.body.flatMap { UserID(String(decoding: $0, as: UTF8.self)) }
+      guard let id, let user = try await accounts.user(id) else {
+        throw Problem(.conflict, detail: "The user was added by an earlier request with this key, and was erased.")
+      }
+      return Response(KeyedResponse(response: StoredResponse(Self.created(user)), isReplay: true))
+    }
+  }
+
+  /// The response with a new user.
+  private static func created(_ user: User) -> Response {
+    var response = shown(Item(UserListing(new: user), UserState()))
+    response.status = .created
+    response.fields.append(.location, "\(pattern)/\(user.id)")
+    return response
+  }
+
+  /// The response to a write.
+  private static func shown(_ item: Item) -> Response {
+    let document = item.document
+    var response = Response.json(document.json, cacheControl: "no-store")
+    response.fields.append(.etag, "\"\(document.tag)\"")
+    return response
+  }
+
+  private func change(_ request: Request, _ body: [UInt8], by agent: LiveServiceToken) throws -> HandlerResult {
+    guard try BodyType(of: request.head) != .jsonPatch else {
+      throw Problem(.unsupportedMediaType, detail: "Send the members to change as JSON or as a merge patch.")
+    }
+    var reader = PayloadReader(try JSON(body: body))
+    var change = StoredAccounts.AccountChange()
+    if reader.value("disabled") != nil { change.isDisabled = reader.flag("disabled") }
+    if reader.value("email") != nil { change.email = reader.text("email") }
+    if reader.value("password") != nil { change.password = reader.text("password").map { Password($0) } }
+    try reader.finishProblem()
+    let (user, preconditions) = (try request.user, try Preconditions(of: request.head))
+    let session = LiveSession(of: user, for: agent)
+    let key = try IdempotencyKey(of: request, body: body, secret: request.token).map {
+      AccountsLedger.Key(key: $0.owned(by: session), owner: .user(user))
+    }
+    let now = now()
+    return .making(Problem.init(accounts:)) { [change] in
+      let state = try await state(of: user)
+      let listing = { @Sendable (connection: SQLiteConnection) throws in
+        guard let found = try UserListing.of(user, from: connection, at: now) else { throw AccountsError.noSuchUser }
+        return Item(found, state)
+      }
+      return Response(
+        try await ledger.commit(
+          key: key,
+          prepare: { () throws(AccountsError) in
+            try await accounts.prepareChange(of: user, change).checked { try check(preconditions, listing($0), $0) }
+              .returning(listing)
+          },
+          response: { (StoredResponse(Self.shown($0)), recorded: StoredResponse(Self.shown($0))) },
+          refusal: { $0.lastingRefusal(of: key) }
+        )
+      )
+    }
+  }
+
+  private func erase(_ request: Request, by agent: LiveServiceToken) throws -> HandlerResult {
+    let (user, preconditions) = (try request.user, try Preconditions(of: request.head))
+    let key = try IdempotencyKey(of: request, body: []).map { AccountsLedger.Key(key: $0, owner: agent.keyOwner) }
+    let now = now()
+    return .making(Problem.init(accounts:)) {
+      let state = preconditions.isEmpty ? UserState() : try await state(of: user)
+      return Response(
+        try await ledger.commit(
+          key: key,
+          prepare: { () throws(AccountsError) in
+            accounts.prepareErase(of: user).checked { connection in
+              guard !preconditions.isEmpty, let found = try UserListing.of(user, from: connection, at: now) else {
+                return
+              }
+              try check(preconditions, Item(found, state), connection)
+            }
+          },
+          committed: { cache.forget(user) },
+          response: { (StoredResponse(.done), recorded: StoredResponse(.done)) },
+          refusal: { $0.lastingRefusal(of: key) }
+        )
+      )
+    }
+  }
+
+  /// Checks the preconditions of a write in its transaction. The item's state was read before.
+  private func check(_ preconditions: Preconditions, _ item: Item, _ connection: SQLiteConnection) throws {
+    guard !preconditions.isEmpty else { return }
+    var item = item
+    item.revision = try Journal(connection: connection).lastRevision(of: item.listing.user.id).number
+    try item.document.check(preconditions)
+  }
+}
+
+// MARK: Descriptions
+
+extension AdminUserRoutes {
+  private static let schemas = ["ManagedUser": Item.format.schema]
+  private static let email: JSON = ["type": "string", "format": "email", "maxLength": JSON(EmailAddress.maximumBytes)]
+
+  private static var listing: RouteDescription {
+    .administration(
+      "listUsers",
+      parameters: [
+        RouteParameter(
+          "prefix",
+          in: .query,
+          "Only users whose e-mail addresses begin with this text, in any case, in the order of their addresses. "
+            + "Without it, users are in the order of their sign-ups.",
+          schema: .textSchema
+        ),
+        RouteParameter("after", in: .query, "Starts after the user with this id.", schema: .uuidSchema),
+        RouteParameter(
+          "limit",
+          in: .query,
+          "The most users in a page. If there are more, the response field Link refers to the next page.",
+          schema: ["type": "integer", "minimum": 1, "maximum": JSON(mostUsers), "default": 100]
+        ),
+        .ifNoneMatch,
+      ],
+      responses: [
+        .shown(
+          .schema(["items": .arraySchema(of: .reference("ManagedUser"))]),
+          fields: RouteField.validators + [.link]
+        ),
+        .unmodified,
+      ],
+      schemas: schemas
+    )
+  }
+
+  private static var showing: RouteDescription {
+    .administration(
+      "getUser",
+      parameters: [.user, .ifNoneMatch],
+      responses: [.shown(.reference("ManagedUser"), fields: RouteField.validators), .unmodified],
+      problems: [.notFound],
+      schemas: schemas
+    )
+  }
+
+  private static func adding(_ password: JSON) -> RouteDescription {
+    .administration(
+      "addUser",
+      parameters: [.idempotencyKey],
+      body: RouteBody(.closedSchema(["email": email, "password": password])),
+      responses: [
+        RouteResponse(
+          .created,
+          "The new user.",
+          fields: [.etag, .cacheControl, .location, .idempotencyReplayed],
+          json: .reference("ManagedUser")
+        )
+      ],
+      problems: [.conflict],
+      schemas: schemas
+    )
+  }
+
+  private static func changing(_ password: JSON) -> RouteDescription {
+    let members: [(String, JSON)] = [("disabled", ["type": "boolean"]), ("email", email), ("password", password)]
+    return .administration(
+      "changeUser",
+      parameters: [.user] + RouteParameter.writing,
+      body: RouteBody(.closedSchema(of: members.map { SchemaMember(name: $0.0, schema: $0.1, isRequired: false) })),
+      responses: [
+        RouteResponse(
+          .ok,
+          "The changed user. All sessions end with a new password, or if the user is disabled.",
+          fields: [.etag, .cacheControl, .idempotencyReplayed],
+          json: .reference("ManagedUser")
+        )
+      ],
+      problems: [.notFound, .conflict, .preconditionFailed],
+      schemas: schemas
+    )
+  }
+
+  private static var erasing: RouteDescription {
+    .administration(
+      "eraseUser",
+      parameters: [.user] + RouteParameter.writing,
+      responses: [.done],
+      problems: [.notFound, .conflict, .preconditionFailed]
+    )
+  }
+}
+
+extension RouteDescription {
+  /// Describes a route of the administration.
+  static func administration(
+    _ name: String,
+    parameters: [RouteParameter] = [],
+    body: RouteBody? = nil,
+    responses: [RouteResponse],
+    problems: Set<ProblemKind> = [],
+    schemas: [String: JSON] = [:]
+  ) -> RouteDescription {
+    RouteDescription(
+      name,
+      part: "Administration",
+      access: .administrator,
+      parameters: parameters,
+      body: body,
+      responses: responses,
+      problems: problems.union(bodyProblems(body)).union([
+        .invalidParameter, .unauthorized, .forbidden, .notFound, .tooManyRequests, .overloaded,
+      ]),
+      schemas: schemas
+    )
+  }
+}
+
+extension Request {
+  /// The user that the path names.
+  var user: UserID {
+    get throws(Problem) {
+      guard let id = UserID(parameters[AgentAuthenticator.user] ?? "") else { throw Problem(AccountsError.noSuchUser) }
+      return id
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import LockstepCollections
+import LockstepSQLite
+
+/// The journal of all users, in the order of their transactions.
+package struct StoreJournal {
+  /// A place between two entries.
+  package struct Place: Sendable, Hashable {
+    /// The number of the entry before the place; 0 before the first entry.
+    package let number: Int
+    /// The revision of that entry. By it, a place of a lost history is recognised.
+    package let revision: Revision
+
+    package static let beginning = Place(number: 0, revision: .none)
+
+    package init(number: Int, revision: Revision) {
+      (self.number, self.revision) = (number, revision)
+    }
+  }
+
+  /// An entry with its user, and with the name of the device if that has one.
+  package struct Entry: Sendable {
+    package let place: Place
+    package let user: UserID
+    package let device: String?
+    package let entry: JournalEntry
+  }
+
+  let connection: SQLiteConnection
+
+  package init(connection: SQLiteConnection) {
+    self.connection = connection
+  }
+
+  /// The place after the last entry.
+  package func end() throws -> Place {
+    let last = try connection.first("SELECT number, revision FROM journal ORDER BY number DESC LIMIT 1") {
+      Place(number: try $0[0], revision: try $0[1])
+    }
+    // The last entries may have gone with their user.
+    let highest = try connection.first("SELECT journal_end FROM store") { try $0[0] as Int } ?? 0
+    guard let last, last.number >= highest else { return Place(number: highest, revision: .none) }
+    return last
+  }
+
+  /// Whether the store has given out the number of a place, and not to another entry. An entry that
+  /// was pruned or erased counts as known.
+  package func knows(_ place: Place) throws -> Bool {
+    guard try place.number <= end().number else { return false }
+    guard place.number > 0, place.revision != .none else { return true }
+    let revision = try connection.first("SELECT revision FROM journal WHERE number = ?", place.number) {
+      try $0[0] as Revision
+    }
+    return revision.map { $0 == place.revision } ?? true
+  }
+
+  /// Passes the entries after a place to `body`, oldest first, as long as `body` returns true. With
+  /// `user`, only that user's entries.
+  package func forEach(after place: Place, of user: UserID?, while body: (Entry) throws -> Bool) throws {
+    guard let user else {
+      return try connection.forEachRow(
+        """
+        SELECT j.number, j.user_id, s.device,
+          j.revision, j.position, j.collection, j.at, j.session_id, j.acted_by, j.action, j.mutations, j.written
+        FROM journal AS j LEFT JOIN sessions AS s ON s.user_id = j.user_id AND s.id = j.session_id
+        WHERE j.number > ? ORDER BY j.number
+        """,
+        place.number,
+        while: { try body(Self.entry($0)) }
+      )
+    }
+    try connection.forEachRow(
+      """
+      SELECT j.number, j.user_id, s.device,
+        j.revision, j.position, j.collection, j.at, j.session_id, j.acted_by, j.action, j.mutations, j.written
+      FROM journal AS j LEFT JOIN sessions AS s ON s.user_id = j.user_id AND s.id = j.session_id
+      WHERE j.user_id = ? AND +j.number > ? ORDER BY j.revision, j.position
+      """,
+      user,
+      place.number,
+      while: { try body(Self.entry($0)) }
+    )
+  }
+
+  private static func entry(_ row: borrowing SQLiteRow) throws -> Entry {
+    let entry = try row.journalEntry(at: 3)
+    return Entry(
+      place: Place(number: try row[0], revision: entry.revision),
+      user: try row[1],
+      device: try row[2],
+      entry: entry
+    )
+  }
+}
