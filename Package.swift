@@ -43,6 +43,12 @@ let package = Package(
         .embedInCode("sqlite/0009_session_keys.sql"), .embedInCode("sqlite/0010_administration.sql"),
       ]
     ),
+    .target(
+      name: "LockstepWebFiles",
+      path: "web",
+      exclude: ["tests"],
+      resources: [.embedInCode("lockstep.js"), .embedInCode("lockstep.d.ts")]
+    ),
     .target(name: "LockstepTime", dependencies: ["LockstepThreading"]),
     .target(name: "LockstepLogging", dependencies: ["LockstepJSON", "LockstepThreading", "LockstepTime"]),
     .target(name: "LockstepHTTP", dependencies: ["LockstepJSON", "LockstepTime"]),
@@ -109,7 +115,7 @@ let package = Package(
       dependencies: [
         "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer", "LockstepJSON",
         "LockstepMaintenance", "LockstepMiddleware", "LockstepModules", "LockstepReactor", "LockstepSQLite",
-        "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime",
+        "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime", "LockstepWebFiles",
       ]
     ),
     .target(

@@ -2,14 +2,14 @@ import CLockstepZlib
 import LockstepCollections
 import LockstepHTTP
 
-enum Compression {
+package enum Compression {
   /// Bodies of up to this many bytes are not compressed.
   private static let threshold = 1024
   /// How many bytes to compress before the event loop serves other connections: about 1 ms of work.
   private static let slice = 64 * 1024
 
   /// Whether to compress the response: it is text, not compressed yet, and long or a stream.
-  static func applies(to response: Response) -> Bool {
+  package static func applies(to response: Response) -> Bool {
     switch response.body {
     case .none: return false
     case .bytes(let body): guard body.count > threshold else { return false }
@@ -22,7 +22,7 @@ enum Compression {
 
   /// The response with its body compressed; unchanged if zlib fails. If zlib fails for a stream,
   /// the stream fails.
-  static func compressed(_ response: Response) async -> Response {
+  package static func compressed(_ response: Response) async -> Response {
     guard let body = await compressed(response.body) else { return response }
     var response = response
     response.body = body

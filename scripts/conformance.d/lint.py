@@ -98,6 +98,8 @@ def main():
         ("a problem's page", 200, "GET", "/problems/not-found", {}, None),
         ("the description", 200, "GET", "/openapi.json", {}, None),
         ("the description, coded", 200, "GET", "/openapi.json", gzip, None),
+        ("the JavaScript client", 200, "GET", "/lockstep.js", {}, None),
+        ("the JavaScript client, coded", 200, "GET", "/lockstep.js", gzip, None),
         ("a head", 200, "HEAD", "/v1/favorites", {}, None),
         ("a state", 200, "GET", "/v1/favorites", {}, None),
         ("a state, coded", 200, "GET", "/v1/favorites", gzip, None),

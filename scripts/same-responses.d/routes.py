@@ -15,13 +15,17 @@ class Route:
         self.methods = {name.upper(): body for name, body in methods.items()}
 
 
-# All routes. The part fills in {session} and {screen} when it begins.
+# All routes. The part fills in {session}, {screen} and {version} when it begins.
 ROUTES = [
     Route("/", "/", "public", get=None),
     Route("/healthz", "/healthz", "public", get=None),
     Route("/readyz", "/readyz", "public", get=None),
     Route("/metrics", "/metrics", "public", get=None),
     Route("/openapi.json", "/openapi.json", "public", get=None),
+    Route("/lockstep.js", "/lockstep.js", "public", get=None),
+    Route("/lockstep.d.ts", "/lockstep.d.ts", "public", get=None),
+    Route("/lockstep-{version}.js", "/lockstep-{version}.js", "public", get=None),
+    Route("/lockstep-{version}.d.ts", "/lockstep-{version}.d.ts", "public", get=None),
     Route("/problems", "/problems", "public", get=None),
     Route("/problems/{slug}", "/problems/conflict", "public", get=None),
     Route("/v1/users", "/v1/users", "public", post='{"email":"no"}'),
@@ -62,13 +66,16 @@ def sweep(recorder):
     screen = recorder.post("/v1/reactors/favoritesTop", "{}")
     recorder.put("/v1/favorites/sweep", {"title": "Sweep", "data": "long enough for gzip " * 60})
     recorder.patch("/v1/defaults/sweep", {"key": "long enough for gzip " * 60})
+    version = recorder.get("/").json("version")
     described = recorder.get("/openapi.json").json("paths")
-    patterns = {route.pattern for route in ROUTES}
+    patterns = {route.pattern.replace("{version}", version) for route in ROUTES}
     if described == "absent" or set(described) != patterns:
         recorder.write("routes that this comparison does not know, or that no longer exist",
                        sorted(patterns.symmetric_difference(described)), "/")
     for route in ROUTES:
-        path = route.path.format_map({"session": other.json("session", "id"), "screen": screen.json("id")})
+        path = route.path.format_map({
+            "session": other.json("session", "id"), "screen": screen.json("id"), "version": version,
+        })
         token = ADMINISTRATOR if route.access == "administrator" else None if route.access == "public" else "own"
         ask_methods(recorder, route, path, token)
         if route.access != "public":

@@ -51,7 +51,7 @@ struct Components: Sendable {
     // Each event loop has its own routes, because loops would contend for the reference count of a
     // shared response.
     let plainRoutes = { [readiness, screens] in
-      var routes = HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes
+      var routes = HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes + FileRoutes.routes
       guard let users = services.users else { return routes }
       routes += users.routes(configuration, rates: tokenRates) + (screenRoutes?.routes ?? [])
       return routes

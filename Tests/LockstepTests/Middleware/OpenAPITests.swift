@@ -194,7 +194,9 @@ struct OpenAPITests {
       let phone = try await users.signUp()
       for number in 0..<20 { try await phone.addFavorites("a favorite with a long name, the number \(number)") }
       let more = ["X-Request-Id: mine", "Origin: https://app.example", "Accept-Encoding: gzip"]
-      let (open, own) = (["/", "/problems", "/openapi.json", "/readyz", "/metrics"], ["/v1/favorites", "/v1/journal"])
+      let (open, own) = (
+        ["/", "/problems", "/openapi.json", "/lockstep.js", "/readyz", "/metrics"], ["/v1/favorites", "/v1/journal"]
+      )
       for path in open + own + ["/v1/favorites/none", "/v1/me"] {
         let response = try await phone.get(path, more)
         #expect(response.field("X-Request-Id") == "mine" && response.field("Vary") != nil)

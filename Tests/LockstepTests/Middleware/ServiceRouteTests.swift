@@ -6,7 +6,10 @@ import Testing
 @Suite("The service routes respond as documented", .timeLimit(.minutes(10)))
 struct ServiceRouteTests {
   /// Every path of the routes, with the type of its content.
-  private static let paths = ["/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/problems"] + problems
+  private static let paths =
+    ["/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/problems"] + problems
+    + files.map { "/\($0)" }
+  private static let files = ["lockstep", "lockstep-\(lockstepVersion)"].flatMap { ["\($0).js", "\($0).d.ts"] }
   private static let problems = ProblemKind.allCases.map { "/problems/\($0.slug)" }
   private static let allow = "GET, HEAD, OPTIONS"
 
@@ -22,7 +25,7 @@ struct ServiceRouteTests {
         Issue.record("no links: \(index.text)")
         return
       }
-      #expect(Set(links.map(\.name)) == ["healthz", "readyz", "metrics", "openapi.json", "problems"])
+      #expect(Set(links.map(\.name)) == Set(["healthz", "readyz", "metrics", "openapi.json", "problems"] + Self.files))
       for (name, link) in links {
         #expect(link == .string("/\(name)"))
         #expect(try await gateway.get("/\(name)").status == 200)

@@ -12,7 +12,7 @@ struct GzippedResponseTests {
   /// Paths of responses that are longer than 1 KiB.
   private static let paths = [
     "/v1/favorites", "/v1/favorites/a", "/v1/defaults/standard", "/v1/defaults/standard/a", "/v1/favorites?limit=1",
-    "/v1/reactors", "/openapi.json", "/v1/me/export",
+    "/v1/reactors", "/openapi.json", "/lockstep.js", "/v1/me/export",
   ]
 
   private func filled(_ users: ServerFixture) async throws -> Device {
