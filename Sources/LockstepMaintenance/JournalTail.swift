@@ -14,6 +14,8 @@ package struct JournalTail {
     /// The session's device; nil if the device has no name or the session has ended.
     package let device: String?
     package let session: String?
+    /// The name of the service token that made the change; nil if a session made it.
+    package let agent: String?
     package let collection: String
     /// JSON: `{"type": …, "payload": …}`.
     package let action: String
@@ -73,9 +75,10 @@ package struct JournalTail {
           at: try row[1],
           device: try row[3],
           session: try row[2],
-          collection: try row[4],
-          action: try row[5],
-          mutations: try row[6]
+          agent: try row[4],
+          collection: try row[5],
+          action: try row[6],
+          mutations: try row[7]
         )
       }
     }
@@ -86,7 +89,7 @@ package struct JournalTail {
   }
 
   private static let entries: StaticString = """
-    SELECT j.revision, j.at, j.session_id, s.device, j.collection, j.action, j.mutations
+    SELECT j.revision, j.at, j.session_id, s.device, j.acted_by, j.collection, j.action, j.mutations
     FROM journal AS j LEFT JOIN sessions AS s ON s.user_id = j.user_id AND s.id = j.session_id
     WHERE j.user_id = ?1 AND j.revision > ?2 AND j.revision <= (
       SELECT max(revision) FROM (

@@ -18,7 +18,7 @@ package struct UserListing: Sendable, Equatable {
     self.init(user: user, disabledAt: nil, passwordVersion: 1, sessions: 0, lastSeenAt: nil)
   }
 
-  private init(user: User, disabledAt: Timestamp?, passwordVersion: Int, sessions: Int, lastSeenAt: Timestamp?) {
+  init(user: User, disabledAt: Timestamp?, passwordVersion: Int, sessions: Int, lastSeenAt: Timestamp?) {
     self.user = user
     self.disabledAt = disabledAt
     self.passwordVersion = passwordVersion

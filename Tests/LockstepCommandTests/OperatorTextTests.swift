@@ -64,6 +64,7 @@ struct OperatorTextTests {
   private static func entry(
     device: String? = "iPad",
     session: String? = "01a1ff2c-57b5-7405-9be5-eab90ceb3c3e",
+    agent: String? = nil,
     action: String = #"{"type":"add","payload":{"id":"a"}}"#,
     mutations: String = #"[{"type":"inserted","payload":{"index":0,"item":{"id":"a"}}}]"#
   ) -> JournalTail.Entry {
@@ -72,6 +73,7 @@ struct OperatorTextTests {
       at: Timestamp(millisecondsSince1970: 0),
       device: device,
       session: session,
+      agent: agent,
       collection: "favorites",
       action: action,
       mutations: mutations
@@ -82,6 +84,10 @@ struct OperatorTextTests {
   private static let lines: [(entry: JournalTail.Entry, line: String)] = [
     (entry(), #"iPad  favorites  add {"id":"a"}  =>  inserted a"#),
     (entry(device: nil), #"session …0ceb3c3e  favorites  add {"id":"a"}  =>  inserted a"#),
+    (
+      entry(device: nil, session: nil, agent: "ro\u{1B}bot"),
+      #"by ro\u{1b}bot  favorites  add {"id":"a"}  =>  inserted a"#
+    ),
     (entry(device: nil, session: nil), #"-  favorites  add {"id":"a"}  =>  inserted a"#),
     (entry(device: "x\u{1B}[31m"), #"x\u{1b}[31m  favorites  add {"id":"a"}  =>  inserted a"#),
     (

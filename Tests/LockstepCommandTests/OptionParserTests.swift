@@ -81,6 +81,7 @@ struct OptionParserTests {
     Case("--log-format", "json", "LOCKSTEP_LOG_FORMAT") { $0.logFormat == .json },
     Case("--log-level", "debug", "LOCKSTEP_LOG_LEVEL") { $0.logLevel == .debug },
     Case("--access-log", "true", "LOCKSTEP_ACCESS_LOG") { $0.accessLog },
+    Case("--inspector", "true", "LOCKSTEP_INSPECTOR") { $0.inspector },
   ]
 
   private func parse(_ arguments: [String], _ environment: [String: String] = [:]) throws -> Configuration {
@@ -112,7 +113,7 @@ struct OptionParserTests {
 
   @Test("`--name value`, `--name=value` and the variable each set an option and change no other", arguments: cases)
   func everyWay(option: Case) throws {
-    let separate = option.name == "--access-log" ? [option.name] : [option.name, option.value]
+    let separate = ["--access-log", "--inspector"].contains(option.name) ? [option.name] : [option.name, option.value]
     let configurations = [
       try parse(separate), try parse(["\(option.name)=\(option.value)"]),
       try parse([], [option.variable: option.value]),

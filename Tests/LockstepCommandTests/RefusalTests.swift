@@ -81,6 +81,7 @@ struct RefusalTests {
     ("--log-format", ["", "xml", "JSON"], "it must be one of text, json"),
     ("--log-level", ["", "trace", "Info"], "it must be one of debug, info, warning, error"),
     ("--access-log", ["", "maybe", "2"], "it must be true or false"),
+    ("--inspector", ["", "maybe", "2"], "it must be true or false"),
   ]
 
   private func refusal(_ arguments: [String], _ environment: [String: String] = [:]) -> String? {

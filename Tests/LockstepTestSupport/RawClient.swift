@@ -151,6 +151,18 @@ public final class RawClient {
     }
   }
 
+  /// Reads until all that has arrived contains this text, and returns it.
+  public func text(with text: String) async throws -> String {
+    while true {
+      let all = String(decoding: buffered, as: UTF8.self)
+      if all.contains(text) {
+        buffered = []
+        return all
+      }
+      guard try await receive() else { throw Failure(description: "the server closed; so far it sent: \(all)") }
+    }
+  }
+
   /// Reads up to the next line end and returns the line without it.
   public func line() async throws -> [UInt8] {
     var searched = 0

@@ -1,5 +1,6 @@
 import LockstepAccounts
 import LockstepHTTP
+import LockstepLogging
 import LockstepMiddleware
 import LockstepRoutes
 import LockstepScreens
@@ -12,7 +13,8 @@ extension UserServices {
     _ configuration: Configuration,
     _ node: AdminStatusRoutes.Node,
     screens: ScreenDirectory?,
-    uptimeSeconds: @escaping @Sendable () -> Double
+    uptimeSeconds: @escaping @Sendable () -> Double,
+    _ logger: Logger
   ) -> [Route] {
     let sessions = authenticator(nil)
     let gate = AdministratorGate(
@@ -20,7 +22,9 @@ extension UserServices {
       tokens: serviceTokens,
       limiter: accounts.limiter,
       sessions: sessions
-    )
+    ) { change, subject, agent in
+      logger.log(.info, "administration", ["change": .string(change), "id": .string(subject), "by": .string(agent)])
+    }
     let plain = reader(configuration, sessions)
     let clock = AdministrationClock(time)
     let wait = configuration.longestWait
@@ -53,9 +57,9 @@ extension UserServices {
         uptimeSeconds: uptimeSeconds
       )
       .routes
-    let acting = reader(configuration, sessions.acting(gate, cache: cache, readers: readers))
-    routes += stateRoutes(acting).map(\.ofUser)
     let ending = reader(configuration, sessions.acting(gate, changing: .users, cache: cache, readers: readers))
-    return routes + AccountsRoutes(ending, accounts, accountsLedger, export).routesOfUser.map(\.ofUser)
+    routes += AccountsRoutes(ending, accounts, accountsLedger, export).routesOfUser.map(\.ofUser)
+    let acting = reader(configuration, sessions.acting(gate, cache: cache, readers: readers))
+    return routes + stateRoutes(acting).map(\.ofUser)
   }
 }

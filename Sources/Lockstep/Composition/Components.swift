@@ -55,7 +55,7 @@ struct Components: Sendable {
       guard let users = services.users else { return routes }
       routes += users.routes(configuration, rates: tokenRates) + (screenRoutes?.routes ?? [])
       return routes
-        + users.administrationRoutes(configuration, node, screens: screens, uptimeSeconds: uptimeSeconds)
+        + users.administrationRoutes(configuration, node, screens: screens, uptimeSeconds: uptimeSeconds, logger)
     }
     let ownRoutes = [MetricsRoute.pattern, OpenAPIRoute.pattern, IndexRoute.pattern]
     let metrics = RequestMetrics(

@@ -19,7 +19,8 @@ enum TailLine {
     func coloured(_ text: String, _ colour: Colour) -> String {
       isColoured ? "\(colour.rawValue)\(text)\u{1B}[0m" : text
     }
-    let device = entry.device ?? entry.session.map { "session …\($0.suffix(8))" } ?? "-"
+    let session = entry.device ?? entry.session.map { "session …\($0.suffix(8))" } ?? "-"
+    let device = entry.agent.map { "by \($0)" } ?? session
     return [
       coloured(entry.at.description, .grey), coloured(Terminal.harmless(device), .cyan),
       coloured(Terminal.harmless(entry.collection), .yellow), Terminal.harmless(action(entry.action)), "=>",
@@ -31,11 +32,12 @@ enum TailLine {
   /// The entry as in `GET /v1/journal`, with the device's name and the collection, escaped for
   /// terminals.
   static func json(_ entry: JournalTail.Entry) -> String {
-    let object: JSONObject = [
+    var object: JSONObject = [
       "cursor": .string(entry.cursor), "at": .string(entry.at.description),
       "session": entry.session.map(JSON.string) ?? .null, "device": entry.device.map(JSON.string) ?? .null,
       "collection": .string(entry.collection), "action": parsed(entry.action), "mutations": parsed(entry.mutations),
     ]
+    if let agent = entry.agent { object["by"] = .string(agent) }
     return TerminalJSON.text(JSON.object(object).description)
   }
 

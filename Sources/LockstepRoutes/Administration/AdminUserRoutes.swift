@@ -174,6 +174,7 @@ package struct AdminUserRoutes: Sendable {
       let keyed = try await ledger.commit(
         key: key,
         prepare: { () throws(AccountsError) in try await accounts.prepareAdding(email: email, password: password) },
+        committed: { gate.log("add user", "\($0.id)", agent.name) },
         response: { added in
           // The record has no personal data, because it is not erased with the user.
           let recorded = StoredResponse(status: Status.created.code, fields: [], body: Array("\(added.id)".utf8))
@@ -236,6 +237,7 @@ package struct AdminUserRoutes: Sendable {
             try await accounts.prepareChange(of: user, change).checked { try check(preconditions, listing($0), $0) }
               .returning(listing)
           },
+          committed: { _ in gate.log("change user", "\(user)", agent.name) },
           response: { (StoredResponse(Self.shown($0)), recorded: StoredResponse(Self.shown($0))) },
           refusal: { $0.lastingRefusal(of: key) }
         )
@@ -260,7 +262,10 @@ package struct AdminUserRoutes: Sendable {
               try check(preconditions, Item(found, state), connection)
             }
           },
-          committed: { cache.forget(user) },
+          committed: {
+            cache.forget(user)
+            gate.log("erase user", "\(user)", agent.name)
+          },
           response: { (StoredResponse(.done), recorded: StoredResponse(.done)) },
           refusal: { $0.lastingRefusal(of: key) }
         )

@@ -12,13 +12,17 @@ package struct AdministratorGate: Sendable {
   let tokens: ServiceTokens
   private let limiter: AttemptLimiter
   private let sessions: TokenAuthenticator
+  /// Logs a change of an account or a service token, with the name of the token that made it.
+  let log: @Sendable (_ change: String, _ subject: String, _ agent: String) -> Void
 
   package init(
     _ administrator: AdministratorToken,
     tokens: ServiceTokens,
     limiter: AttemptLimiter,
-    sessions: TokenAuthenticator
+    sessions: TokenAuthenticator,
+    log: @escaping @Sendable (_ change: String, _ subject: String, _ agent: String) -> Void
   ) {
+    self.log = log
     self.administrator = administrator
     self.tokens = tokens
     self.limiter = limiter

@@ -80,7 +80,10 @@ package struct ServiceTokenRoutes: Sendable {
           prepare: { () throws(AccountsError) in
             try tokens.prepareCreation(name: name, scopes: scopes, lifetimeSeconds: lifetime)
           },
-          committed: { tokens.add($0) },
+          committed: {
+            tokens.add($0)
+            gate.log("create token", $0.token.id, agent.name)
+          },
           response: { created in
             (StoredResponse(Self.created(created)), recorded: StoredResponse(Self.repeated(created).response))
           },
@@ -123,7 +126,10 @@ package struct ServiceTokenRoutes: Sendable {
               if let token = tokens.token(id: id) { try Self.document(token).check(preconditions) }
             }
           },
-          committed: { tokens.remove(id) },
+          committed: {
+            tokens.remove(id)
+            gate.log("delete token", id, agent.name)
+          },
           response: { (StoredResponse(.done), recorded: StoredResponse(.done)) },
           refusal: { $0.lastingRefusal(of: key) }
         )

@@ -212,6 +212,7 @@ extension ProblemKind {
       ],
       optional: [
         "errors": .arraySchema(of: .schema(["pointer": pointer, "detail": .textSchema])),
+        "id": ["type": "string", "description": "The id of the resource that an earlier request has created."],
         "failed": ["type": "integer", "minimum": 0, "description": "The index of the action that was refused."],
         "current": ["description": "The present resource, if a precondition failed."],
         "cursor": .cursorSchema,

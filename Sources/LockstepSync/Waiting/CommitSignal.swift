@@ -23,6 +23,9 @@ package final class CommitSignal: Sendable {
   /// The number of commits up to now.
   package var count: Int { commits.load(ordering: .acquiring) }
 
+  /// The number of requests that have seats.
+  var waiting: Int { waiters.metrics.waiting }
+
   /// Takes a seat; nil if too many requests wait.
   package func seat(_ request: WaitingRequest) -> WaiterSeat? { waiters.seat(for: 0, request) }
 }

@@ -418,8 +418,8 @@ struct UnservedAdminCommandTests {
     let now = Timestamp(millisecondsSince1970: 1_000_000)
     #expect(
       try list() == [
-        UserListing(user: ann.user, disabledAt: nil, sessions: 2, lastSeenAt: now),
-        UserListing(user: bob.user, disabledAt: now, sessions: 0, lastSeenAt: nil),
+        UserListing(user: ann.user, disabledAt: nil, passwordVersion: 1, sessions: 2, lastSeenAt: now),
+        UserListing(user: bob.user, disabledAt: now, passwordVersion: 1, sessions: 0, lastSeenAt: nil),
       ]
     )
     #expect(try list(at: 1_000_000_000_000).map(\.sessions) == [0, 0])

@@ -105,6 +105,7 @@ struct JournalTailTests {
           at: Timestamp(millisecondsSince1970: 1_000_000),
           device: nil,
           session: "\(session.id)",
+          agent: nil,
           collection: "defaults/standard",
           action: #"{"type":"set","payload":{"suite":"standard","key":"theme","value":"dark"}}"#,
           mutations: #"[{"type":"set","payload":{"key":"theme","value":"dark"}}]"#

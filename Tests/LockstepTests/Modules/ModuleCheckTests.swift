@@ -44,7 +44,7 @@ struct ModuleCheckTests {
       let services = try #require(users.running.withLock { $0?.services.users })
       let routes = services.routes(Configuration(), rates: nil)
       let first = routes.map { String($0.pattern.split(separator: "/")[1]) }
-      #expect(Set(first + ["reactors"]) == ModuleCheck.reserved)
+      #expect(Set(first + ["reactors", "admin"]) == ModuleCheck.reserved)
     }
   }
 

@@ -41,9 +41,23 @@ struct WaiterRegistryTests {
   }
 
   private let loop = CountingLoop()
+  private let request: WaitingRequest
+
+  init() throws {
+    var parser = RequestParser(limits: Limits())
+    let text = Array(StubbedServer.request("GET", "/", []).utf8)
+    let parsed = try text.withUnsafeBytes { bytes -> RequestHead? in
+      guard case .head(let head, _) = try parser.parse(bytes) else { return nil }
+      return head
+    }
+    let peer = PeerAddress(host: "::1", port: 1)
+    request = WaitingRequest(
+      Request(head: try #require(parsed), body: .bytes([]), peer: peer, arrival: 0, loop: 0)
+    )
+  }
 
   private func park(_ token: UInt64, for key: String, in registry: WaiterRegistry<String>) throws -> WaiterSeat {
-    let seat = try #require(registry.seat(for: key))
+    let seat = try #require(registry.seat(for: key, request))
     seat.wait(LoopWaker(token, of: loop))
     return seat
   }
@@ -68,8 +82,8 @@ struct WaiterRegistryTests {
   func leaving() throws {
     let registry = WaiterRegistry<String>(WaitingLimits(perUser: 2, inAll: 3))
     var first: WaiterSeat? = try park(1, for: "ada", in: registry)
-    let unparked = try #require(registry.seat(for: "ada"))
-    #expect(registry.seat(for: "ada") == nil)
+    let unparked = try #require(registry.seat(for: "ada", request))
+    #expect(registry.seat(for: "ada", request) == nil)
     registry.wake("ada")
     #expect(loop.takeTokens() == [1])
     #expect(first != nil)
@@ -81,7 +95,7 @@ struct WaiterRegistryTests {
     registry.wake("ada")
     #expect(loop.takeTokens().sorted() == [2, 3])
     let other = try park(4, for: "bob", in: registry)
-    #expect(registry.seat(for: "bob") == nil)
+    #expect(registry.seat(for: "bob", request) == nil)
     #expect(registry.metrics.waiting == 3)
     withExtendedLifetime((unparked, second, other)) {}
   }
@@ -108,7 +122,7 @@ struct WaiterRegistryTests {
       for thread in 0..<4 {
         group.addTask {
           for round in 0..<2000 {
-            let seat = registry.seat(for: "user \(round % 3)")
+            let seat = registry.seat(for: "user \(round % 3)", request)
             seat?.wait(LoopWaker(UInt64(thread), of: loop))
             if round % 7 == 0 { registry.wake("user \(round % 3)") }
           }

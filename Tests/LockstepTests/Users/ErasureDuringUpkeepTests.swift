@@ -67,11 +67,11 @@ struct ErasureDuringUpkeepTests {
       let key = AccountsLedger.Key(key: IdempotencyKey("1", fingerprint: [1]), owner: .user(user))
       let response = try await ledger.commit(
         key: key,
-        prepare: { () async throws(AccountsError) in
+        prepare: { () async throws(AccountsError) -> PreparedAccountsWrite<Void> in
           _ = try? await ada.ask("DELETE", "/v1/me", #"{"password":"correct horse"}"#)
           throw .wrongPassword
         },
-        response: refusal,
+        response: { (refusal, recorded: refusal) },
         refusal: { _ in (refusal, recorded: refusal) }
       )
       #expect(response.response == refusal)

@@ -1,0 +1,105 @@
+import LockstepJSON
+import LockstepTestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("Service tokens", .timeLimit(.minutes(10)))
+struct ServiceTokenTests {
+  private static let path = "/v1/admin/tokens"
+
+  @Test("Only the response to its creation has a token's text, and the store has only its hash")
+  func secret() async throws {
+    try await ServerFixture.administered { users in
+      let created = try await users.admin.post(Self.path, #"{"name":"robot","scopes":["write","read","read"]}"#)
+      let (id, text) = (created.json["id"]?.stringValue ?? "", created.json["token"]?.stringValue ?? "")
+      #expect(created.status == 201)
+      #expect(created.field("Location") == "\(Self.path)/\(id)")
+      #expect(created.json["scopes"] == ["read", "write"])
+      #expect(text.hasPrefix("lsa_"))
+      let shown = try await users.admin.get("\(Self.path)/\(id)")
+      #expect(shown.json["token"] == nil)
+      #expect(shown.tag == created.tag)
+      #expect(try await users.admin.get(Self.path).json["items"] == [shown.json])
+      #expect(try await users.admin.get("\(Self.path)/\(id)", ["If-None-Match: \"\(shown.tag ?? "")\""]).status == 304)
+      await users.stop()
+      for file in ["lockstep.db", "lockstep.db-wal"] {
+        let bytes = (try? users.directory.contents(of: file)) ?? []
+        #expect(!String(decoding: bytes, as: UTF8.self).contains(text))
+      }
+    }
+  }
+
+  @Test("A token works after a restart, until it is deleted or expires")
+  func life() async throws {
+    try await ServerFixture.administered { users in
+      let robot = try await users.service("robot", "read")
+      let short = try await users.admin.post(Self.path, #"{"name":"short","scopes":["read"],"expiresIn":60}"#).json
+      let guest = Device(users: users, token: short["token"]?.stringValue ?? "", user: "", session: "")
+      try await users.restart()
+      #expect(try await robot.get("/v1/admin/users").status == 200)
+      #expect(try await guest.get("/v1/admin/users").status == 200)
+      users.advance(by: 61)
+      #expect(try await guest.get("/v1/admin/users").status == 401)
+      #expect(try await users.admin.get(Self.path).json["items"]?.arrayValue?.count == 1)
+      // An expired token gives its name free.
+      #expect(try await users.admin.post(Self.path, #"{"name":"short","scopes":["read"]}"#).status == 201)
+      #expect(try await users.admin.delete("\(Self.path)/\(robot.session)").status == 204)
+      #expect(try await robot.get("/v1/admin/users").status == 401)
+      #expect(try await users.admin.delete("\(Self.path)/\(robot.session)").problem == ProblemSummary("not-found"))
+      try await users.restart()
+      #expect(try await robot.get("/v1/admin/users").status == 401)
+    }
+  }
+
+  @Test("The deletion of a token ends its requests that wait, and its event streams")
+  func waiting() async throws {
+    try await ServerFixture.administered { users in
+      let (ada, robot) = (try await users.signUp(), try await users.service("robot", "read"))
+      let since = try await robot.get(ada.administered("/changes?since=now")).json["cursor"]?.stringValue ?? ""
+      let poll = try await robot.waiting(ada.administered("/changes?since=\(since)&wait=50"))
+      let end = try await robot.get("/v1/admin/journal?since=now").json["cursor"]?.stringValue ?? ""
+      let journal = try await robot.waiting("/v1/admin/journal?since=\(end)&wait=50")
+      let stream = try await robot.waiting("/v1/admin/journal?since=now", ["Accept: text/event-stream"])
+      await eventually { users.waiting == 1 && users.following == 2 }
+      #expect(try await users.admin.delete("\(Self.path)/\(robot.session)").status == 204)
+      #expect(try await poll.response().status == 401)
+      #expect(try await journal.response().status == 401)
+      await eventually { users.waiting == 0 && users.following == 0 }
+      stream.close()
+    }
+  }
+
+  @Test("A repeated creation is 409 with the token's id, and another body with the key is 422")
+  func idempotency() async throws {
+    try await ServerFixture.administered { users in
+      let body = #"{"name":"robot","scopes":["read"]}"#
+      let first = try await users.admin.post(Self.path, body, ["Idempotency-Key: k"])
+      let second = try await users.admin.post(Self.path, body, ["Idempotency-Key: k"])
+      #expect(second.problem == ProblemSummary("conflict"))
+      #expect(second.json["id"] == first.json["id"])
+      #expect(second.json["token"] == nil)
+      let other = try await users.admin.post(Self.path, #"{"name":"x","scopes":["read"]}"#, ["Idempotency-Key: k"])
+      #expect(other.problem == ProblemSummary("validation-failed"))
+      // The key belongs to the token that sent it.
+      let chief = try await users.service("chief", "admin")
+      #expect(try await chief.post(Self.path, #"{"name":"y","scopes":["read"]}"#, ["Idempotency-Key: k"]).status == 201)
+    }
+  }
+
+  @Test("A taken name is 409, and each faulty member is named")
+  func faults() async throws {
+    try await ServerFixture.administered { users in
+      _ = try await users.service("robot", "read")
+      for name in ["robot", "administrator"] {
+        let taken = try await users.admin.post(Self.path, #"{"name":"\#(name)","scopes":["read"]}"#)
+        #expect(taken.problem == ProblemSummary("conflict"))
+      }
+      let wrong = try await users.admin.post(Self.path, #"{"name":"","scopes":["read","root"],"expiresIn":0,"x":1}"#)
+      #expect(wrong.problem == ProblemSummary("validation-failed", "/name", "/scopes/1", "/expiresIn", "/x"))
+      #expect(try await users.admin.post(Self.path, "{}").problem?.pointers == ["/name", "/scopes"])
+      let none = try await users.admin.post(Self.path, #"{"name":"a\nb","scopes":[]}"#)
+      #expect(none.problem?.pointers == ["/name", "/scopes"])
+    }
+  }
+}
