@@ -7,10 +7,15 @@ package enum StorePath {
     if !isFile(path) { throw .missing(path: path) }
   }
 
-  /// Opens an existing store or backup for reading, even while a server uses it.
+  /// Opens an existing store or backup for reading, even while a server uses it. Throws
+  /// `MaintenanceError.damaged` if its schema cannot be read.
   static func openForReading(_ path: String) throws -> SQLiteConnection {
     try expectFile(path)
-    return try SQLiteConnection(path: path, access: .readOnly, journal: .asFound)
+    do throws(SQLiteError) {
+      return try SQLiteConnection(path: path, access: .readOnly, journal: .asFound)
+    } catch  where error.kind == .corrupt {
+      throw MaintenanceError.damaged(path: path, what: error.message)
+    }
   }
 
   static func folder(of path: String) -> String {

@@ -83,6 +83,8 @@ package final class DurableStore: Sendable {
       writer = try DatabaseWriter(connection: connection, options: options.writer, monotonic: time.monotonic)
       readers = try ReaderPool(path: file, threads: options.readingThreads, busyTimeout: options.busyTimeout)
     } catch {
+      // SQLite does not say that the file was truncated if the schema is on its last page.
+      if (error as? SQLiteError)?.kind == .corrupt, endsWithinPage(path) { throw Self.truncated(path) }
       throw StoreError(thrown: error)
     }
     readingThreads = options.readingThreads
@@ -184,7 +186,11 @@ extension DurableStore {
     guard size > 1, fileSize(path + "-wal") == 0 else { return }
     let page = try connection.integer("PRAGMA page_size")
     guard size % max(1, page) != 0 else { return }
-    throw StoreError.inconsistent(path: path, what: "its file was truncated: it ends in the middle of a page")
+    throw truncated(path)
+  }
+
+  private static func truncated(_ path: String) -> StoreError {
+    .inconsistent(path: path, what: "its file was truncated: it ends in the middle of a page")
   }
 
   /// SQLite looks for the WAL beside the file itself, not beside a link to it.

@@ -29,6 +29,21 @@ package func fileSize(_ path: String) -> Int {
   return stat(path, &status) == 0 ? Int(status.st_size) : 0
 }
 
+/// Whether the last page of a database file is incomplete, by the page size in the file's header.
+///
+/// Call it only if this process has no connection to the file: closing the descriptor releases the
+/// locks of such a connection.
+func endsWithinPage(_ path: String) -> Bool {
+  let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+  guard descriptor >= 0 else { return false }
+  defer { close(descriptor) }
+  var digits: (UInt8, UInt8) = (0, 0)
+  // The size is big-endian, at offset 16; 1 stands for 65,536.
+  guard pread(descriptor, &digits, 2, 16) == 2 else { return false }
+  let size = Int(digits.0) << 8 | Int(digits.1)
+  return size > 0 && fileSize(path) % (size == 1 ? 65_536 : size) != 0
+}
+
 /// The disk space of a store.
 package struct StoreSize: Sendable, Equatable {
   /// The size of the database file.
