@@ -46,8 +46,16 @@ let package = Package(
     .target(
       name: "LockstepWebFiles",
       path: "web",
-      exclude: ["tests"],
-      resources: [.embedInCode("lockstep.js"), .embedInCode("lockstep.d.ts")]
+      exclude: ["inspector-tests", "tests"],
+      resources: [
+        .embedInCode("lockstep.js"), .embedInCode("lockstep.d.ts"), .embedInCode("inspector/index.html"),
+        .embedInCode("inspector/inspector.css"), .embedInCode("inspector/inspector.js"),
+        .embedInCode("inspector/server.js"), .embedInCode("inspector/elements.js"), .embedInCode("inspector/json.js"),
+        .embedInCode("inspector/journal.js"),
+        .embedInCode("inspector/live.js"), .embedInCode("inspector/users.js"), .embedInCode("inspector/user.js"),
+        .embedInCode("inspector/time.js"), .embedInCode("inspector/act.js"), .embedInCode("inspector/screens.js"),
+        .embedInCode("inspector/settings.js"), .embedInCode("inspector/health.js"),
+      ]
     ),
     .target(name: "LockstepTime", dependencies: ["LockstepThreading"]),
     .target(name: "LockstepLogging", dependencies: ["LockstepJSON", "LockstepThreading", "LockstepTime"]),
@@ -171,7 +179,7 @@ let package = Package(
         "LockstepAccounts", "LockstepCollections", "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware",
         "LockstepModules", "LockstepRoutes", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepTime",
         "CLockstepSQLite", "CLockstepZlib", "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer", "LockstepJSON",
-        "Lockstep", "LockstepMigrations", "LockstepReactor",
+        "Lockstep", "LockstepMigrations", "LockstepReactor", "LockstepWebFiles",
         "LockstepReactorTesting", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading", "CAllocationCounter",
       ]
     ),

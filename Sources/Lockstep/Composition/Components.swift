@@ -52,6 +52,9 @@ struct Components: Sendable {
     // shared response.
     let plainRoutes = { [readiness, screens] in
       var routes = HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes + FileRoutes.routes
+      if configuration.inspector, configuration.administratorToken?.isEmpty == false {
+        routes += InspectorRoutes.routes
+      }
       guard let users = services.users else { return routes }
       routes += users.routes(configuration, rates: tokenRates) + (screenRoutes?.routes ?? [])
       return routes

@@ -109,6 +109,12 @@ public final class LockstepServer: Sendable {
         "the administrator token is short: use 32 random characters, for example the output of openssl rand -hex 16"
       )
     }
+    if configuration.inspector, configuration.administratorToken?.isEmpty != false {
+      logger.log(
+        .warning,
+        "the inspector is off, because there is no administrator token: set LOCKSTEP_ADMIN_TOKEN"
+      )
+    }
     if hasStore, StorePath.isOpenToOthers(configuration.data) {
       logger.log(
         .warning,

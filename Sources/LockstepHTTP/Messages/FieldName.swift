@@ -55,7 +55,8 @@ public struct FieldName: Sendable, ExpressibleByStringLiteral {
   package static let vary: FieldName = "Vary"
   package static let wwwAuthenticate: FieldName = "WWW-Authenticate"
 
-  // Browsers: the Fetch standard, server-sent events, Content Security Policy, Referrer Policy.
+  // Browsers: the Fetch standard, server-sent events, Content Security Policy, cross-origin
+  // policies, Referrer Policy.
   package static let accessControlAllowHeaders: FieldName = "Access-Control-Allow-Headers"
   package static let accessControlAllowMethods: FieldName = "Access-Control-Allow-Methods"
   package static let accessControlAllowOrigin: FieldName = "Access-Control-Allow-Origin"
@@ -63,6 +64,8 @@ public struct FieldName: Sendable, ExpressibleByStringLiteral {
   package static let accessControlMaxAge: FieldName = "Access-Control-Max-Age"
   package static let accessControlRequestMethod: FieldName = "Access-Control-Request-Method"
   package static let contentSecurityPolicy: FieldName = "Content-Security-Policy"
+  package static let crossOriginOpenerPolicy: FieldName = "Cross-Origin-Opener-Policy"
+  package static let crossOriginResourcePolicy: FieldName = "Cross-Origin-Resource-Policy"
   package static let lastEventID: FieldName = "Last-Event-ID"
   package static let origin: FieldName = "Origin"
   package static let referrerPolicy: FieldName = "Referrer-Policy"

@@ -15,7 +15,8 @@ public struct Status: Sendable, Equatable {
   }
 
   private static let all: [Status] = [
-    .ok, .created, .noContent, .notModified, .badRequest, .unauthorized, .forbidden, .notFound, .methodNotAllowed,
+    .ok, .created, .noContent, .notModified, .permanentRedirect, .badRequest, .unauthorized, .forbidden, .notFound,
+    .methodNotAllowed,
     .requestTimeout, .conflict, .preconditionFailed, .payloadTooLarge, .uriTooLong, .unsupportedMediaType,
     .expectationFailed, .unprocessableContent, .tooManyRequests, .headersTooLarge, .internalServerError,
     .notImplemented, .serviceUnavailable, .versionNotSupported, .insufficientStorage,
@@ -32,6 +33,7 @@ public struct Status: Sendable, Equatable {
   package static let created = Status(201, "HTTP/1.1 201 Created\r\n")
   package static let noContent = Status(204, "HTTP/1.1 204 No Content\r\n")
   package static let notModified = Status(304, "HTTP/1.1 304 Not Modified\r\n")
+  package static let permanentRedirect = Status(308, "HTTP/1.1 308 Permanent Redirect\r\n")
   package static let badRequest = Status(400, "HTTP/1.1 400 Bad Request\r\n")
   package static let unauthorized = Status(401, "HTTP/1.1 401 Unauthorized\r\n")
   package static let forbidden = Status(403, "HTTP/1.1 403 Forbidden\r\n")

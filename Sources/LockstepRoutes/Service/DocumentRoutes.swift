@@ -52,7 +52,8 @@ package enum IndexRoute {
 
   package static func route(listing routes: [Route]) -> Route {
     var links = JSONObject()
-    for route in routes where route.method == .get && !route.pattern.contains("{") {
+    for route in routes
+    where route.method == .get && !route.pattern.contains("{") && !InspectorRoutes.isFile(route.pattern) {
       links[String(route.pattern.dropFirst())] = .string(route.pattern)
     }
     let document = PreparedDocument([

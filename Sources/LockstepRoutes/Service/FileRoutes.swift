@@ -20,14 +20,21 @@ package struct StaticFile: Sendable {
     let response = LockedState<Response?>(nil)
   }
 
-  package init(_ path: String, _ bytes: [UInt8], contentType: String, cacheControl: String = "no-cache") {
+  /// `fields` are those of each response with the bytes.
+  package init(
+    _ path: String,
+    _ bytes: [UInt8],
+    contentType: String,
+    cacheControl: String = "no-cache",
+    fields additional: HeaderFields = .forBrowsers
+  ) {
     self.path = path
     self.contentType = contentType
     tag = Digest.text(of: bytes)
     var fields = HeaderFields([.etag: "\"\(tag)\"", .cacheControl: cacheControl])
     unmodified = Response(status: .notModified, fields: fields)
     fields.append(.contentType, contentType)
-    fields.append(contentsOf: .forBrowsers)
+    fields.append(contentsOf: additional)
     whole = Response(status: .ok, fields: fields, body: .bytes(bytes))
   }
 
