@@ -281,7 +281,7 @@ class ContentTests(InspectorTest):
         await expect(page.get_by_text("From revision 1 to 7")).to_be_visible()
         await expect(page.locator(".difference tbody tr")).to_have_count(3)
         await page.get_by_label("Compare with revision").fill("")
-        await page.get_by_label("Revision", exact=True).focus()
+        await page.get_by_role("slider", name="Revision").focus()
         for _ in range(7):
             await page.keyboard.press("ArrowLeft")
         await expect(place).to_contain_text("Revision 0 of 9")
@@ -354,10 +354,10 @@ class ContentTests(InspectorTest):
         self.requests_fail = True
         ada, _ = example(self.server)
         page = await self.open(f"#/act/{ada}?as=json")
-        await page.get_by_label("Batch").fill("{")
+        await page.get_by_label("Actions as JSON").fill("{")
         await page.get_by_role("button", name="Dry run").click()
         await expect(page.get_by_text("The batch is not JSON")).to_be_visible()
-        await page.get_by_label("Batch").fill('{"actions":[{"module":"favorites","type":"remove","payload":{"id":"photo:1"}},{"module":"favorites","type":"move","payload":{"id":"photo:1","index":0}}]}')
+        await page.get_by_label("Actions as JSON").fill('{"actions":[{"module":"favorites","type":"remove","payload":{"id":"photo:1"}},{"module":"favorites","type":"move","payload":{"id":"photo:1","index":0}}]}')
         await page.get_by_role("button", name="Dry run").click()
         await expect(page.get_by_text("The action with the index 1 failed")).to_be_visible()
 

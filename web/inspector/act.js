@@ -53,7 +53,7 @@ export async function show(main, page) {
   }
 
   // ---- A batch as JSON
-  const raw = el('textarea', { rows: 14, class: 'code', spellcheck: 'false', 'aria-label': 'Batch', oninput: changed })
+  const raw = el('textarea', { rows: 14, class: 'code', spellcheck: 'false', 'aria-label': 'Actions as JSON', oninput: changed })
   const isRaw = () => query.get('as') === 'json'
   const body = () => {
     if (!isRaw()) return read()

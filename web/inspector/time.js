@@ -119,7 +119,7 @@ export async function show(main, page) {
   })
   main.append(
     facts([['User', userElement(id, true)], ['Kept', `${count(revisions.length, 'revision')}${isWhole ? '' : `, from ${points[0].number.toLocaleString('en')}${revisions.length >= historyLimit ? ' (older ones are not loaded)' : ''}`}`]]),
-    el('section', { class: 'travel', 'aria-label': 'Revision' },
+    el('section', { class: 'travel', 'aria-label': 'Place in the history' },
       el('div', { class: 'line' }, place),
       slider,
       el('div', { class: 'line' },

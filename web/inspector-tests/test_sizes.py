@@ -1,0 +1,119 @@
+"""Long lists. The limits are generous, because the machine may be busy; the figures are printed."""
+
+import sys
+
+from playwright.async_api import expect
+
+from support import InspectorTest, limit
+
+# Measures the time between two frames while a list scrolls from one end to the other.
+SCROLL = """
+async ({ steps }) => {
+  const list = document.querySelector('[role=grid]')
+  const frames = []
+  let nodes = 0
+  let before = await new Promise(requestAnimationFrame)
+  for (let step = 0; step <= steps; step++) {
+    // Small steps, then large ones.
+    list.scrollTop = step < steps / 2 ? step * 90 : (step - steps / 2) / (steps / 2) * (list.scrollHeight - list.clientHeight)
+    const now = await new Promise(requestAnimationFrame)
+    frames.push(now - before)
+    before = now
+    nodes = Math.max(nodes, document.querySelectorAll('*').length)
+  }
+  frames.sort((a, b) => a - b)
+  const at = part => frames[Math.min(frames.length - 1, Math.floor(frames.length * part))]
+  return { median: at(0.5), most: at(0.95), longest: at(1), nodes, last: document.querySelector('[role=row][data-index]:last-child').dataset.index }
+}
+"""
+
+# The time that the page itself needs to draw the rows after a jump.
+DRAW = """
+() => {
+  const list = document.querySelector('[role=grid]')
+  const times = []
+  for (let step = 0; step < 200; step++) {
+    list.scrollTop = (step * 7919 % 200) / 200 * list.scrollHeight
+    const began = performance.now()
+    list.dispatchEvent(new Event('scroll'))
+    times.push(performance.now() - began)
+  }
+  times.sort((a, b) => a - b)
+  return { median: times[100], most: times[190] }
+}
+"""
+
+
+def report(text):
+    print(f"  {text}", file=sys.stderr)
+
+
+class SizeTests(InspectorTest):
+    @limit(120)
+    async def test_ten_thousand_favorites_open_quickly_and_few_of_them_are_elements(self):
+        ada, phone = self.server.sign_up()
+        self.server.fill(phone, 10_000)
+        page = await self.open(f"#/users/{ada}/devices")
+        times = []
+        for _ in range(5):
+            times.append(await page.evaluate("""async address => {
+                const began = performance.now()
+                location.hash = address
+                await new Promise(resolve => {
+                    const look = () => document.querySelector('.elements [data-index]') ? resolve() : requestAnimationFrame(look)
+                    look()
+                })
+                return performance.now() - began
+            }""", f"#/users/{ada}"))
+            await expect(page.get_by_text("Elements: 10,000 of 10,000")).to_be_visible()
+            await self.visit(page, f"#/users/{ada}/devices")
+        report(f"10,000 favorites open in {sorted(times)[2]:.0f} ms (median of 5: {', '.join(f'{time:.0f}' for time in times)})")
+        self.assertLess(sorted(times)[2], 3_000)
+        await self.visit(page, f"#/users/{ada}")
+        nodes = await page.evaluate("document.querySelectorAll('*').length")
+        self.assertLess(nodes, 1_000)
+        await page.get_by_role("grid").focus()
+        await page.keyboard.press("End")
+        await expect(page.locator("[role=row][aria-selected=true]")).to_contain_text("The photo with the number 9999")
+        await page.get_by_label("Search").fill("number 4242")
+        await expect(page.locator("[role=row][data-index]")).to_have_count(1)
+
+    @limit(240)
+    async def test_a_hundred_thousand_entries_stay_few_elements_and_scroll_smoothly(self):
+        _, phone = self.server.sign_up()
+        page = await self.open("#/live")
+        # The entries come over the stream while the page is open.
+        for start in range(0, 100_000, 500):
+            self.server.act(phone, *[
+                ("defaults", "set", {"key": f"key{number % 50}", "value": number}) for number in range(start, start + 500)
+            ])
+        await expect(page.get_by_text("100,000 entries")).to_be_visible(timeout=60_000)
+        figures = await page.evaluate(SCROLL, {"steps": 200})
+        drawn = await page.evaluate(DRAW)
+        report(f"100,000 entries: {figures['nodes']} elements at most; frames {figures['median']:.1f} ms median, {figures['most']:.1f} ms at 95 %, "
+               f"{figures['longest']:.1f} ms longest; rows of a jump drawn in {drawn['median']:.1f} ms, {drawn['most']:.1f} ms at 95 %")
+        self.assertLess(figures["nodes"], 1_000)
+        self.assertEqual(figures["last"], "99999")
+        self.assertLess(figures["median"], 100)
+        self.assertLess(drawn["median"], 50)
+        # The list keeps its bound: the oldest entries go.
+        for start in range(0, 2_000, 500):
+            self.server.act(phone, *[("defaults", "set", {"key": "late", "value": number}) for number in range(start, start + 500)])
+        await expect(page.get_by_text("100,000 entries, 2,000 older ones dropped")).to_be_visible(timeout=20_000)
+
+    @limit(90)
+    async def test_new_entries_do_not_move_the_rows_that_are_in_view(self):
+        _, phone = self.server.sign_up()
+        for start in range(0, 1_000, 500):
+            self.server.act(phone, *[("defaults", "set", {"key": f"key{number}", "value": number}) for number in range(start, start + 500)])
+        page = await self.open("#/live")
+        await expect(page.get_by_text("1,000 entries")).to_be_visible()
+        await page.get_by_role("grid").evaluate("list => { list.scrollTop = 9000 }")
+        place = "key => [...document.querySelectorAll('[data-index]')].find(row => row.textContent.includes(`set ${key}→`))?.getBoundingClientRect().top"
+        before = await page.evaluate(place, "key695")
+        self.assertIsNotNone(before)
+        self.server.act(phone, *[("defaults", "set", {"key": f"new{number}", "value": number}) for number in range(20)])
+        await expect(page.get_by_role("button", name="New entries")).to_be_visible()
+        self.assertEqual(await page.evaluate(place, "key695"), before)
+        await page.get_by_role("button", name="New entries").click()
+        await expect(page.locator("[role=row][data-index='0']")).to_contain_text("new19")
