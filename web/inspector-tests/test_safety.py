@@ -199,5 +199,5 @@ class HostileContentTests(InspectorTest):
         self.server.act(phone, ("defaults", "set", {"key": "__proto__", "value": {"a": 1}}))
         self.server.act(phone, ("defaults", "set", {"key": "__proto__", "value": {"a": 2}}), ("defaults", "set", {"key": "constructor", "value": 3}))
         page = await self.open(f"#/time/{ada}?revision=2&collection=defaults/standard")
-        await expect(page.locator(".difference tr.changed")).to_contain_text("__proto__")
-        await expect(page.locator(".difference tr.added")).to_contain_text("constructor")
+        await expect(page.locator(".difference .changed")).to_contain_text("__proto__")
+        await expect(page.locator(".difference .added")).to_contain_text("constructor")

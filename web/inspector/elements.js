@@ -41,19 +41,32 @@ export function bytes(size) {
 
 const two = number => String(number).padStart(2, '0')
 
-/** A time in the zone of this computer: with the day unless it is today's. */
-export function time(text, { withDay } = {}) {
+/** A time in the zone of this computer: the day and the clock, or nothing if it is no time. */
+function clock(text, digits) {
   const date = new Date(text)
-  if (Number.isNaN(date.getTime())) return plain(text)
-  const clock = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
-  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
-  if (withDay) return `${day} ${clock}`
-  const isToday = date.toDateString() === new Date().toDateString()
-  return isToday ? `${clock}.${String(date.getMilliseconds()).padStart(3, '0')}` : `${day} ${clock}`
+  if (Number.isNaN(date.getTime())) return
+  const part = digits ? `.${String(date.getMilliseconds()).padStart(3, '0')}` : ''
+  return {
+    day: `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`,
+    time: `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}${part}`,
+    isToday: date.toDateString() === new Date().toDateString()
+  }
+}
+
+/** A time in a list: with the day unless it is today's. */
+export function time(text) {
+  const found = clock(text, true)
+  if (!found) return plain(text)
+  return found.isToday ? found.time : [el('span', { class: 'day' }, `${found.day} `), found.time.slice(0, 8)]
+}
+
+const full = text => {
+  const found = clock(text)
+  return found ? `${found.day} ${found.time}` : plain(text)
 }
 
 export const timeElement = text => text
-  ? el('time', { datetime: text, title: text }, time(text, { withDay: true })) : el('span', { class: 'quiet' }, '–')
+  ? el('time', { datetime: text, title: text }, full(text)) : el('span', { class: 'quiet' }, '–')
 
 export function ago(text) {
   const seconds = Math.max(0, (Date.now() - new Date(text)) / 1_000)

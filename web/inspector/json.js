@@ -68,55 +68,56 @@ export function content(data) {
 
 const lines = 200
 
-/** The difference of two contents of a collection, as a table. */
+/** The difference of two contents of a collection, as a list of changes. */
 export function differenceOf(before, after) {
   const change = difference(before, after)
   const rows = Array.isArray(after) ? listRows(before, change) : mapRows(before, after, change)
   if (!rows.length) return empty('No difference', 'Both states are the same.')
-  const body = el('tbody')
+  const list = el('ul')
   let shown = 0
   const more = () => {
-    body.append(...rows.slice(shown, shown + lines).map(row => row()))
+    list.append(...rows.slice(shown, shown + lines).map(row => row()))
     shown = Math.min(rows.length, shown + lines)
     rest.hidden = shown === rows.length
   }
   const rest = button('Show more', more, { class: 'minor' })
   more()
-  return el('div', { class: 'difference', tabindex: 0, role: 'region', 'aria-label': 'Difference' }, el('p', { class: 'quiet' }, count(rows.length, 'change')),
-    el('table', {}, el('thead', {}, el('tr', {}, ['Change', 'Element', 'Before', 'After'].map(name => el('th', { scope: 'col' }, name)))), body), rest)
+  return el('div', { class: 'difference' }, el('p', { class: 'quiet' }, count(rows.length, 'change')), list, rest)
 }
 
-const line = (kind, name, before, after) => () => el('tr', { class: kind },
-  el('td', {}, kind), el('th', { scope: 'row' }, el('bdi', {}, plain(name))),
-  el('td', {}, before === undefined ? '' : typeof before === 'function' ? before() : tree(before, 1)),
-  el('td', {}, after === undefined ? '' : typeof after === 'function' ? after() : tree(after, 1)))
+/** A change of an element. Each pair has the value before and after, and perhaps the name of a member. */
+const row = (kind, name, ...pairs) => () => el('li', { class: kind },
+  el('p', {}, el('strong', {}, kind), ' ', el('bdi', {}, plain(name))),
+  pairs.map(({ member, old, now }) => el('div', { class: 'pair' },
+    member !== undefined && el('p', { class: 'member' }, plain(member)), side('old', 'before', old), side('new', 'after', now))))
+
+function side(kind, label, value) {
+  if (value === undefined) return undefined
+  const sign = el('span', { class: 'sign' }, el('span', { 'aria-hidden': 'true' }, kind === 'old' ? '−' : '+'), el('span', { class: 'unseen' }, `${label}: `))
+  return el('div', { class: `side-${kind}` }, sign, typeof value === 'function' ? value() : tree(value, 2))
+}
 
 function listRows(before, change) {
-  const places = new Map()
-  for (const { index, id } of change.deletions) places.set(`-${id}`, line('removed', id, before[index]))
-  for (const { index, item } of change.insertions) places.set(`+${item.id}`, line('added', `${item.id} at ${index}`, undefined, item))
-  for (const { index, item } of change.modifications) {
-    const [old, now] = changedMembers(before[index], item)
-    places.set(`~${item.id}`, line('changed', item.id, old, now))
-  }
-  for (const { from, to, id } of change.moves) {
-    places.set(`>${id}`, line('moved', id, () => `index ${from}`, () => `index ${to}`))
-  }
-  return [...places.values()]
+  const { deletions, insertions, modifications, moves } = change
+  return [
+    ...deletions.map(({ index, id }) => row('removed', id, { old: before[index] })),
+    ...insertions.map(({ index, item }) => row('added', `${item.id} at ${index}`, { now: item })),
+    ...modifications.map(({ index, item }) => row('changed', item.id, ...changedMembers(before[index], item))),
+    ...moves.map(({ from, to, id }) => row('moved', id, { old: () => `index ${from}`, now: () => `index ${to}` }))
+  ]
 }
 
-/** The members that differ, before and after. */
+/** The members that differ. */
 function changedMembers(before, after) {
-  const change = difference(before, after)
-  const names = [...Object.keys(change.set), ...change.removed]
-  const pick = object => Object.fromEntries(names.filter(name => Object.hasOwn(object, name)).map(name => [name, object[name]]))
-  return [pick(before), pick(after)]
+  const { set, removed } = difference(before, after)
+  const [old, now] = [members(before), members(after)]
+  return [...Object.keys(set), ...removed].map(member => ({ member, old: old.get(member), now: now.get(member) }))
 }
 
 function mapRows(before, after, change) {
   const [old, now] = [members(before), members(after)]
   return [
-    ...change.removed.map(name => line('removed', name, old.get(name))),
-    ...Object.keys(change.set).map(name => line(old.has(name) ? 'changed' : 'added', name, old.get(name), now.get(name)))
+    ...change.removed.map(name => row('removed', name, { old: old.get(name) })),
+    ...Object.keys(change.set).map(name => row(old.has(name) ? 'changed' : 'added', name, { old: old.get(name), now: now.get(name) }))
   ]
 }

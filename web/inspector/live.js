@@ -1,5 +1,5 @@
 // Live: the actions of all users as they commit.
-import { List, button, count, el, empty, failure, field, say, time, userText } from './elements.js'
+import { List, button, count, el, empty, failure, field, say, shortId, time, userText } from './elements.js'
 import { actionText, collectionOf, deviceText, emailOf, entryPanel, learn, mutationText } from './journal.js'
 import { follow, get, parse, session } from './server.js'
 
@@ -103,7 +103,7 @@ export async function show(main, { query, setQuery, signal, register }) {
       { name: 'Time', class: 'time', show: ({ value }) => time(value.at) },
       {
         name: 'User', class: 'user',
-        show: ({ value }) => userText(emailOf(value.user, () => { found.add(value.user); later() }) ?? value.user)
+        show: ({ value }) => userText(emailOf(value.user, () => { found.add(value.user); later() }) ?? shortId(value.user))
       },
       { name: 'Device', class: 'device', show: ({ value }) => userText(deviceText(value)) },
       { name: 'Collection', class: 'collection', show: ({ value }) => userText(collectionOf(value)) },

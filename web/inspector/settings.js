@@ -10,7 +10,7 @@ export const registered = {
 
   async show(main, { query, setQuery, signal }) {
     const suite = el('input', { type: 'text', autocomplete: 'off', spellcheck: 'false', value: query.get('suite') || 'standard', pattern: '[A-Za-z0-9._\\-]{1,128}', required: true, 'data-search': true })
-    const text = el('textarea', { rows: 18, class: 'code', spellcheck: 'false', 'aria-label': 'Values as JSON', oninput: () => mark() })
+    const text = el('textarea', { rows: 11, class: 'code', spellcheck: 'false', 'aria-label': 'Values as JSON', oninput: () => mark() })
     const place = el('div', { 'aria-live': 'polite' })
     const save = el('button', { class: 'main', type: 'button', disabled: true, onclick: () => store() }, 'Save')
     const reset = button('Discard changes', () => { text.value = pretty(present); mark(); place.replaceChildren() }, { disabled: true })

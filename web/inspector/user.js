@@ -1,5 +1,5 @@
 // One user: state, devices, waits, journal, account.
-import { List, ago, ask, bytes, button, copy, copyCurl, count, el, empty, facts, field, plain, say, time, timeElement, userText } from './elements.js'
+import { List, ago, ask, bytes, button, copy, copyCurl, count, el, empty, facts, field, plain, say, shortId, time, timeElement, userText } from './elements.js'
 import { actionText, collectionOf, cursorParts, deviceText, entryPanel, history, historyLimit, learn, mutationText } from './journal.js'
 import { inline, tree } from './json.js'
 import { collectionPath, get, newKey, request, userPath } from './server.js'
@@ -10,6 +10,9 @@ export const title = 'User'
 
 export async function show(main, page) {
   const { parts: [, id, name = ''], signal } = page
+  // Requested together, because states are long.
+  const reading = name ? undefined : readState(id, signal)
+  reading?.catch(() => {})
   const user = await get(userPath(id), { signal })
   learn(id, user.email)
   page.name(user.email)
@@ -28,11 +31,12 @@ export async function show(main, page) {
       el('a', { href: `#/time/${id}` }, 'Time travel'), el('a', { href: `#/act/${id}` }, 'Act')))
   const show = { '': state, devices, waits, journal, account }[name]
   if (!show) return main.append(empty('There is no such page'))
-  await show(main, page, user)
+  await show(main, page, user, reading)
 }
 
 // ---- State --------------------------------------------------------------------------------------
 
+const lengthOf = content => Array.isArray(content) ? content.length : Object.keys(content).length
 const encoder = new TextEncoder()
 const sizeOf = value => encoder.encode(JSON.stringify(value)).length
 
@@ -52,12 +56,14 @@ function meter([name, value, limit, text]) {
     limit && el('progress', { max: limit, value, 'aria-label': `${name}: ${shown}` }))
 }
 
-async function state(main, { query, setQuery, signal, register }, user) {
-  const [changes, suites, configuration] = await Promise.all([
-    get(userPath(user.id, 'changes'), { signal }),
-    get(userPath(user.id, 'defaults'), { signal }),
-    get('/v1/admin/status', { signal }).then(status => status.configuration)
-  ])
+const readState = (id, signal) => Promise.all([
+  get(userPath(id, 'changes'), { signal }),
+  get(userPath(id, 'defaults'), { signal }),
+  get('/v1/admin/status', { signal }).then(status => status.configuration)
+])
+
+async function state(main, { query, setQuery, signal, register }, user, read) {
+  const [changes, suites, configuration] = await read
   const collections = new Map(changes.changesets.map(({ collection, items, values }) => [collection, items ?? values]))
   const sizes = new Map(suites.suites.map(suite => [suite.name, suite]))
   if (!collections.size) {
@@ -65,7 +71,7 @@ async function state(main, { query, setQuery, signal, register }, user) {
   }
   const names = [...collections.keys()].sort()
   const choice = el('select', { onchange: () => { setQuery({ collection: choice.value, element: '' }); fill() } },
-    names.map(name => el('option', { value: name }, `${plain(name)} (${Object.keys(collections.get(name)).length.toLocaleString('en')})`)))
+    names.map(name => el('option', { value: name }, `${plain(name)} (${lengthOf(collections.get(name)).toLocaleString('en')})`)))
   choice.value = collections.has(query.get('collection')) ? query.get('collection') : names.includes('favorites') ? 'favorites' : names[0]
   const search = el('input', { type: 'search', autocomplete: 'off', spellcheck: 'false', 'data-search': true, value: query.get('text') ?? '', placeholder: 'any text' })
   let timer
@@ -81,7 +87,9 @@ async function state(main, { query, setQuery, signal, register }, user) {
     const name = choice.value
     const content = collections.get(name)
     const isList = Array.isArray(content)
-    limits.replaceChildren(...quotas(name, content, sizes, configuration).map(meter))
+    limits.replaceChildren()
+    // The size of a long list takes a while, so the list is shown first.
+    setTimeout(() => choice.value === name && limits.replaceChildren(...quotas(name, content, sizes, configuration).map(meter)), 30)
     registered = new Set()
     rows = isList ? content.map((item, index) => ({ name: item.id, index, value: item }))
       : Object.entries(content).map(([name, value]) => ({ name, value }))
@@ -175,7 +183,7 @@ async function devices(main, { signal, reload }, user) {
   main.append(table('Devices', ['Device', 'State', 'Last seen', 'Logged in', 'Session', ''], items.map(item => [
     userText(item.device ?? 'without a name'), behind(item.cursor, user.revision),
     el('time', { datetime: item.lastSeenAt, title: item.lastSeenAt }, ago(item.lastSeenAt)), timeElement(item.createdAt),
-    el('code', {}, plain(item.id)), button('End', () => end(item), { class: 'minor', 'aria-label': `End the session of ${plain(item.device ?? item.id)}` })
+    el('code', { title: item.id }, shortId(item.id)), button('End', () => end(item), { class: 'minor', 'aria-label': `End the session of ${plain(item.device ?? item.id)}` })
   ])))
 }
 
