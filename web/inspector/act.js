@@ -109,7 +109,7 @@ export async function show(main, page) {
   types()
   form()
   inputs.addEventListener('input', changed)
-  main.append(el('p', { class: 'under' }, 'As ', userElement(id, true), '. A dry run shows the mutations and changes nothing.'), whole, results)
+  main.append(el('p', { class: 'under' }, 'As ', userElement(id, true), '. A dry run shows the mutations and changes nothing. ', el('a', { class: 'button minor', href: '#/act' }, 'Another user')), whole, results)
 }
 
 /** The part of a form for a member of a payload, by its JSON Schema. */

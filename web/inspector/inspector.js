@@ -23,6 +23,7 @@ function signIn(reason) {
   shown?.abort()
   health.stopSampling()
   forgetAddresses()
+  live.forget()
   for (const box of document.querySelectorAll('dialog')) box.remove()
   document.title = 'Sign in – Lockstep inspector'
   const token = el('input', { type: 'password', autocomplete: 'off', required: true, 'aria-describedby': 'token-hint' })

@@ -35,6 +35,12 @@ let log = new Log()
 let logKey
 let logToken
 
+/** Forgets all entries, because the next token may not permit to see them. */
+export const forget = () => {
+  log = new Log()
+  logKey = undefined
+}
+
 const placeParts = place => /^([\w-]+)\.j(\d+)\./.exec(place) ?? []
 
 /** Where the list begins: some entries before the end of the journal. */

@@ -10,8 +10,12 @@ const silence = 45_000
 export const session = {
   get token() { return sessionStorage.getItem(tokenName) },
   begin(token) { sessionStorage.setItem(tokenName, token) },
-  /** Forgets the token. The page asks for another one, and says why. */
-  end(reason) {
+  /**
+   * Forgets the token. The page asks for another one, and says why. With `token`, only if it is still
+   * that one: the response to an older request may arrive after the user has signed in again.
+   */
+  end(reason, token = this.token) {
+    if (token !== this.token) return
     sessionStorage.removeItem(tokenName)
     dispatchEvent(new CustomEvent('signedout', { detail: reason }))
   }
@@ -81,7 +85,8 @@ const address = path => new URL(path.replace(/^\//, ''), base)
  * `Refusal` unless the status is 2xx or 304. A 401 ends the session of the page.
  */
 export async function request(path, { method = 'GET', body, fields, signal, token } = {}) {
-  const headers = { Authorization: `Bearer ${token ?? session.token}`, ...fields }
+  const used = token ?? session.token
+  const headers = { Authorization: `Bearer ${used}`, ...fields }
   if (body !== undefined) headers['Content-Type'] = 'application/json'
   let response, text
   try {
@@ -95,7 +100,7 @@ export async function request(path, { method = 'GET', body, fields, signal, toke
   }
   if (!response.ok && response.status !== 304) {
     const error = await refusal(response)
-    if (error.status === 401 && token === undefined) session.end('The server no longer accepts the token.')
+    if (error.status === 401 && token === undefined) session.end('The server no longer accepts the token.', used)
     throw error
   }
   const isJSON = response.headers.get('Content-Type')?.includes('json')
@@ -159,14 +164,15 @@ export async function follow(path, { signal, take, change }) {
     let wait
     try {
       listen()
-      const headers = { Authorization: `Bearer ${session.token}`, Accept: 'text/event-stream' }
+      const used = session.token
+      const headers = { Authorization: `Bearer ${used}`, Accept: 'text/event-stream' }
       if (last) headers['Last-Event-ID'] = last
       const response = await fetch(address(path), {
         headers, signal: attempt.signal, cache: 'no-store', credentials: 'omit', redirect: 'error'
       })
       if (!response.ok) {
         const error = await refusal(response)
-        if (error.status === 401) session.end('The server no longer accepts the token.')
+        if (error.status === 401) session.end('The server no longer accepts the token.', used)
         if (error.status < 500 && error.status !== 429) throw error
         wait = error.retryAfter
       } else {

@@ -118,7 +118,7 @@ export async function show(main, page) {
     keys: { ' ': event => event.target.closest('input, button, select, summary, a') ? false : (play(), true) }
   })
   main.append(
-    facts([['User', userElement(id, true)], ['Kept', `${count(revisions.length, 'revision')}${isWhole ? '' : `, from ${points[0].number.toLocaleString('en')}${revisions.length >= historyLimit ? ' (older ones are not loaded)' : ''}`}`]]),
+    facts([['User', [userElement(id, true), ' ', el('a', { class: 'button minor', href: '#/time' }, 'Another user')]], ['Kept', `${count(revisions.length, 'revision')}${isWhole ? '' : `, from ${points[0].number.toLocaleString('en')}${revisions.length >= historyLimit ? ' (older ones are not loaded)' : ''}`}`]]),
     el('section', { class: 'travel', 'aria-label': 'Place in the history' },
       el('div', { class: 'line' }, place),
       slider,

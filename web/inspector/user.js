@@ -312,6 +312,7 @@ async function account(main, { reload, go }, user) {
       act: async () => {
         if (input.value !== user.email) throw new Error('This is not the address of the user.')
         await request(path, { method: 'DELETE', fields: { 'Idempotency-Key': newKey() } })
+        sessionStorage.removeItem('lockstep-inspector-user')
         say('The user is erased')
         go('#/users')
       }
