@@ -419,10 +419,8 @@ class ContentTests(InspectorTest):
         self.server.send("/v1/sessions", "POST", {"email": "lovelace@example.com", "password": "battery staple"}, token=None)
         await page.get_by_role("button", name="Erase…").click()
         await dialog.get_by_label("Type the e-mail address to confirm").fill("ada@example.com")
-        self.requests_fail = True
         await dialog.get_by_role("button", name="Erase for ever").click()
-        await expect(dialog.get_by_text("This is not the address of the user.")).to_be_visible()
-        self.messages.clear()
+        await expect(dialog.get_by_text("This is not the address of the user")).to_be_visible()
         await dialog.get_by_label("Type the e-mail address to confirm").fill("lovelace@example.com")
         await dialog.get_by_role("button", name="Erase for ever").click()
         await expect(page.locator("h1")).to_have_text("Users")

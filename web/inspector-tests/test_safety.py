@@ -137,6 +137,43 @@ class TokenTests(InspectorTest):
         await expect(rows.first).to_contain_text("add after")
 
 
+class PolicyTests(InspectorTest):
+    @limit(30)
+    async def test_the_policy_refuses_markup_from_text_scripts_of_the_document_and_other_servers(self):
+        page = await self.open()
+        refused = await page.evaluate("""async () => {
+            const attempt = async act => { try { await act(); return 'done' } catch (error) { return error.name } }
+            const reports = []
+            addEventListener('securitypolicyviolation', event => reports.push(event.effectiveDirective))
+            const results = [
+                await attempt(() => { document.body.innerHTML = '<p>markup</p>' }),
+                await attempt(() => { trustedTypes.createPolicy('own', {}) }),
+                await attempt(() => fetch('http://localhost:1/')),
+                await attempt(() => { document.createElement('div').setAttribute('style', 'color: red') })
+            ]
+            const script = document.createElement('script')
+            const text = await attempt(() => { script.text = 'globalThis.ran = true' })
+            await new Promise(resolve => setTimeout(resolve, 100))
+            return { results, text, ran: globalThis.ran ?? null, reports }
+        }""")
+        self.assertEqual(refused["results"], ["TypeError", "TypeError", "TypeError", "done"])
+        self.assertEqual((refused["text"], refused["ran"]), ("TypeError", None))
+        self.assertLessEqual({"require-trusted-types-for", "trusted-types", "connect-src"}, set(refused["reports"]))
+        self.assertTrue([message for message in self.messages if "CSP: " in message])
+        self.messages.clear()
+
+    @limit(30)
+    async def test_no_page_of_another_site_can_show_the_inspector_in_a_frame(self):
+        page = await self.page()
+        await page.goto("about:blank")
+        async with page.expect_response("**/inspector/") as response:
+            await page.set_content(f"<iframe src='{self.server.url}/inspector/'></iframe>")
+        self.assertIn("frame-ancestors 'none'", (await response.value).headers["content-security-policy"])
+        await page.wait_for_timeout(300)
+        self.assertFalse([frame for frame in page.frames[1:] if frame.url.endswith("/inspector/") and await frame.locator("input").count()])
+        self.messages.clear()
+
+
 class HostileContentTests(InspectorTest):
     @limit(120)
     async def test_hostile_content_is_shown_as_text_on_every_page(self):

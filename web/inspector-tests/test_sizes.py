@@ -1,5 +1,7 @@
 """Long lists. The limits are generous, because the machine may be busy; the figures are printed."""
 
+import http.client
+import json
 import sys
 
 from playwright.async_api import expect
@@ -100,6 +102,30 @@ class SizeTests(InspectorTest):
         for start in range(0, 2_000, 500):
             self.server.act(phone, *[("defaults", "set", {"key": "late", "value": number}) for number in range(start, start + 500)])
         await expect(page.get_by_text("100,000 entries, 2,000 older ones dropped")).to_be_visible(timeout=20_000)
+
+    @limit(180)
+    async def test_time_travel_over_more_revisions_than_it_loads_shows_the_newest(self):
+        ada, phone = self.server.sign_up()
+        # Each run of the server has an era of its own.
+        for runs in range(2):
+            connection = http.client.HTTPConnection(self.server.url.removeprefix("http://"), timeout=30)
+            for number in range(2_600):
+                body = json.dumps({"actions": [{"module": "defaults", "type": "set", "payload": {"key": "n", "value": [runs, number]}}]})
+                connection.request("POST", "/v1/actions", body, {"Authorization": f"Bearer {phone}"})
+                self.assertEqual(connection.getresponse().read()[:2], b'{"')
+            connection.close()
+            if runs == 0:
+                self.server.end()
+                self.server.start()
+        page = await self.open(f"#/time/{ada}")
+        await expect(page.get_by_text("5,000 revisions, from 201")).to_be_visible()
+        await expect(page.locator(".place")).to_contain_text("Revision 5,200 of 5,200")
+        await page.get_by_role("slider", name="Revision").focus()
+        await page.keyboard.press("Home")
+        await expect(page.locator(".place")).to_contain_text("Revision 201 of 5,200")
+        await page.get_by_role("tab", name="State").click()
+        await expect(page.get_by_role("tabpanel")).to_contain_text("200")
+        await expect(page.get_by_text("The state before is no longer kept")).to_have_count(0)
 
     @limit(90)
     async def test_new_entries_do_not_move_the_rows_that_are_in_view(self):

@@ -22,7 +22,8 @@ export async function show(main, page) {
   const dry = el('button', { class: 'main' }, 'Dry run')
   /** The body and the cursor of the last dry run. Only this body can be committed, on this state. */
   let checked
-  const changed = () => { checked = undefined; commit.disabled = true }
+  let edits = 0
+  const changed = () => { edits++; checked = undefined; commit.disabled = true }
 
   // ---- The form of one action
   const module = el('select', { onchange: () => { setQuery({ module: module.value, type: '' }); types(); form() } }, modules.map(item => el('option', { value: item.name }, plain(item.name))))
@@ -63,6 +64,7 @@ export async function show(main, page) {
   async function send(isDry) {
     results.replaceChildren(el('p', { class: 'quiet' }, 'Sending…'))
     dry.disabled = commit.disabled = true
+    const edit = edits
     try {
       const content = isDry ? body() : checked.content
       const fields = isDry ? {} : { 'Idempotency-Key': checked.key, 'If-Match': `"${checked.cursor}"` }
@@ -86,6 +88,7 @@ export async function show(main, page) {
       checked = undefined
     } finally {
       dry.disabled = false
+      if (edit !== edits) checked = undefined
       commit.disabled = !checked
     }
   }

@@ -27,8 +27,11 @@ const unseen = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-
 /** The text with an escape for each character that cannot be seen or that turns the text around it. */
 export const plain = text => String(text).replace(unseen, found => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** Text of users: it is cut off where it is too long for its place, and its direction is its own. */
-export const userText = (text, attributes = {}) => el('bdi', attributes, plain(text.length > 600 ? `${text.slice(0, 600)}…` : text))
+/** Text of users: very long text is cut off. Its direction is its own, unless it has escapes, which would be turned. */
+export function userText(text) {
+  const shown = plain(text.length > 600 ? `${text.slice(0, 600)}…` : text)
+  return el('bdi', { dir: shown === text ? 'auto' : 'ltr' }, shown)
+}
 
 export const count = (number, one, many = `${one}s`) => `${number.toLocaleString('en')} ${number === 1 ? one : many}`
 

@@ -58,7 +58,7 @@ let main, links
 
 async function begin() {
   hasCollections = false
-  try { hasCollections = 'v1/admin/collections' in ((await get('/')).links ?? {}) } catch { /* The section stays hidden. */ }
+  try { hasCollections = 'v1/admin/collections' in ((await get('/', { fields: { Accept: 'application/json' } })).links ?? {}) } catch { /* The section stays hidden. */ }
   main = el('main', { id: 'main', tabindex: -1 })
   links = Object.keys(pages).filter(name => name !== 'collections' || hasCollections)
     .map(name => el('a', { 'data-page': name }, names[name]))
@@ -102,7 +102,7 @@ async function show(isMove) {
     if (name) heading.replaceChildren(el('bdi', {}, plain(name)), el('small', {}, page.title))
   }
   title()
-  const place = el('div', { class: `page ${parts[0]}` })
+  const place = el('div', { class: 'page' })
   main.replaceChildren(heading, place)
   main.scrollTop = 0
   scrollTo(0, 0)

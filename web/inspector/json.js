@@ -52,8 +52,8 @@ function node(name, value, depth) {
 function scalar(value) {
   if (typeof value !== 'string') return el('span', { class: value === null ? 'null' : typeof value === 'boolean' ? 'word' : 'number' }, inline(value))
   const text = plain(JSON.stringify(value))
-  if (text.length <= longText) return el('bdi', { class: 'string' }, text)
-  const shown = el('bdi', { class: 'string' }, `${text.slice(0, longText)}…`)
+  if (text.length <= longText) return el('bdi', { class: 'string', dir: 'ltr' }, text)
+  const shown = el('bdi', { class: 'string', dir: 'ltr' }, `${text.slice(0, longText)}…`)
   const more = button(`Show all ${count(value.length, 'character')}`, () => { shown.textContent = text; more.remove() }, { class: 'minor' })
   return el('span', {}, shown, ' ', more)
 }

@@ -142,7 +142,7 @@ export async function show(main, { query, setQuery, signal, register }) {
       log.dropped ? `${log.dropped.toLocaleString('en')} older ones dropped` : ''
     ].filter(Boolean).join(', ')
     list.element.hidden = !shown.length
-    none.replaceChildren(shown.length ? '' : empty(
+    none.replaceChildren(shown.length ? '' : !total && state.dataset.state === 'connecting' ? el('p', { class: 'quiet' }, 'Loading…') : empty(
       words && total ? 'No entry has this text' : 'No entry yet',
       words && total ? 'The search looks at the entries on this page.' : 'Actions appear here as soon as they commit.'))
     known.replaceChildren(...[...new Set(log.entries.slice(-200).map(({ value }) => collectionOf(value)))].map(name => el('option', { value: name })))
@@ -194,6 +194,7 @@ export async function show(main, { query, setQuery, signal, register }) {
   function setState(name, seconds) {
     state.dataset.state = isPaused ? 'paused' : name
     state.textContent = isPaused ? 'Paused' : { connecting: 'Connecting', live: 'Live', waiting: `No connection, next attempt in ${seconds} s`, failed: 'Stopped' }[name]
+    if (!log.entries.length) count_()
   }
   function setPaused(value) {
     isPaused = value

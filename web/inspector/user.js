@@ -2,7 +2,7 @@
 import { List, ago, ask, bytes, button, copy, copyCurl, count, el, empty, facts, field, plain, say, shortId, time, timeElement, userText } from './elements.js'
 import { actionText, collectionOf, cursorParts, deviceText, entryPanel, history, historyLimit, learn, mutationText } from './journal.js'
 import { inline, tree } from './json.js'
-import { collectionPath, get, newKey, request, userPath } from './server.js'
+import { Refusal, collectionPath, get, newKey, request, userPath } from './server.js'
 
 const pages = [['', 'State'], ['devices', 'Devices'], ['waits', 'Waits'], ['journal', 'Journal'], ['account', 'Account']]
 
@@ -310,7 +310,7 @@ async function account(main, { reload, go }, user) {
         field('Type the e-mail address to confirm', input)],
       more: copyCurl(path, { method: 'DELETE' }),
       act: async () => {
-        if (input.value !== user.email) throw new Error('This is not the address of the user.')
+        if (input.value !== user.email) throw new Refusal(-1, { title: 'This is not the address of the user', detail: 'Nothing was erased.' })
         await request(path, { method: 'DELETE', fields: { 'Idempotency-Key': newKey() } })
         sessionStorage.removeItem('lockstep-inspector-user')
         say('The user is erased')
