@@ -32,6 +32,7 @@ let timer
 export function startSampling() {
   if (timer) return
   const sample = async () => {
+    const at = Date.now()
     if (document.hidden) return
     try {
       const response = await fetch(new URL('metrics', base), { cache: 'no-store', credentials: 'omit' })
@@ -39,7 +40,9 @@ export function startSampling() {
       const sums = readMetrics(await response.text())
       // The counters begin at 0 again when the server has started again.
       if (sums.get('lockstep_uptime_seconds') < samples.at(-1)?.sums.get('lockstep_uptime_seconds')) samples.length = 0
-      samples.push({ at: Date.now(), sums })
+      // After a delay, two samples may be so close together that a rate between them means nothing.
+      if (at - samples.at(-1)?.at < interval / 2) return
+      samples.push({ at, sums })
       if (samples.length > kept + 1) samples.shift()
       dispatchEvent(new Event('sampled'))
     } catch { /* The next sample shows the gap. */ }

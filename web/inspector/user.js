@@ -159,7 +159,7 @@ async function state(main, { query, setQuery, signal, register }, user, read) {
 
 /** Tells how far a device is behind, by the cursor that it last asked from. */
 function behind(cursor, revision) {
-  if (!cursor) return el('span', { class: 'quiet' }, 'has not asked for changes')
+  if (!cursor) return el('span', { class: 'quiet' }, 'has not asked yet')
   const number = cursorParts(cursor)?.number
   if (number === undefined || number > revision) return el('span', { class: 'badge bad' }, 'of another history')
   return number === revision ? el('span', { class: 'badge good' }, 'up to date') : el('span', { class: 'badge' }, `${(revision - number).toLocaleString('en')} behind`)
