@@ -77,7 +77,7 @@ const charts = [
   { name: 'Waits', about: 'requests that wait', value: level('lockstep_waiting_requests'), text: whole },
   { name: 'Connections', about: 'open', value: level('lockstep_http_connections'), text: whole },
   { name: 'Memory', about: 'of the process', value: level('process_resident_memory_bytes'), text: bytes },
-  { name: 'Processor', about: 'of one core', value: rate('process_cpu_seconds_total'), text: value => `${(value * 100).toFixed(0)} %` }
+  { name: 'Processor', about: 'of one core', value: rate('process_cpu_seconds_total'), text: value => `${(value * 100).toFixed(value < 0.1 ? 1 : 0)} %` }
 ]
 
 // ---- Charts -------------------------------------------------------------------------------------
