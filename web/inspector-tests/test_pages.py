@@ -189,9 +189,23 @@ class ContentTests(InspectorTest):
         self.server.act(phone, ("favorites", "add", {"id": "photo:9", "title": "New"}))
         await expect(rows).to_have_count(14)
         await expect(rows.first).to_contain_text("add photo:9")
+        self.assertEqual(await rows.evaluate_all("rows => rows.map(row => Number(row.dataset.index))"), list(range(14)))
         await expect(rows.first).to_contain_text("ada@example.com")
         await expect(rows.first).to_contain_text("Ada's phone")
         await expect(rows.first).to_contain_text("inserted")
+
+    @limit(60)
+    async def test_a_click_opens_the_entry_that_was_pressed_though_new_ones_have_moved_it(self):
+        _, phone = example(self.server)
+        page = await self.open()
+        row = page.locator("[role=row][data-index]", has_text="remove photo:4")
+        box = await row.bounding_box()
+        await page.mouse.move(box["x"] + 200, box["y"] + 10)
+        await page.mouse.down()
+        self.server.act(phone, ("favorites", "add", {"id": "photo:9"}), ("favorites", "add", {"id": "photo:10"}))
+        await expect(page.get_by_text("add photo:10")).to_be_visible()
+        await page.mouse.up()
+        await expect(page.get_by_role("complementary", name="Entry").locator("h2")).to_have_text("remove photo:4")
 
     @limit(60)
     async def test_filters_by_user_collection_and_text_are_kept_in_the_address(self):

@@ -136,10 +136,12 @@ class SizeTests(InspectorTest):
         await expect(page.get_by_text("1,000 entries")).to_be_visible()
         await page.get_by_role("grid").evaluate("list => { list.scrollTop = 9000 }")
         place = "key => [...document.querySelectorAll('[data-index]')].find(row => row.textContent.includes(`set ${key}→`))?.getBoundingClientRect().top"
+        await page.wait_for_function(f"({place})('key695') !== undefined")
         before = await page.evaluate(place, "key695")
-        self.assertIsNotNone(before)
         self.server.act(phone, *[("defaults", "set", {"key": f"new{number}", "value": number}) for number in range(20)])
         await expect(page.get_by_role("button", name="New entries")).to_be_visible()
+        indices = await page.evaluate("[...document.querySelectorAll('[data-index]')].map(row => Number(row.dataset.index))")
+        self.assertEqual(indices, list(range(indices[0], indices[-1] + 1)))
         self.assertEqual(await page.evaluate(place, "key695"), before)
         await page.get_by_role("button", name="New entries").click()
         await expect(page.locator("[role=row][data-index='0']")).to_contain_text("new19")

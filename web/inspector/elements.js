@@ -215,15 +215,19 @@ let lists = 0
  */
 export class List {
   #rows = new Map()
+  /** Rows of items that may still be in view after an update. A row stays, so that a click on it is not lost. */
+  #kept = new Map()
   #height = 30
   #selected = -1
+  #pressed
 
   constructor({ label, columns, kind, open, move }) {
     Object.assign(this, { columns, open, move, items: [], id: `list${++lists}` })
     this.body = el('div', { role: 'rowgroup', class: 'rows' })
     this.element = el('div', {
       role: 'grid', tabindex: 0, class: `list ${kind}`, 'aria-label': label, 'aria-colcount': columns.length,
-      onscroll: () => this.#draw(), onkeydown: event => this.#press(event), onclick: event => this.#click(event)
+      onscroll: () => this.#draw(), onkeydown: event => this.#press(event), onclick: event => this.#click(event),
+      onpointerdown: event => { this.#pressed = this.#itemOf(event.target) }
     }, el('div', { role: 'rowgroup', class: 'head' },
       el('div', { role: 'row', class: 'row', 'aria-rowindex': 1 },
         columns.map(column => el('div', { role: 'columnheader', class: column.class }, column.name)))),
@@ -234,7 +238,7 @@ export class List {
 
   get selected() { return this.#selected < 0 ? undefined : this.items.at(this.#selected) }
 
-  /** Draws all rows in view again. `added` items have come before the first one. */
+  /** Shows other items. `added` items have come before the first one. */
   update(items = this.items, added = 0) {
     this.items = items
     this.#height = parseFloat(getComputedStyle(this.element).getPropertyValue('--row')) || 30
@@ -243,9 +247,11 @@ export class List {
     if (this.#selected >= 0) this.#selected += added
     if (this.#selected >= items.length) this.#selected = -1
     if (added && this.element.scrollTop > 0) this.element.scrollTop += added * this.#height
-    for (const row of this.#rows.values()) row.remove()
+    for (const row of this.#rows.values()) this.#kept.set(row.item, row)
     this.#rows.clear()
     this.#draw()
+    for (const row of this.#kept.values()) row.remove()
+    this.#kept.clear()
   }
 
   /** Draws the rows in view for which `isChanged` is true. */
@@ -286,24 +292,33 @@ export class List {
       row.remove()
       this.#rows.delete(index)
     }
-    for (let index = first; index < end; index++) if (!this.#rows.has(index)) this.#add(index)
+    // From the last row to the first, because each is put before the next one.
+    for (let index = end - 1; index >= first; index--) if (!this.#rows.has(index)) this.#add(index)
     const isInView = this.#rows.has(this.#selected)
     set(this.element, { 'aria-activedescendant': isInView ? `${this.id}-${this.#selected}` : undefined })
   }
 
   #add(index) {
     const item = this.items.at(index)
-    const row = el('div', {
-      role: 'row', class: 'row', id: `${this.id}-${index}`, 'aria-rowindex': index + 2, 'data-index': index,
+    const old = this.#kept.get(item)
+    this.#kept.delete(item)
+    const row = old ?? el('div', { role: 'row', class: 'row' },
+      this.columns.map(column => el('div', { role: 'gridcell', class: column.class }, column.show(item, index))))
+    set(row, {
+      id: `${this.id}-${index}`, 'aria-rowindex': index + 2, 'data-index': index,
       'aria-selected': String(index === this.#selected)
-    }, this.columns.map(column => el('div', { role: 'gridcell', class: column.class }, column.show(item, index))))
+    })
+    row.item = item
     row.style.transform = `translateY(${index * this.#height}px)`
     this.#rows.set(index, row)
+    if (old) return
     // In the order of the list, for screen readers.
-    const next = [...this.#rows].filter(([other]) => other > index).sort(([a], [b]) => a - b)[0]
-    if (next) next[1].before(row)
+    const next = this.#rows.get(index + 1)
+    if (next) next.before(row)
     else this.body.append(row)
   }
+
+  #itemOf(target) { return target.closest('[data-index]')?.item }
 
   #press(event) {
     if (event.target !== this.element || event.ctrlKey || event.metaKey || event.altKey) return
@@ -315,9 +330,12 @@ export class List {
     event.preventDefault()
   }
 
+  /** Opens the item that was pressed, even if new items have moved it meanwhile. */
   #click(event) {
-    const row = event.target.closest('[data-index]')
-    if (!row || event.target.closest('a, button')) return
-    this.select(Number(row.dataset.index), true)
+    if (event.target.closest('a, button')) return
+    const item = this.#pressed ?? this.#itemOf(event.target)
+    this.#pressed = undefined
+    const [found] = [...this.#rows].filter(([, row]) => row.item === item)
+    if (item !== undefined && found) this.select(found[0], true)
   }
 }
