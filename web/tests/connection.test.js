@@ -8,12 +8,11 @@ const states = ['idle', 'connecting', 'live', 'offline', 'needsLogin', 'failed',
 // For each event, the next state and the commands, in the order of `states`. An empty text means
 // that nothing happens.
 const table = {
-  start: ['connecting connect', '', '', '', '', '', 'connecting connect'],
+  start: ['connecting connect', '', '', '', ...Array(3).fill('connecting connect')],
   stop: [...Array(6).fill('stopped disconnect'), ''],
-  response: ['', 'live', '', '', '', '', ''],
+  response: ['', 'live send', '', '', '', '', ''],
   noResponse: ['', 'offline disconnect wait', 'offline disconnect wait', '', '', '', ''],
   time: ['', '', '', 'connecting connect', '', '', ''],
-  online: ['', ...Array(3).fill('connecting disconnect connect'), '', '', ''],
   wake: ['', ...Array(3).fill('connecting disconnect connect'), '', '', ''],
   visible: ['', '', '', 'connecting disconnect connect', '', '', ''],
   unauthorized: ['', ...Array(3).fill('needsLogin disconnect'), '', '', ''],
