@@ -1,4 +1,4 @@
-// Lockstep's client. lockstep.d.ts describes its API, and docs/web.md how it works.
+// The API is in lockstep.d.ts, and how it works in docs/web.md.
 
 const none = Object.freeze([])
 const empty = Object.freeze({})
@@ -16,6 +16,8 @@ function freeze(value) {
   }
   return value
 }
+
+const updated = (old, value) => same(old, value) ? old : freeze(value)
 
 function same(left, right) {
   if (left === right) return true
@@ -46,10 +48,7 @@ const by = name => (left, right) => left[name] - right[name]
 
 export function apply(value, change) {
   if (change.items || change.values) return freeze(change.items ?? change.values)
-  if (change.kind === 'map') {
-    const removed = new Set(change.removed)
-    return freeze({ ...keep(value, name => !removed.has(name)), ...change.set })
-  }
+  if (change.kind === 'map') return freeze({ ...keep(value, name => !change.removed.includes(name)), ...change.set })
   const { deletions, insertions, moves, modifications } = change
   const gone = new Set([...deletions.map(({ index }) => index), ...moves.map(({ from }) => from)])
   const result = value.filter((_, index) => !gone.has(index))
@@ -111,8 +110,6 @@ function ascending(numbers) {
 
 const time = now => new Date(now).toISOString()
 
-const content = ({ title, data }) => ({ ...title != null && { title }, ...data != null && { data } })
-
 const has = (items, id) => items.some(item => item.id === id)
 
 function inserted(items, index, item) {
@@ -132,13 +129,12 @@ function replaced(items, id, change, now) {
 
 const list = {
   add(items, payload, now) {
-    const { id, index = items.length } = payload
-    if (has(items, id)) return replaced(items, id, () => content(payload), now)
-    return inserted(items, index, { id, ...content(payload), addedAt: time(now), updatedAt: time(now) })
+    const { id, index = items.length, ...rest } = payload
+    const content = changed(empty, rest)
+    if (has(items, id)) return replaced(items, id, () => content, now)
+    return inserted(items, index, { id, ...content, addedAt: time(now), updatedAt: time(now) })
   },
-  update(items, { id, ...patch }, now) {
-    return replaced(items, id, old => merged(old, keep(patch, name => name === 'title' || name === 'data')), now)
-  },
+  update: (items, { id, ...patch }, now) => replaced(items, id, old => merged(old, patch), now),
   remove: (items, { id }) => items.filter(item => item.id !== id),
   move: (items, { id, index }) =>
     has(items, id) ? inserted(list.remove(items, { id }), index, items.find(item => item.id === id)) : items,
@@ -171,7 +167,7 @@ const transitions = {
   response: [['connecting'], 'live', 'send'],
   noResponse: [connected, 'offline', 'disconnect', 'wait'],
   time: [['offline'], 'connecting', 'connect'],
-  // The network has changed, or the computer has slept: the connection is probably gone.
+  // The network has changed, or the computer has slept.
   wake: [active, 'connecting', 'disconnect', 'connect'],
   visible: [['offline'], 'connecting', 'disconnect', 'connect'],
   unauthorized: [active, 'needsLogin', 'disconnect'],
@@ -185,8 +181,6 @@ export function next(state, { type, ...details }) {
   const attempts = { noResponse: state.attempt + 1, start: 0, response: 0, login: 0 }
   return [{ name, attempt: attempts[type] ?? state.attempt, ...details }, commands]
 }
-
-const delay = (attempt, random) => Math.min(60_000, 500 * 2 ** attempt) * (0.5 + random() / 2)
 
 // ---- Stores ----
 
@@ -211,7 +205,7 @@ function indexedStore(name) {
     const request = body(transaction.objectStore('rows'))
     return new Promise((resolve, reject) => {
       transaction.oncomplete = () => resolve(request?.result)
-      transaction.onabort = () => reject(transaction.error ?? new Error('The browser refused the write'))
+      transaction.onabort = () => reject(transaction.error)
     })
   }
   return {
@@ -258,9 +252,9 @@ class Collection {
 
   _update(origin) {
     const previous = this.#value
-    const value = previous && this.#client._shown(this)
-    if (same(previous, value)) return
-    this.#value = freeze(value)
+    if (!previous) return
+    const value = this.#value = updated(previous, this.#client._shown(this))
+    if (value === previous) return
     let changeset
     notify(this.#listeners, value, { previous, origin, get changeset() { return changeset ??= difference(previous, value) } })
   }
@@ -297,14 +291,12 @@ export class Refused extends Error {
   }
 }
 
-const failure = title => new Refused({ status: 0, problem: { title, status: 0 } })
+const failure = title => ({ status: 0, problem: { title, status: 0 } })
 
 const plain = ({ status = 0, message: title, problem = { title, status } }) => ({ status, problem })
 
 // ---- The client ----
 
-const waitSeconds = 30
-const day = 86_400_000
 const beginning = { cursor: undefined, revision: -1 }
 
 export class Lockstep {
@@ -319,15 +311,14 @@ export class Lockstep {
   #listeners = new Set()
   #collections = new Map()
   #session = empty
-  // The copy of the server's state, at a position, and the writes that it does not include yet.
+  // The server's state at a position, and the writes that it does not include yet.
   #copy = new Map()
   #position = beginning
   #outbox = []
-  // The keys of the writes that the store does not have yet, and the promises of this page's writes.
-  #unsaved = new Set()
   #writes = new Map()
   #state = { name: 'idle', attempt: 0 }
   #on
+  #led
   #ended
   #running = new Set()
   #abort
@@ -342,8 +333,6 @@ export class Lockstep {
   #isShared
   #isLeader = false
   #channel
-  #lock
-  #release
   #waiting = new Map()
 
   constructor(url, options = empty) {
@@ -353,9 +342,9 @@ export class Lockstep {
     this.#url = String(url).replace(/\/+$/, '')
     this.#name = `lockstep:${this.#url}:${name}`
     this.#filter = collections ? [...collections].sort() : null
-    const isBrowser = !store && typeof indexedDB !== 'undefined'
+    const isBrowser = !store && globalThis.indexedDB
     this.#store = store ?? (isBrowser ? indexedStore(this.#name) : memoryStore())
-    this.#isShared = isBrowser && globalThis.navigator?.locks && typeof BroadcastChannel !== 'undefined'
+    this.#isShared = isBrowser && globalThis.navigator?.locks && globalThis.BroadcastChannel
     this.#show()
   }
 
@@ -415,8 +404,7 @@ export class Lockstep {
       await this.#open()
       if (this.#on !== on) return
       this.#listen(on)
-      if (this.#channel) this.#seek()
-      else this.#lead()
+      this.#led = this.#channel ? this.#seek() : this.#lead()
     })
   }
 
@@ -424,33 +412,24 @@ export class Lockstep {
     this.#on = this.#on?.abort()
     this.#dispatch({ type: 'stop' })
     return this.#ended = (async () => {
-      while (this.#running.size) await Promise.all(this.#running)
-      if (this.#isLeader) await this.#save().catch(() => {})
-      this.#isLeader = false
-      this.#release?.()
-      await this.#lock
+      await Promise.all(this.#running)
+      await this.#led
       if (this.#channel) this.#opened = this.#channel = this.#channel.close()
     })()
   }
 
-  // ---- Writes ----
-
   _write(actions, { ifUnchanged, resolve } = empty) {
     const key = randomID()
-    const entry = { key, id: key, at: this.#options.now(), actions: freeze(clone(actions)) }
+    const entry = { key, id: key, user: this.#session.user, at: this.#options.now(), actions: freeze(clone(actions)) }
     if (ifUnchanged) {
-      // The app has also seen its own writes that the copy does not include yet.
+      // The app has also seen its own newer writes.
       const seen = this.#outbox.filter(other => other.cursor && overlaps(other, entry)).at(-1)
       entry.base = seen?.cursor ?? this.#position.cursor
-      entry.isResolvable = !!resolve
     }
-    let settle
-    const confirmed = new Promise((done, fail) => { settle = { done, fail, resolve } })
-    this.#writes.set(key, settle)
+    const confirmed = new Promise((done, fail) => this.#writes.set(key, { done, fail, resolve }))
     this.#outbox.push(entry)
-    this.#unsaved.add(key)
     this.#show('local')
-    const saved = this.#change({ type: 'write', key, entry }).then(() => { this.#unsaved.delete(key) }, error => {
+    const saved = this.#change({ type: 'write', key, entry }).then(() => { entry.isSaved = true }, error => {
       this.#remove(key)
       this.#settle({ key, error })
       throw error
@@ -460,12 +439,11 @@ export class Lockstep {
   }
 
   #remove(key) {
-    this.#unsaved.delete(key)
     this.#outbox = this.#outbox.filter(entry => entry.key !== key)
     this.#show('local')
   }
 
-  /** Performs a command in the tab that leads. While no tab leads, or that one is frozen, here. */
+  /** Performs a command in the tab that leads, or here if none does. */
   async #change(command) {
     await this.#open()
     for (let options = { ifAvailable: true }; this.#channel && !this.#isLeader; options = { steal: true }) {
@@ -489,20 +467,22 @@ export class Lockstep {
 
   async #execute({ type, key, entry, session, wipe, current }) {
     const known = this.#outbox.find(entry => entry.key === key)
+    let error
     switch (type) {
       case 'write':
+        if (entry.user && entry.user !== this.#session.user) throw new Refused(failure('The user logged out'))
         if (!known) {
           this.#outbox.push(entry)
-          this.#unsaved.add(key)
           this.#show('local')
         }
-        try { await this.#save() } catch (error) {
+        error = await this.#save()
+        if (error) {
           this.#remove(key)
           throw error
         }
-        this.#unsaved.delete(key)
+        (known ?? entry).isSaved = true
         return
-      case 'resolve': return this.#writes.get(key).resolve(current, clone(known.actions))
+      case 'resolve': return this.#writes.get(key).resolve?.(current, clone(known.actions))
       case 'session':
         if (wipe || session.user && this.#session.user && session.user !== this.#session.user) this.#wipe()
         this.#session = { user: this.#session.user, ...session }
@@ -517,7 +497,7 @@ export class Lockstep {
         if (!known?.refused) return false
     }
     this.#remove(key)
-    if (type === 'retry') this.#outbox.push({ key, id: randomID(), at: this.#options.now(), actions: known.actions })
+    if (type === 'retry') this.#outbox.push({ key, id: randomID(), isSaved: true, at: this.#options.now(), actions: known.actions })
     this.#show('local')
     await this.#save()
     return true
@@ -525,14 +505,18 @@ export class Lockstep {
 
   #wipe() {
     const gone = this.#outbox
-    for (const name of this.#copy.keys()) this.#dirty.add(name)
     this.#outbox = []
-    this.#copy = new Map()
+    this.#forget()
     this.#position = beginning
     this.#session = empty
     for (const { key } of gone) this.#settle({ key, error: failure('The user logged out') })
     this.#show('local')
-    this.#tell({ copy: this.#copy, position: beginning })
+    this.#tellAll()
+  }
+
+  #forget() {
+    for (const name of this.#copy.keys()) this.#dirty.add(name)
+    this.#copy.clear()
   }
 
   #settle({ key, value, error }) {
@@ -543,11 +527,8 @@ export class Lockstep {
     this.#tell({ settled: { key, value, error: error && plain(error) } })
   }
 
-  // ---- The view ----
-
   _has(name) { return this.#position.cursor !== undefined || this.#copy.has(name) }
 
-  /** A collection's copy with the pending writes applied. */
   _shown({ name, reducers }) {
     let value = this.#copy.get(name) ?? (reducers === list ? none : empty)
     for (const { refused, isIncluded, actions, at } of this.#outbox) {
@@ -563,14 +544,13 @@ export class Lockstep {
 
   #show(origin = 'server') {
     for (const collection of this.#collections.values()) collection._update(origin)
-    const update = (old, value) => same(old, value) ? old : freeze(value)
     const entries = wanted => this.#outbox.filter(wanted).map(({ key, at, actions, refused }) => ({ key, at, actions, ...refused }))
-    this.pending = update(this.pending, entries(isWaiting))
-    this.refused = update(this.refused, entries(entry => entry.refused))
+    this.pending = updated(this.pending, entries(isWaiting))
+    this.refused = updated(this.refused, entries(entry => entry.refused))
     const { storeError } = this
     const { name, at, error } = this.#state
-    const state = update(this.state, {
-      name, pending: this.pending.length, ...at && { at }, ...error && { error: new Refused(error) },
+    const state = updated(this.state, {
+      name, pending: this.pending.length, ...name === 'offline' && { at }, ...error && { error: new Refused(error) },
       ...storeError && { storeError }
     })
     if (state === this.state) return
@@ -579,17 +559,14 @@ export class Lockstep {
   }
 
   #apply({ reset, changesets, cursor, revision, keys }) {
-    if (reset) {
-      for (const name of this.#copy.keys()) this.#dirty.add(name)
-      this.#copy.clear()
-    }
+    if (reset) this.#forget()
     for (const change of changesets) {
       const name = change.collection
       this.#copy.set(name, apply(this.#copy.get(name) ?? (change.kind === 'list' ? none : empty), change))
       this.#dirty.add(name)
     }
     this.#position = { cursor, revision }
-    // After a reset, revisions of before mean nothing: a restored backup may lack the writes.
+    // After a reset, earlier revisions mean nothing: a restored backup may lack the writes.
     for (const entry of this.#outbox) {
       entry.isIncluded = keys.includes(entry.id) || (reset ? !isWaiting(entry) : entry.isIncluded)
     }
@@ -600,10 +577,8 @@ export class Lockstep {
   #drop() {
     this.#outbox = this.#outbox.filter(entry =>
       entry.refused || isWaiting(entry) || !entry.isIncluded && entry.revision > this.#position.revision)
-    if (this.#isLeader) this.#saveTimer ??= this.#after(300, () => this.#save().catch(() => {}))
+    if (this.#isLeader) this.#saveTimer ??= this.#after(300, () => this.#save())
   }
-
-  // ---- The store ----
 
   #open() {
     return this.#opened ??= (async () => {
@@ -616,7 +591,6 @@ export class Lockstep {
     })()
   }
 
-  /** Reads everything. The writes that the store does not have yet stay. */
   async #load() {
     try {
       const read = key => this.#store.read(key)
@@ -624,7 +598,6 @@ export class Lockstep {
       const names = copy?.names ?? []
       const values = await Promise.all(names.map(name => read(`c:${name}`)))
       this.#copy = new Map(names.map((name, index) => [name, freeze(values[index])]))
-      // Another choice of collections needs a reset.
       this.#position = copy && same(copy.filter, this.#filter) ? copy.position : beginning
       this.#session = session ?? empty
       this.#take(outbox)
@@ -635,16 +608,15 @@ export class Lockstep {
     this.#show('local')
   }
 
-  /** Takes another outbox. This page's writes that it does not have yet stay. */
+  /** Takes another outbox, and keeps this page's new writes. */
   #take(outbox) {
     const known = new Set(outbox.map(entry => entry.key))
-    this.#outbox = [...outbox, ...this.#outbox.filter(({ key }) => this.#unsaved.has(key) && !known.has(key))]
+    this.#outbox = [...outbox, ...this.#outbox.filter(({ key, isSaved }) => !isSaved && this.#writes.has(key) && !known.has(key))]
   }
 
-  /** Writes the copy, its position, the outbox and the session in one transaction. */
+  /** Writes everything in one transaction. Resolves with the store's error. */
   #save() {
-    // Changes during a transaction go into the next one.
-    this.#next ??= this.#saving.then(async () => {
+    return this.#next ??= this.#saving = this.#saving.then(async () => {
       this.#clear(this.#saveTimer)
       this.#saveTimer = this.#next = undefined
       const dirty = [...this.#dirty]
@@ -652,7 +624,7 @@ export class Lockstep {
       try {
         await this.#store.write([
           ['copy', { position: this.#position, filter: this.#filter, names: [...this.#copy.keys()] }],
-          ['outbox', this.#outbox.map(entry => ({ ...entry }))],
+          ['outbox', this.#outbox.map(entry => ({ ...entry, isSaved: true }))],
           ['session', this.#session],
           ...dirty.map(name => [`c:${name}`, this.#copy.get(name)])
         ])
@@ -660,36 +632,28 @@ export class Lockstep {
         dirty.forEach(name => this.#dirty.add(name))
         this.storeError = error
         this.#show()
-        throw error
+        return error
       }
     })
-    this.#saving = this.#next.catch(() => {})
-    return this.#next
   }
-
-  // ---- The connection ----
 
   #dispatch(event) {
     const [state, commands] = next(this.#state, event)
     if (state === this.#state) return
     this.#state = state
-    for (const command of commands) {
-      switch (command) {
-        case 'connect': {
-          const { signal } = this.#abort = new AbortController()
-          this.#run(() => this.#follow(signal))
-          break
-        }
-        case 'disconnect':
-          this.#clear(this.#timer)
-          this.#abort?.abort()
-          break
-        case 'wait':
-          this.#timer = this.#after(state.at - this.#options.now(), () => this.#dispatch({ type: 'time' }))
-          break
-        case 'send': this.#send()
-      }
+    const perform = {
+      connect: () => {
+        const { signal } = this.#abort = new AbortController()
+        this.#run(() => this.#follow(signal))
+      },
+      disconnect: () => {
+        this.#clear(this.#timer)
+        this.#abort?.abort()
+      },
+      wait: () => { this.#timer = this.#after(state.at - this.#options.now(), () => this.#dispatch({ type: 'time' })) },
+      send: () => this.#send()
     }
+    commands.forEach(command => perform[command]())
     this.#show()
     this.#tell()
   }
@@ -700,30 +664,31 @@ export class Lockstep {
   }
 
   async #follow(signal) {
-    const { now, random, transport } = this.#options
-    const isStream = transport === 'events'
+    const isStream = this.#options.transport === 'events'
     try {
       while (!signal.aborted) {
-        const began = now()
+        const began = this.#options.now()
         const isLive = this.#state.name === 'live'
         const { cursor } = this.#position
         const query = new URLSearchParams({
           ...cursor && { since: cursor }, ...this.#filter && { collections: this.#filter.join() },
-          ...isLive && !isStream && { wait: waitSeconds }
+          ...isLive && !isStream && { wait: 30 }
         })
         const response = await this.#request(`/v1/changes?${query}`, {
           signal, headers: isStream && { Accept: 'text/event-stream' }, onEvent: isStream && (event => this.#heard(event, signal))
         })
         if (signal.aborted) return
         if (response.status === 200) {
-          if (isStream) throw failure('The stream of events ended')
+          if (isStream) throw failure('The stream ended')
           this.#heard(response.body, signal)
-          // A server that shuts down answers all waiting requests at once.
-          const isEarly = isLive && !response.body.changesets.length && now() - began < waitSeconds * 500
-          if (isEarly) await new Promise(resolve => this.#after(random() * 1_000, resolve))
+          // A server that shuts down answers all clients at once.
+          const isEarly = isLive && !response.body.changesets.length && this.#options.now() - began < 15_000
+          if (isEarly) await new Promise(resolve => this.#after(this.#options.random() * 1_000, resolve))
         } else if (response.status === 400 && cursor) {
           this.#position = beginning
-        } else if (!this.#isPassing(response)) {
+        } else if (isPassing(response)) {
+          this.#lost(response)
+        } else {
           this.#dispatch({ type: 'refused', error: plain(response) })
         }
       }
@@ -734,26 +699,18 @@ export class Lockstep {
 
   #heard(document, signal) {
     if (signal.aborted) return
-    if (!document?.cursor) throw failure('The response is not from a Lockstep server')
+    if (!document?.cursor) throw failure('This is no Lockstep server')
     this.#apply(document)
-    // First, because other tabs need the document together with the outbox.
+    // Other tabs need the document before the state.
     this.#tell({ document })
     this.#dispatch({ type: 'response' })
   }
 
-  /** Whether a response says nothing about the request. Then the connection has ended. */
-  #isPassing(response) {
-    const { status, retryAfter } = response
-    if (status === 401) this.#dispatch({ type: 'unauthorized', error: plain(response) })
-    else if (retryAfter || status === 408 || status >= 500 && status !== 507) this.#lost(response, retryAfter)
-    else return false
-    return true
-  }
-
-  #lost(error, retryAfter = 0) {
-    const { now, random } = this.#options
-    const at = now() + Math.max(delay(this.#state.attempt, random), retryAfter * 1_000)
-    this.#dispatch({ type: 'noResponse', at, error: plain(error) })
+  #lost(reason) {
+    const { status, retryAfter = 0 } = reason
+    const delay = Math.min(60_000, 500 * 2 ** this.#state.attempt) * (0.5 + this.#options.random() / 2)
+    const at = this.#options.now() + Math.max(delay, retryAfter * 1_000)
+    this.#dispatch({ type: status === 401 ? 'unauthorized' : 'noResponse', at, error: plain(reason) })
   }
 
   #send() {
@@ -764,7 +721,7 @@ export class Lockstep {
       try {
         for (;;) {
           const entry = this.#outbox.find(isWaiting)
-          if (abort.signal.aborted || !entry || this.#unsaved.has(entry.key)) return
+          if (abort.signal.aborted || !entry?.isSaved) return
           await this.#sendEntry(entry, abort.signal)
         }
       } catch (error) {
@@ -776,34 +733,31 @@ export class Lockstep {
   }
 
   async #sendEntry(entry, signal) {
-    const { now } = this.#options
     // The server knows a key for a day.
-    if (entry.sent && now() - entry.sent > day && !entry.isIncluded) {
-      return this.#refuse(entry, failure('The write is older than a day, and may have been applied'))
+    if (entry.sent && this.#options.now() - entry.sent > 86_400_000 && !entry.isIncluded) {
+      return this.#refuse(entry, failure('The write may have been applied already'))
     }
     if (!entry.sent) {
-      entry.sent = now()
-      await this.#save().catch(() => {})
+      entry.sent = this.#options.now()
+      await this.#save()
     }
     const bearer = await this.#bearer(signal)
     if (signal.aborted || !this.#outbox.includes(entry)) return
     const actions = entry.actions.map(action => ({ ...action, ...entry.base && { ifMatch: entry.base } }))
     const response = await this.#request('/v1/actions', { method: 'POST', body: { actions }, id: entry.id, signal, bearer })
-    const { status, body, revision = -1 } = response
+    const { status, body, revision } = response
     if (status === 200) {
       Object.assign(entry, { revision, cursor: body.cursor })
-      // A later write on top of this one has seen it.
       for (const later of this.#outbox) {
         if (later.base && later !== entry && overlaps(later, entry)) later.base = body.cursor
       }
       this.#drop()
       this.#show()
       this.#settle({ key: entry.key, value: body })
-    } else if (!body) {
-      // Something between the client and the server has answered.
+    } else if (!body || isPassing(response)) {
       this.#lost(response)
-    } else if (!this.#isPassing(response)) {
-      const mine = status === 412 && entry.isResolvable && await this.#resolve(entry, body.current)
+    } else {
+      const mine = status === 412 && await this.#resolve(entry, body.current)
       if (!mine) return this.#refuse(entry, response)
       Object.assign(entry, { id: randomID(), actions: freeze(clone(mine)), base: body.cursor, sent: undefined })
       this.#show('local')
@@ -820,32 +774,30 @@ export class Lockstep {
     entry.refused = plain(reason)
     this.#show()
     this.#settle({ key: entry.key, error: reason })
-    await this.#save().catch(() => {})
+    await this.#save()
   }
 
-  // ---- Requests ----
-
-  /** The token. One that the app gives is checked first, because it may be another user's. */
+  /** The token. The app's is checked first, because it may be another user's. */
   async #bearer(signal) {
     if (this.#session.token) return this.#session.token
     const { token } = this.#options
     const bearer = typeof token === 'function' ? await token() : token
     if (bearer && bearer !== this.#checked) {
       const response = await this.#request('/v1/me', { signal, bearer })
-      const { status, body } = response
-      if (status !== 200 && status !== 401) throw new Refused(response)
-      if (status === 200) {
-        if (this.#session.user && this.#session.user !== body.id) this.#wipe()
-        this.#session = { user: body.id }
-        this.#checked = bearer
+      if (response.status !== 200) throw new Refused(response)
+      const user = response.body.id
+      if (this.#session.user && this.#session.user !== user) {
+        this.#wipe()
+        this.#dispatch({ type: 'login' })
       }
+      this.#session = { user }
+      this.#checked = bearer
     }
     return bearer
   }
 
   async #request(path, { method = 'GET', body, id, headers, signal, bearer, onEvent }) {
     bearer ??= await this.#bearer(signal)
-    // After this silence, the connection is dead.
     let timer
     const heard = () => {
       this.#clear(timer)
@@ -866,7 +818,7 @@ export class Lockstep {
       const document = /json/.test(field('Content-Type')) ? await response.json() : undefined
       return {
         status: response.status, body: document, problem: document,
-        revision: field('Revision') ? Number(field('Revision')) : undefined,
+        revision: Number(field('Revision') ?? -1),
         retryAfter: Number(field('Retry-After')) || 0
       }
     } finally {
@@ -874,36 +826,41 @@ export class Lockstep {
     }
   }
 
-  // ---- Tabs ----
-
   #seek() {
-    this.#lock = navigator.locks.request(this.#name, { signal: this.#on.signal }, async () => {
+    const { signal } = this.#on
+    return navigator.locks.request(this.#name, { signal }, async () => {
       await this.#load()
-      if (!this.#on) return
-      this.#lead()
-      await new Promise(resolve => { this.#release = resolve })
+      if (!signal.aborted) await this.#lead()
     }).catch(() => {
-      // This client stops, or another tab took the lock because this one did not answer.
-      if (!this.#on) return
+      // Another tab took the lock, because this one was frozen.
+      if (signal.aborted) return
       this.#isLeader = false
       this.#dispatch({ type: 'stop' })
-      this.#seek()
+      return this.#seek()
     })
   }
 
-  #lead() {
+  async #lead() {
+    const { signal } = this.#on
     this.#isLeader = true
+    this.#waiting.forEach(resolve => resolve())
     this.#state = { name: 'idle', attempt: 0 }
     this.#dispatch({ type: 'start' })
-    this.#tell({ copy: this.#copy, position: this.#position })
+    this.#tellAll()
+    await new Promise(resolve => signal.addEventListener('abort', resolve))
+    while (this.#running.size) await Promise.all(this.#running)
+    if (this.#isLeader) await this.#save()
+    this.#isLeader = false
   }
+
+  #tellAll() { this.#tell({ copy: this.#copy, position: this.#position }) }
 
   #tell(more) {
     if (!this.#isLeader || !this.#on) return
     this.#channel?.postMessage({ type: 'view', outbox: this.#outbox, state: this.#state, session: this.#session, ...more })
   }
 
-  /** Asks the other tabs. The promise is undefined if no tab answers. */
+  /** Asks the other tabs. Resolves without a value if none answers. */
   async #ask(command) {
     const id = randomID()
     const answer = await new Promise(resolve => {
@@ -919,7 +876,7 @@ export class Lockstep {
   }
 
   async #receive({ type, id, command, answer, outbox, state, session, copy, position, document, settled }) {
-    if (type === 'hello') return this.#tell({ copy: this.#copy, position: this.#position })
+    if (type === 'hello') return this.#tellAll()
     if (type === 'answer') return this.#waiting.get(id)?.(answer)
     if (type === 'ask') {
       if (!(command.type === 'resolve' ? this.#writes.has(command.key) : this.#isLeader)) return
@@ -945,22 +902,22 @@ export class Lockstep {
     const page = globalThis.document
     const on = (target, name, body) => target?.addEventListener?.(name, body, { signal })
     const wake = type => { if (this.#isLeader) this.#dispatch({ type }) }
-    const save = () => { if (this.#isLeader) this.#save().catch(() => {}) }
+    const save = () => this.#isLeader && this.#save()
     on(globalThis, 'online', () => wake('wake'))
     on(page, 'visibilitychange', () => page.visibilityState === 'visible' ? wake('visible') : save())
-    // After sleep, the clock has jumped.
-    const { now } = this.#options
-    let last = now()
+    let last = this.#options.now()
     let timer
     const tick = () => {
-      if (Math.abs(now() - last) > 40_000) wake('wake')
-      last = now()
+      if (Math.abs(this.#options.now() - last) > 40_000) wake('wake')
+      last = this.#options.now()
       timer = this.#after(10_000, tick)
     }
     tick()
     signal.onabort = () => this.#clear(timer)
   }
 }
+
+const isPassing = ({ status, retryAfter }) => retryAfter || status === 401 || status === 408 || status >= 500 && status !== 507
 
 const isWaiting = entry => !entry.refused && entry.revision === undefined
 
@@ -972,7 +929,7 @@ function overlaps(left, right) {
   return left.actions.some(action => subjects.includes(subject(action)))
 }
 
-// `randomUUID` is missing on pages without TLS, and `crypto` in Node 18.
+// Pages without TLS have no `randomUUID`.
 const randomID = () => globalThis.crypto?.randomUUID?.() ?? [0, 0, 0].map(() => Math.random().toString(36).slice(2)).join('')
 
 async function readEvents(body, heard, onEvent) {
