@@ -89,7 +89,7 @@ export function difference(before, after) {
 /** A longest ascending subsequence: these elements need not move. */
 function ascending(numbers) {
   const ends = []
-  const previous = new Map()
+  const previous = []
   for (const number of numbers) {
     let low = 0
     let high = ends.length
@@ -98,11 +98,11 @@ function ascending(numbers) {
       if (ends[middle] < number) low = middle + 1
       else high = middle
     }
-    previous.set(number, ends[low - 1])
+    previous[number] = ends[low - 1]
     ends[low] = number
   }
   const result = new Set()
-  for (let number = ends.at(-1); number !== undefined; number = previous.get(number)) result.add(number)
+  for (let number = ends.at(-1); number !== undefined; number = previous[number]) result.add(number)
   return result
 }
 
