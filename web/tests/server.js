@@ -1,5 +1,5 @@
 // Starts the server for tests: the binary in LOCKSTEP_BINARY, on a free port, with a store of its own.
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,6 +31,23 @@ export class Server {
     })
   }
 
+  /** Copies the store to a file that `restore()` can put back. */
+  backup(name) {
+    this.#command('backup', '--to', join(this.folder, name))
+  }
+
+  /** Puts a backup back while the server is down, and starts the server again. */
+  async restore(name) {
+    await this.end()
+    this.#command('restore', '--from', join(this.folder, name), '--force')
+    await this.run()
+  }
+
+  #command(name, ...options) {
+    const data = join(this.folder, 'lockstep.db')
+    execFileSync(process.env.LOCKSTEP_BINARY, [name, '--data', data, ...options], { stdio: ['ignore', 'ignore', 'pipe'] })
+  }
+
   async end(signal = 'SIGTERM') {
     const ended = new Promise(resolve => this.process.on('exit', resolve))
     this.process.kill(signal)
@@ -46,7 +63,8 @@ export class Server {
     const response = await fetch(this.url + path, {
       method, headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }, body: body && JSON.stringify(body)
     })
-    return response.json()
+    const text = await response.text()
+    return text && JSON.parse(text)
   }
 }
 

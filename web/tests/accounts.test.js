@@ -1,0 +1,174 @@
+// Sign-up, login and logout: a user's copy and outbox belong to this user.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { Lockstep } from '../lockstep.js'
+import { Server, eventually, rows } from './server.js'
+
+const password = 'correct horse'
+const clients = []
+
+function make(server, options) {
+  const client = new Lockstep(server.url, options)
+  clients.push(client)
+  return client
+}
+
+// A client that a failed test leaves behind would keep the process alive.
+test.afterEach(() => Promise.all(clients.splice(0).map(client => client.stop())))
+
+/** Runs a test with a server and its users Ada and Bob. */
+function withUsers(name, body) {
+  test(name, { timeout: 60_000 }, async () => {
+    const server = await Server.start()
+    try {
+      const enter = (path, email, word = password) => server.request('', path, 'POST', { email, password: word })
+      const users = await Promise.all(['ada', 'bob'].map(async name => {
+        const email = `${name}@example.com`
+        const { token } = await enter('/v1/users', email)
+        return { email, password, token, favorites: async () => {
+          const { token } = await enter('/v1/sessions', email).then(body => body.token ? body : enter('/v1/sessions', email, 'another horse'))
+          return (await server.request(token, '/v1/favorites')).items.map(item => item.id)
+        } }
+      }))
+      await body(server, ...users)
+    } finally { await server.stop() }
+  })
+}
+
+const ids = client => client.list('favorites').value.map(item => item.id)
+
+/** A client with a confirmed write `sent` and a write `unsent` that the server does not have. */
+async function withUnsent(server, user, options) {
+  let isOffline = false
+  const client = make(server, {
+    ...options, fetch: (url, request) => isOffline && request.method === 'POST' && url.endsWith('/actions') ? Promise.reject(new TypeError('offline')) : fetch(url, request)
+  })
+  if (user) await client.logIn({ email: user.email, password })
+  client.start()
+  await client.list('favorites').put('sent').confirmed
+  await eventually(() => client.state.name === 'live')
+  isOffline = true
+  const unsent = client.list('favorites').put('unsent')
+  await unsent.saved
+  await eventually(() => client.state.name === 'offline')
+  return { client, unsent, goOnline: () => { isOffline = false } }
+}
+
+withUsers('After the session has ended, the same user goes on with the outbox', async (server, ada) => {
+  const { client, unsent, goOnline } = await withUnsent(server, ada, { store: rows() })
+  await server.request(ada.token, '/v1/me/password', 'PUT', { current: password, new: 'another horse' })
+  await eventually(() => client.state.name === 'needsLogin')
+  assert.deepEqual(ids(client), ['sent', 'unsent'])
+  goOnline()
+  await client.logIn({ email: ada.email, password: 'another horse' })
+  await unsent.confirmed
+  await client.stop()
+})
+
+withUsers('After the session has ended, another user gets neither the copy nor the outbox', async (server, ada, bob) => {
+  const { client, unsent, goOnline } = await withUnsent(server, ada, { store: rows() })
+  await server.request(ada.token, '/v1/me/password', 'PUT', { current: password, new: 'another horse' })
+  await eventually(() => client.state.name === 'needsLogin')
+  await client.logIn({ email: bob.email, password })
+  await assert.rejects(unsent.confirmed, { status: 0 })
+  goOnline()
+  assert.deepEqual([ids(client), client.pending], [[], []])
+  await client.list('favorites').put('bobs').confirmed
+  await client.stop()
+  assert.deepEqual([await ada.favorites(), await bob.favorites()], [['sent'], ['bobs']])
+})
+
+for (const who of ['ada', 'bob']) {
+  withUsers(`After a logout that keeps the copy, a login of ${who}`, async (server, ada, bob) => {
+    const store = rows()
+    const { client } = await withUnsent(server, ada, { store })
+    await client.logOut({ keepCopy: true })
+    assert.equal(client.state.name, 'needsLogin')
+    await client.stop()
+    const next = make(server, { store })
+    await next.logIn({ email: `${who}@example.com`, password })
+    next.start()
+    if (who === 'ada') {
+      await eventually(() => next.state.name === 'live' && !next.pending.length)
+      assert.deepEqual(ids(next), ['sent', 'unsent'])
+    } else {
+      assert.deepEqual([ids(next), next.pending], [[], []])
+      await eventually(() => next.state.name === 'live')
+      assert.deepEqual([await ada.favorites(), await bob.favorites()], [['sent'], []])
+    }
+    await next.stop()
+  })
+}
+
+withUsers('A logout wipes the store', async (server, ada) => {
+  const store = rows()
+  const { client } = await withUnsent(server, ada, { store })
+  await client.logOut()
+  await client.stop()
+  assert.ok(![...store.kept.values()].join().match(/sent|token|ada/), [...store.kept].join('\n'))
+})
+
+withUsers("A token of another user gets neither the copy nor the outbox", async (server, ada, bob) => {
+  const store = rows()
+  let token = ada.token
+  const { client, goOnline } = await withUnsent(server, undefined, { store, token: async () => token })
+  token = bob.token
+  goOnline()
+  // The token changes while the client is connected.
+  await eventually(() => client.state.name === 'live' && !client.pending.length && !ids(client).length)
+  assert.deepEqual([await ada.favorites(), await bob.favorites()], [['sent'], []])
+  await client.list('favorites').put('bobs').confirmed
+  await client.stop()
+  const again = make(server, { store, token: ada.token })
+  again.start()
+  await eventually(() => again.state.name === 'live' && ids(again).join() === 'sent')
+  await again.stop()
+})
+
+withUsers('A write with ifUnchanged is refused after a change elsewhere, and is sent if there was none', async (server, ada) => {
+  const client = make(server, { store: rows(), token: ada.token })
+  client.start()
+  const favorites = client.list('favorites')
+  await favorites.put('a', { title: 'One' }).confirmed
+  await favorites.put('b').confirmed
+  await favorites.update('a', { title: 'Two' }, { ifUnchanged: true }).confirmed
+  await client.stop()
+  await server.request(ada.token, '/v1/favorites/a', 'PATCH', { title: 'Theirs' })
+  const seen = []
+  const writes = [
+    favorites.update('a', { title: 'Mine' }, { ifUnchanged: true }),
+    favorites.update('a', { title: 'Mine' }, { ifUnchanged: true, resolve: (current, mine) => { seen.push(current.title, mine[0].payload.title) } }),
+    favorites.update('b', { title: 'Mine' }, { ifUnchanged: true })
+  ]
+  client.start()
+  await assert.rejects(writes[0].confirmed, { status: 412 })
+  await assert.rejects(writes[1].confirmed, { status: 412 })
+  await writes[2].confirmed
+  assert.deepEqual(seen, ['Theirs', 'Mine'])
+  assert.deepEqual(client.refused.map(entry => entry.status), [412, 412])
+  await eventually(() => favorites.get('a').title === 'Theirs' && favorites.get('b').title === 'Mine')
+  await client.stop()
+})
+
+test('A store that refuses a write is reported, and the write is not shown', async () => {
+  const server = await Server.start()
+  try {
+    const store = rows()
+    let isFull = false
+    const client = make(server, { store: {
+      read: store.read, write: changes => isFull ? Promise.reject(new Error('full')) : store.write(changes)
+    } })
+    await client.signUp({ email: 'ada@example.com', password })
+    client.start()
+    await eventually(() => client.state.name === 'live')
+    isFull = true
+    const write = client.list('favorites').put('a')
+    assert.deepEqual(ids(client), ['a'])
+    await assert.rejects(write.saved, /full/)
+    await assert.rejects(write.confirmed, { status: 0 })
+    assert.deepEqual([ids(client), client.storeError.message, client.state.storeError.message], [[], 'full', 'full'])
+    isFull = false
+    await client.list('favorites').put('b').confirmed
+    await client.stop()
+  } finally { await server.stop() }
+})
