@@ -1,7 +1,9 @@
 // The state machine of the connection: every pair of a state and an event.
 import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
 import test from 'node:test'
 import { next } from '../lockstep.js'
+import { table as documented } from './table.js'
 
 const states = ['idle', 'connecting', 'live', 'offline', 'needsLogin', 'failed', 'stopped']
 
@@ -43,4 +45,9 @@ test('Failures in a row are counted until a response arrives', () => {
     assert.deepEqual(state, { name: 'connecting', attempt })
   }
   assert.deepEqual(next(state, { type: 'response' })[0], { name: 'live', attempt: 0 })
+})
+
+const docs = new URL('../../docs/web.md', import.meta.url)
+test('The table in docs/web.md is that of the code', { skip: !existsSync(docs) }, () => {
+  assert.ok(readFileSync(docs, 'utf8').includes(documented()), 'run node web/tests/table.js')
 })

@@ -1,4 +1,4 @@
-// What the file costs: bytes to load, and time for a large change.
+// The costs of the client: bytes to load, and time for a large change.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import test from 'node:test'
