@@ -1,0 +1,106 @@
+"""Several windows and tabs of one user."""
+
+import asyncio
+
+from support import BrowserTest, limit
+
+
+class WindowTests(BrowserTest):
+    @limit(30)
+    async def test_what_one_window_does_the_other_shows(self):
+        phone = await self.user(await self.device())
+        tablet = await self.log_in(await self.device())
+        await phone.evaluate("favorites.put('photo:1', { title: 'Aurora' }).confirmed")
+        await self.until(tablet, "document.querySelector('#favorites').innerText === 'Aurora'")
+        await tablet.evaluate("favorites.put('photo:2', { title: 'Geysir', index: 0 }).confirmed")
+        await self.until(phone, "ids() === 'photo:2,photo:1'")
+        await phone.evaluate("favorites.remove('photo:1').confirmed")
+        await self.until(tablet, "ids() === 'photo:2'")
+
+    @limit(30)
+    async def test_a_move_and_a_theme_reach_the_other_window_as_changesets(self):
+        phone = await self.user(await self.device())
+        tablet = await self.log_in(await self.device())
+        await phone.evaluate("Promise.all([...'abc'].map(id => favorites.put(id).confirmed))")
+        await self.until(tablet, "ids() === 'a,b,c'")
+        await tablet.evaluate("""() => {
+            globalThis.seen = []
+            favorites.subscribe((value, { changeset, origin }) => seen.push([changeset, origin]))
+        }""")
+        await phone.evaluate("favorites.move('c', 0).confirmed")
+        await self.until(tablet, "ids() === 'c,a,b'")
+        [[changeset, origin]] = await tablet.evaluate("seen")
+        self.assertEqual((changeset["moves"], changeset["insertions"], origin), ([{"from": 2, "to": 0, "id": "c"}], [], "server"))
+        await tablet.evaluate("settings.set('theme', 'dark').confirmed")
+        await self.until(phone, "document.documentElement.dataset.theme === 'dark'")
+
+    @limit(30)
+    async def test_markup_in_a_title_is_shown_as_text(self):
+        title = "<img src=x onerror='document.title = 1'>&amp;"
+        page = await self.user(await self.device())
+        await page.evaluate("title => favorites.put('a', { title }).confirmed", title)
+        self.assertEqual(await page.text_content("#favorites li"), title)
+        self.assertEqual(await page.locator("#favorites *").count(), 1)
+
+    @limit(60)
+    async def test_ten_tabs_share_one_connection_and_all_show_each_others_writes(self):
+        device = await self.device()
+        tabs = [await self.user(device)]
+        for _ in range(9):
+            tabs.append(await self.tab(device))
+        await self.live(*tabs)
+        for number, tab in enumerate(tabs):
+            await tab.evaluate("id => favorites.put(id).confirmed", f"tab{number}")
+        for tab in tabs:
+            await self.until(tab, "favorites.value.length === 10")
+        await self.eventually(lambda: self.server.metric("lockstep_waiting_requests") == 1)
+        # Nothing changes for a while: no tab loses its state, and no second one connects.
+        for _ in range(10):
+            await asyncio.sleep(0.2)
+            self.assertEqual(self.server.metric("lockstep_waiting_requests"), 1)
+            self.assertEqual({await tab.evaluate("lockstep.state.name") for tab in tabs}, {"live"})
+
+    @limit(60)
+    async def test_when_the_leading_tab_is_closed_another_takes_over(self):
+        device = await self.device()
+        leader = await self.user(device)
+        tabs = [await self.tab(device) for _ in range(9)]
+        await self.live(*tabs)
+        await leader.close()
+        write = await tabs[3].evaluate("favorites.put('after').confirmed.then(({ results }) => results.length)")
+        self.assertEqual(write, 1)
+        await self.live(*tabs)
+        for tab in tabs:
+            await self.until(tab, "ids() === 'after'")
+        await self.eventually(lambda: self.server.metric("lockstep_waiting_requests") == 1)
+
+    @limit(60)
+    async def test_a_write_is_kept_when_the_leading_tab_closes_before_it_is_sent(self):
+        device = await self.device()
+        leader = await self.user(device)
+        other = await self.tab(device)
+        await self.live(other)
+        # The leader gets the write, but cannot send it.
+        await leader.route("**/v1/actions", lambda route: None)
+        await other.evaluate("favorites.put('kept').saved")
+        await leader.close()
+        await self.idle(other)
+        items = self.server.send("/v1/favorites", token=self.outside())["items"]
+        self.assertEqual([item["id"] for item in items], ["kept"])
+
+    @limit(30)
+    async def test_without_web_locks_each_tab_works_alone(self):
+        device = await self.device()
+        await device.add_init_script("delete Navigator.prototype.locks")
+        first = await self.user(device)
+        self.assertFalse(await first.evaluate("'locks' in navigator"))
+        second = await self.tab(device)
+        await self.live(second)
+        await self.eventually(lambda: self.server.metric("lockstep_waiting_requests") == 2)
+        await first.evaluate("favorites.put('a').confirmed")
+        await self.until(second, "ids() === 'a'")
+        await second.evaluate("favorites.put('b').confirmed")
+        await self.until(first, "ids() === 'a,b'")
+        await self.idle(first)
+        await self.idle(second)
+        self.assertEqual(len(self.server.send("/v1/journal", token=self.outside())["entries"]), 2)
