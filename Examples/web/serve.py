@@ -1,10 +1,13 @@
-"""Serves the example and the JavaScript client on loopback."""
+"""Serves the example and the JavaScript client on loopback. Can start the Lockstep server too."""
 
 import argparse
 import functools
 import http.server
 import json
 import os
+import signal
+import subprocess
+import sys
 import threading
 import urllib.parse
 
@@ -14,7 +17,7 @@ CLIENT = os.path.join(HERE, "..", "..", "web", "lockstep.js")
 # Scripts come from this origin only, and none of them may turn text into markup.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self' {server}; "
-    "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 )
 
 
@@ -58,15 +61,43 @@ class Site(http.server.ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
 
 
-if __name__ == "__main__":
+def run(site, command):
+    """Runs the Lockstep server beside the site until it ends, or until Ctrl-C or SIGTERM. Returns its exit code."""
+    # A browser takes localhost for another origin. In a session of its own, the server gets each
+    # signal once: a second one would end it at once.
+    origins = f"{site.url},{site.url.replace('127.0.0.1', 'localhost')}"
+    server = subprocess.Popen([*command, "--cors-origin", origins], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    end = lambda *_: server.terminate()  # noqa: E731
+    signal.signal(signal.SIGINT, end)
+    signal.signal(signal.SIGTERM, end)
+    for line in server.stdout:
+        print(line, end="", flush=True)
+        if " listening on " in line:
+            site.lockstep = line.split()[-1]
+            threading.Thread(target=site.serve_forever, daemon=True).start()
+            print(f"example: {site.url}", flush=True)
+    return server.wait()
+
+
+def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, default=8000, help="0 chooses a free port (default: 8000)")
-    parser.add_argument("--server", default="http://127.0.0.1:8080", help="the Lockstep server (default: %(default)s)")
+    parser.add_argument("--server", default="http://127.0.0.1:8080", help="the Lockstep server, if it runs already")
+    parser.add_argument("command", nargs="*", help="the command that starts the Lockstep server")
     arguments = parser.parse_args()
-    site = Site(port=arguments.port)
+    try:
+        site = Site(port=arguments.port)
+    except OSError as error:
+        sys.exit(f"cannot serve the example on port {arguments.port}: {error.strerror}")
+    if arguments.command:
+        sys.exit(run(site, arguments.command))
     site.lockstep = arguments.server
     print(f"example: {site.url}", flush=True)
     try:
         site.serve_forever()
     except KeyboardInterrupt:
         pass
+
+
+if __name__ == "__main__":
+    main()

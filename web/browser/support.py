@@ -14,7 +14,6 @@ import tempfile
 import threading
 import time
 import unittest
-import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -123,6 +122,10 @@ class BrowserTest(unittest.IsolatedAsyncioTestCase):
         ))
 
     async def asyncTearDown(self):
+        # The messages of a page arrive before its next response.
+        for context in self.browser.contexts:
+            for page in context.pages:
+                await page.title()
         self.assertEqual(self.messages, [], "a page logged a message or threw an error")
 
     async def device(self, **options):
