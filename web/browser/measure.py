@@ -1,6 +1,5 @@
 """Measures the client in Chromium with a long list."""
 
-import json
 import os
 import statistics
 
@@ -12,7 +11,9 @@ async ({ token, name, size }) => {
   gc()
   const memory = performance.memory.usedJSHeapSize
   const began = performance.now()
-  const client = globalThis.measured = new Lockstep(new URLSearchParams(location.search).get('server'), { token, name })
+  const client = globalThis.measured = new Lockstep(new URLSearchParams(location.search).get('server'), {
+    token, name, fetch: (...request) => globalThis.isOffline ? Promise.reject(new TypeError('no network')) : fetch(...request)
+  })
   const list = client.list('favorites')
   client.start()
   await new Promise(resolve => {
@@ -42,17 +43,35 @@ APPLY = """
 }
 """
 
-# The time that a write of the app needs until it is shown, 21 times.
+# The time until a write of the app is shown, 21 times. Each is confirmed before the next one.
 WRITE = """
 async () => {
   const times = []
   const list = measured.list('favorites')
   for (let round = 0; round < 21; round++) {
+    const { id } = list.value[list.value.length >> 1]
     const began = performance.now()
-    const write = list.update(list.value[5_000].id, { title: `own ${round}` })
-    void list.value
+    const write = list.update(id, { title: `own ${round}` })
     times.push(performance.now() - began)
     await write.confirmed
+  }
+  return times
+}
+"""
+
+# The same after 100 writes that cannot be sent.
+WRITE_OFFLINE = """
+async () => {
+  globalThis.isOffline = true
+  const list = measured.list('favorites')
+  const write = number => list.update(list.value[list.value.length - 1 - number].id, { title: `offline ${number}` })
+  for (let number = 0; number < 100; number++) await write(number).saved
+  const times = []
+  for (let number = 100; number < 121; number++) {
+    const began = performance.now()
+    const done = write(number)
+    times.push(performance.now() - began)
+    await done.saved
   }
   return times
 }
@@ -76,7 +95,7 @@ def fill(server, token, size):
 async def measure(test, token, size=10_000):
     """Returns the figures of a list of this size, which the user of the token has."""
     page = await test.tab(await test.device())
-    arguments = {"token": token, "name": "measured", "size": size}
+    arguments = {"token": token, "name": f"measured{size}", "size": size}
     first = await page.evaluate(LOAD, arguments)
     await page.evaluate("""() => {
         measured.list('favorites').subscribe((value, { previous, changeset, origin }) => {
@@ -103,18 +122,41 @@ async def measure(test, token, size=10_000):
     await page.reload()
     await test.until(page, "globalThis.isLoaded")
     again = await page.evaluate(LOAD, arguments)
+    offline = await page.evaluate(WRITE_OFFLINE)
     return {
         "load": first["time"], "reload": again["time"], "memory": first["memory"], "changes": changes,
-        "apply": statistics.median(applied), "write": statistics.median(written),
+        "apply": statistics.median(applied), "write": statistics.median(written), "offline": statistics.median(offline),
     }
 
 
-class Measurement(BrowserTest):
-    """Writes the figures to the file in LOCKSTEP_FIGURES."""
+ROWS = [
+    ("load from the server, ms", lambda figures: figures["load"]),
+    ("load from IndexedDB, ms", lambda figures: figures["reload"]),
+    ("memory of the client and its copy, KiB", lambda figures: figures["memory"] / 1024),
+    ("apply a changeset of 100 edits, ms", lambda figures: figures["apply"]),
+    ("show a write, ms", lambda figures: figures["write"]),
+    ("show a write, 100 others not sent, ms", lambda figures: figures["offline"]),
+]
 
-    @limit(120)
+
+class Measurement(BrowserTest):
+    """Prints a table: the medians of LOCKSTEP_ROUNDS rounds."""
+
+    @limit(600)
     async def test_measure(self):
-        token = self.server.sign_up()
-        fill(self.server, token, 10_000)
-        with open(os.environ["LOCKSTEP_FIGURES"], "w") as file:
-            json.dump(await measure(self, token), file)
+        sizes = {}
+        for size in [1_000, 10_000]:
+            sizes[size] = []
+            for number in range(int(os.environ["LOCKSTEP_ROUNDS"])):
+                token = self.server.sign_up(f"user{number}of{size}@example.com")
+                fill(self.server, token, size)
+                sizes[size].append(await measure(self, token, size))
+        print("| favorites |" + "".join(f" {size:,} |" for size in sizes))
+        print("|---|" + "--:|" * len(sizes))
+        for name, figure in ROWS:
+            medians = (statistics.median(map(figure, rounds)) for rounds in sizes.values())
+            print(f"| {name} |" + "".join(f" {median:,.0f} |" if median >= 100 else f" {median:.3g} |" for median in medians))
+
+
+def load_tests(loader, *_):
+    return loader.suiteClass([Measurement("test_measure")])
