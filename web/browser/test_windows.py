@@ -104,3 +104,21 @@ class WindowTests(BrowserTest):
         await self.idle(first)
         await self.idle(second)
         self.assertEqual(len(self.server.send("/v1/journal", token=self.outside())["entries"]), 2)
+
+    @limit(45)
+    async def test_without_web_locks_the_unsent_writes_of_all_tabs_survive(self):
+        self.requests_fail = True
+        device = await self.device()
+        await device.add_init_script("delete Navigator.prototype.locks")
+        tabs = [await self.user(device), await self.tab(device)]
+        await self.live(tabs[1])
+        await device.route(self.server.url + "/**", lambda route: route.abort())
+        for number in range(4):
+            await tabs[number % 2].evaluate("number => settings.set(`key${number}`, number).saved", number)
+        for tab in tabs:
+            await tab.close()
+        await device.unroute(self.server.url + "/**")
+        page = await self.tab(device)
+        await self.idle(page)
+        values = self.server.send("/v1/defaults/standard", token=self.outside())["values"]
+        self.assertEqual(values, {f"key{number}": number for number in range(4)})
