@@ -1,5 +1,6 @@
 """The code in docs/web.md."""
 
+import asyncio
 import os
 import re
 import tempfile
@@ -29,23 +30,25 @@ class GuideTests(BrowserTest):
     @limit(45)
     async def test_the_first_page_shows_the_favorites_of_all_tabs(self):
         self.requests_fail = True
-        [page] = re.findall(r"```html\n(.*?)```", TEXT, re.DOTALL)
-        await self.serve("index.html", page.replace("<title>", '<link rel="icon" href="data:,"><title>'))
+        [text] = re.findall(r"```html\n(.*?)```", TEXT, re.DOTALL)
+        self.assertEqual(text.count("\n"), 10)
+        await self.serve("index.html", text.replace("<title>", '<link rel="icon" href="data:,"><title>'))
+        url = f"{self.site.url}/#{self.server.sign_up()}"
         device = await self.device()
-        first, second = await device.new_page(), await device.new_page()
-        await first.goto(self.site.url)
-        await first.get_by_role("button", name="Add").click()
-        await expect(first.locator("li")).to_have_count(1)
-        await self.eventually(lambda: self.server.metric("lockstep_waiting_requests") == 1)
-        await second.goto(self.site.url)
-        await expect(second.locator("li")).to_have_count(1)
-        await second.get_by_role("button", name="Add").click()
-        await expect(first.locator("li")).to_have_count(2)
+        pages = [await device.new_page(), await device.new_page(), await (await self.device()).new_page()]
+        for number, page in enumerate(pages):
+            await page.goto(url)
+            await page.get_by_role("button", name="Add").click()
+            for other in pages[:number + 1]:
+                await expect(other.locator("li")).to_have_count(number + 1)
+            # The id of a favorite is the time in seconds.
+            await asyncio.sleep(1)
+        await self.eventually(lambda: self.server.metric("lockstep_waiting_requests") == 2)
         self.server.end()
-        await first.get_by_role("button", name="Add").click()
-        await expect(second.locator("li")).to_have_count(3)
+        await pages[0].get_by_role("button", name="Add").click()
+        await expect(pages[1].locator("li")).to_have_count(4)
         self.server.start()
-        await self.eventually(lambda: self.server.metric("lockstep_waiting_requests") == 1)
+        await expect(pages[2].locator("li")).to_have_count(4, timeout=15_000)
 
     @limit(45)
     async def test_the_examples_run_and_print_what_their_comments_say(self):
