@@ -67,9 +67,8 @@ def run(site, command):
     # signal once: a second one would end it at once.
     origins = f"{site.url},{site.url.replace('127.0.0.1', 'localhost')}"
     server = subprocess.Popen([*command, "--cors-origin", origins], stdout=subprocess.PIPE, text=True, start_new_session=True)
-    end = lambda *_: server.terminate()  # noqa: E731
-    signal.signal(signal.SIGINT, end)
-    signal.signal(signal.SIGTERM, end)
+    for number in [signal.SIGINT, signal.SIGTERM]:
+        signal.signal(number, lambda *_: server.terminate())
     for line in server.stdout:
         print(line, end="", flush=True)
         if " listening on " in line:

@@ -23,7 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
 sys.path.insert(0, os.path.join(ROOT, "Examples", "web"))
 
-from serve import Site  # noqa: E402
+from serve import Site
 
 PASSWORD = "correct horse"
 
@@ -149,15 +149,15 @@ class BrowserTest(unittest.IsolatedAsyncioTestCase):
         await self.until(page, "globalThis.isLoaded")
         return page
 
-    async def user(self, device, email="ada@example.com"):
+    async def user(self, device, email="ada@example.com", **options):
         """A tab whose user has just signed up."""
-        page = await self.tab(device)
+        page = await self.tab(device, **options)
         await page.evaluate("email => lockstep.signUp(account(email))", email)
         await self.live(page)
         return page
 
-    async def log_in(self, device, email="ada@example.com"):
-        page = await self.tab(device)
+    async def log_in(self, device, email="ada@example.com", **options):
+        page = await self.tab(device, **options)
         await page.evaluate("email => lockstep.logIn(account(email))", email)
         await self.live(page)
         return page

@@ -21,10 +21,12 @@ class ConnectionTests(BrowserTest):
 
     async def three_writes(self, page):
         await page.evaluate("""async () => {
-            const writes = [favorites.put('offline', { title: 'Offline' }), settings.increment('opened', 2), settings.set('theme', 'dark')]
+            const favorite = favorites.put('offline', { title: 'Offline' })
+            const writes = [favorite, settings.increment('opened', 2), settings.set('theme', 'dark')]
             await Promise.all(writes.map(write => write.saved))
         }""")
-        self.assertEqual(await page.evaluate("[ids(), settings.value, lockstep.state.pending]"), ["offline", {"opened": 2, "theme": "dark"}, 3])
+        shown = await page.evaluate("[ids(), settings.value, lockstep.state.pending]")
+        self.assertEqual(shown, ["offline", {"opened": 2, "theme": "dark"}, 3])
 
     def check_three_writes(self):
         self.assertEqual([entry["action"]["type"] for entry in self.entries()], ["add", "increment", "set"])
@@ -238,3 +240,22 @@ class ConnectionTests(BrowserTest):
         await self.idle(page)
         self.assertEqual(await page.evaluate("ids()"), "")
         self.assertEqual(self.server.send("/v1/favorites", token=self.outside("bob@example.com"))["items"], [])
+
+    @limit(45)
+    async def test_event_streams_deliver_changes_and_continue_after_the_server_was_killed(self):
+        phone = await self.user(await self.device(), transport="events")
+        tablet = await self.log_in(await self.device(), transport="events")
+        await phone.evaluate("favorites.put('a').confirmed")
+        await self.until(tablet, "ids() === 'a'")
+        self.server.end(signal.SIGKILL)
+        await self.state(phone, "offline")
+        await self.state(tablet, "offline")
+        await phone.evaluate("favorites.put('b').saved")
+        await tablet.evaluate("favorites.put('c', { index: 0 }).saved")
+        self.server.start()
+        await self.idle(phone)
+        await self.idle(tablet)
+        ids = [item["id"] for item in self.server.send("/v1/favorites", token=self.outside())["items"]]
+        self.assertEqual(sorted(ids), ["a", "b", "c"])
+        for page in [phone, tablet]:
+            await self.until(page, "expected => ids() === expected", ",".join(ids))
