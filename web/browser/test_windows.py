@@ -90,6 +90,54 @@ class WindowTests(BrowserTest):
         entries = self.server.send("/v1/journal", token=self.outside())["entries"]
         self.assertEqual([entry["action"]["payload"]["id"] for entry in entries], ["kept"])
 
+    @limit(60)
+    async def test_every_write_is_confirmed_while_one_leading_tab_after_the_other_is_closed(self):
+        self.requests_fail = True
+        device = await self.device()
+        tabs = [await self.user(device)]
+        for _ in range(5):
+            tabs.append(await self.tab(device))
+        writer = tabs.pop()
+        await self.live(writer)
+        await writer.evaluate("globalThis.writes = []")
+        for number, tab in enumerate(tabs):
+            # Before, during and after the end of the leading tab.
+            await writer.evaluate("id => { writes.push(favorites.put(id)) }", f"before{number}")
+            closing = asyncio.create_task(tab.close())
+            await writer.evaluate("id => { writes.push(favorites.put(id)) }", f"during{number}")
+            await closing
+            await writer.evaluate("id => { writes.push(favorites.put(id)) }", f"after{number}")
+        confirmed = "Promise.all(writes.map(write => write.confirmed)).then(all => all.length)"
+        self.assertEqual(await writer.evaluate(confirmed), 15)
+        entries = self.server.send("/v1/journal", token=self.outside())["entries"]
+        self.assertEqual(len(entries), 15)
+
+    @limit(60)
+    async def test_a_tab_that_leads_and_hangs_is_replaced(self):
+        self.requests_fail = True
+        device = await self.device()
+        await device.add_init_script("""
+            const { postMessage } = BroadcastChannel.prototype
+            BroadcastChannel.prototype.postMessage = function (message) {
+                if (!globalThis.isMute) postMessage.call(this, message)
+            }
+        """)
+        leader = await self.user(device)
+        other = await self.tab(device)
+        await self.live(other)
+        await leader.evaluate("globalThis.isMute = true")
+        await other.evaluate("favorites.put('a').confirmed")
+        await self.live(other)
+        await self.eventually(lambda: self.server.metric("lockstep_waiting_requests") == 1)
+        await leader.evaluate("globalThis.isMute = false")
+        await other.evaluate("favorites.put('b').confirmed")
+        await self.until(leader, "ids() === 'a,b'")
+        await leader.evaluate("favorites.put('c').confirmed")
+        await self.live(leader, other)
+        for tab in [leader, other]:
+            await self.until(tab, "ids() === 'a,b,c'")
+        self.assertEqual(self.server.metric("lockstep_waiting_requests"), 1)
+
     @limit(30)
     async def test_without_web_locks_each_tab_works_alone(self):
         device = await self.device()
