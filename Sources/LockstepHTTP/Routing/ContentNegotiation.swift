@@ -29,17 +29,22 @@ public enum ContentCoding: Sendable {
 extension RequestHead {
   /// Whether the client accepts server-sent events with at least the quality value of JSON (RFC
   /// 9110, 12.5.1). `Accept` must contain `text/event-stream`: `*/*` does not ask for a stream.
-  public var wantsEventStream: Bool {
+  public var wantsEventStream: Bool { prefers("text/event-stream") }
+
+  /// Whether the client accepts a page with at least the quality value of JSON, as browsers do.
+  package var wantsPage: Bool { prefers("text/html") }
+
+  private func prefers(_ type: String) -> Bool {
     guard has(.accept) else { return false }
-    var (events, json) = (0, 0)
+    var (wanted, json) = (0, 0)
     for (name, quality) in qualityValues(.accept, allowsParameters: true) {
       switch name {
-      case "text/event-stream": events = max(events, quality)
+      case type: wanted = max(wanted, quality)
       case "application/json": json = max(json, quality)
       default: break
       }
     }
-    return events > 0 && events >= json
+    return wanted > 0 && wanted >= json
   }
 
   /// The elements of a list in lowercase, each with its quality value in thousandths (RFC 9110,

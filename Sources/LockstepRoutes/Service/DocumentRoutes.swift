@@ -12,12 +12,16 @@ package struct PreparedDocument: Sendable {
   private let unmodified: Response
   private let tag: String
 
-  init(_ json: JSON) {
-    bytes = json.encoded()
+  init(_ json: JSON) { self.init(json.encoded(), contentType: "application/json") }
+
+  /// `vary` names the request's fields that the document depends on.
+  init(_ bytes: [UInt8], contentType: String, vary: String? = nil) {
+    self.bytes = bytes
     tag = Digest.text(of: bytes)
     var fields = HeaderFields([.etag: "\"\(tag)\"", .cacheControl: "no-cache"])
+    if let vary { fields.append(.vary, vary) }
     unmodified = Response(status: .notModified, fields: fields)
-    fields.append(.contentType, "application/json")
+    fields.append(.contentType, contentType)
     fields.append(contentsOf: .forBrowsers)
     whole = Response(status: .ok, fields: fields, body: .bytes(bytes))
   }
@@ -43,32 +47,6 @@ extension RouteDescription {
       problems: [.invalidParameter],
       schemas: schemas
     )
-  }
-}
-
-/// `GET /`: links to all `GET` routes without a parameter in the path, made from the route table.
-package enum IndexRoute {
-  package static let pattern = "/"
-
-  package static func route(listing routes: [Route]) -> Route {
-    var links = JSONObject()
-    for route in routes
-    where route.method == .get && !route.pattern.contains("{") && !InspectorRoutes.isFile(route.pattern) {
-      links[String(route.pattern.dropFirst())] = .string(route.pattern)
-    }
-    let document = PreparedDocument([
-      "name": "lockstep", "version": .string(lockstepVersion), "links": .object(links),
-    ])
-    return Route(.get, pattern, summary: "Lists paths to start from.") { request in try document.respond(to: request) }
-      .described(
-        .document(
-          "getIndex",
-          shows: .schema([
-            "name": ["const": "lockstep"], "version": .textSchema,
-            "links": ["type": "object", "additionalProperties": .textSchema],
-          ])
-        )
-      )
   }
 }
 

@@ -33,6 +33,30 @@ struct ServiceRouteTests {
     }
   }
 
+  @Test("Browsers get the index as a page, whose links work, and every other client gets JSON")
+  func page() async throws {
+    try await StubbedServer.run { gateway in
+      let browser = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+      let page = try await gateway.get("/", [browser])
+      #expect(page.status == 200)
+      #expect(page.field("Content-Type") == "text/html; charset=utf-8")
+      #expect(page.field("Vary")?.contains("Accept") == true)
+      #expect(page.field("Content-Security-Policy") == "default-src 'none'; frame-ancestors 'none'")
+      let links = page.text.matches(of: /href="([^"]*)"/).map { String($0.output.1) }
+      #expect(links.contains("/lockstep.js") && links.contains("/openapi.json"))
+      #expect(links.allSatisfy { !$0.hasPrefix("/v1") })
+      for link in links { #expect(try await gateway.get(link).status == 200, "\(link)") }
+      let json = try await gateway.get("/")
+      #expect(json.field("ETag") != page.field("ETag"))
+      #expect(json.field("Vary")?.contains("Accept") == true)
+      #expect(try await gateway.get("/", [browser, "If-None-Match: \(page.field("ETag") ?? "")"]).status == 304)
+      for accept in ["*/*", "application/json", "application/json, text/html;q=0.5", "text/html;q=0"] {
+        let response = try await gateway.get("/", ["Accept: \(accept)"])
+        #expect(response.field("Content-Type") == "application/json", "\(accept)")
+      }
+    }
+  }
+
   @Test("A running server is healthy, whatever the state of its store")
   func healthz() async throws {
     try await StubbedServer.run { gateway in

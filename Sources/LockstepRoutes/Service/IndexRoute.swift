@@ -1,0 +1,77 @@
+import LockstepHTTP
+import LockstepJSON
+
+/// `GET /`: links to all `GET` routes without a parameter in the path, made from the route table.
+/// Browsers get a page.
+package enum IndexRoute {
+  package static let pattern = "/"
+
+  package static func route(listing routes: [Route]) -> Route {
+    let listed = routes.filter { route in
+      route.method == .get && !route.pattern.contains("{") && !InspectorRoutes.isFile(route.pattern)
+    }
+    var links = JSONObject()
+    for route in listed { links[String(route.pattern.dropFirst())] = .string(route.pattern) }
+    let index: JSON = ["name": "lockstep", "version": .string(lockstepVersion), "links": .object(links)]
+    let document = PreparedDocument(index.encoded(), contentType: "application/json", vary: "Accept")
+    let page = PreparedDocument(Array(page(listed).utf8), contentType: "text/html; charset=utf-8", vary: "Accept")
+    return Route(.get, pattern, summary: "Lists paths to start from; browsers get a page.") { request in
+      try (request.head.wantsPage ? page : document).respond(to: request)
+    }
+    .described(description)
+  }
+
+  /// The page. The routes below `/v1` need a token, which a link cannot send, so they are not linked.
+  private static func page(_ routes: [Route]) -> String {
+    let links = routes.filter { !$0.pattern.hasPrefix("/v1/") && $0.pattern != pattern }.map { route in
+      "<li><a href=\"\(escaped(route.pattern))\">\(escaped(route.pattern))</a>: \(escaped(route.summary))</li>"
+    }
+    return """
+      <!doctype html>
+      <html lang="en">
+      <head>
+      <meta charset="utf-8">
+      <meta name="viewport" content="width=device-width">
+      <meta name="color-scheme" content="light dark">
+      <title>Lockstep</title>
+      </head>
+      <body>
+      <main>
+      <h1>Lockstep \(lockstepVersion)</h1>
+      <p>This server keeps the state of an app's users in lockstep on all of their devices.</p>
+      <ul>
+      \(links.joined(separator: "\n"))
+      </ul>
+      <p>Apps use the paths below <code>/v1</code>, which need a token. <a href="/openapi.json">/openapi.json</a>
+      describes them.</p>
+      </main>
+      </body>
+      </html>
+
+      """
+  }
+
+  private static func escaped(_ text: String) -> String {
+    text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing("\"", with: "&quot;")
+  }
+
+  private static var description: RouteDescription {
+    let index = JSON.schema([
+      "name": ["const": "lockstep"], "version": .textSchema,
+      "links": ["type": "object", "additionalProperties": .textSchema],
+    ])
+    let response = RouteResponse(
+      .ok,
+      "The links.",
+      fields: [.etag, .cacheControl, .vary],
+      content: [("application/json", index), ("text/html", .textSchema)]
+    )
+    return RouteDescription(
+      "getIndex",
+      part: "Service",
+      parameters: [.ifNoneMatch],
+      responses: [response, .unmodified],
+      problems: [.invalidParameter]
+    )
+  }
+}
