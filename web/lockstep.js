@@ -1,9 +1,9 @@
-// The API is in lockstep.d.ts, and how it works in docs/web.md.
+// See lockstep.d.ts for the API, and docs/web.md for the rest.
 
 const none = Object.freeze([])
 const empty = Object.freeze({})
 
-// ---- Values ----
+// Values
 
 const isObject = value => value !== null && typeof value === 'object'
 const isPlain = value => isObject(value) && !Array.isArray(value)
@@ -42,7 +42,7 @@ function merged(value, patch) {
   return changed(old, mapped(patch, (change, name) => merged(Object.hasOwn(old, name) ? old[name] : empty, change)))
 }
 
-// ---- Changesets ----
+// Changesets
 
 const by = name => (left, right) => left[name] - right[name]
 
@@ -106,7 +106,7 @@ function ascending(numbers) {
   return result
 }
 
-// ---- Reducers ----
+// Reducers
 
 const time = now => new Date(now).toISOString()
 
@@ -154,7 +154,7 @@ const map = {
   save: (values, fields) => ({ ...values, ...mapped(fields, value => typeof value === 'string' ? value.trim() : value) })
 }
 
-// ---- The connection ----
+// The connection
 
 const connected = ['connecting', 'live']
 const active = [...connected, 'offline']
@@ -182,7 +182,7 @@ export function next(state, { type, ...details }) {
   return [{ name, attempt: attempts[type] ?? state.attempt, ...details }, commands]
 }
 
-// ---- Stores ----
+// Stores
 
 function memoryStore() {
   const rows = new Map()
@@ -216,9 +216,9 @@ function indexedStore(name) {
   }
 }
 
-// ---- Collections ----
+// Collections
 
-const report = error => globalThis.reportError ? globalThis.reportError(error) : console.error(error)
+const report = error => (globalThis.reportError ?? console.error)(error)
 
 function subscribe(listeners, listener) {
   const entry = [listener]
@@ -295,8 +295,9 @@ const failure = title => ({ status: 0, problem: { title, status: 0 } })
 
 const plain = ({ status = 0, message: title, problem = { title, status } }) => ({ status, problem })
 
-// ---- The client ----
+// The client
 
+const again = {}
 const beginning = { cursor: undefined, revision: -1 }
 
 export class Lockstep {
@@ -423,8 +424,8 @@ export class Lockstep {
     const entry = { key, id: key, user: this.#session.user, at: this.#options.now(), actions: freeze(clone(actions)) }
     if (ifUnchanged) {
       // The app has also seen its own newer writes.
-      const seen = this.#outbox.filter(other => other.cursor && overlaps(other, entry)).at(-1)
-      entry.base = seen?.cursor ?? this.#position.cursor
+      const seen = this.#outbox.filter(other => other.cursor && overlaps(other, entry))
+      entry.base = (seen.at(-1) ?? this.#position).cursor
     }
     const confirmed = new Promise((done, fail) => this.#writes.set(key, { done, fail, resolve }))
     this.#outbox.push(entry)
@@ -446,17 +447,22 @@ export class Lockstep {
   /** Performs a command in the tab that leads, or here if none does. */
   async #change(command) {
     await this.#open()
-    for (let options = { ifAvailable: true }; this.#channel && !this.#isLeader; options = { steal: true }) {
-      const answer = await navigator.locks.request(this.#name, options, async lock => {
+    let steal
+    while (this.#channel && !this.#isLeader) {
+      const held = navigator.locks.request(this.#name, steal ? { steal } : { ifAvailable: true }, async lock => {
         if (!lock) return
         await this.#load()
-        return { value: await this.#perform(command) }
-      }) ?? await this.#ask(command)
+        return this.#answer(command)
+      })
+      const answer = await held.catch(() => again) ?? await this.#ask(command)
       if (answer?.error) throw new Refused(answer.error)
-      if (answer) return answer.value
+      if (answer && answer !== again) return answer.value
+      steal = !answer
     }
     return this.#perform(command)
   }
+
+  #answer(command) { return this.#perform(command).then(value => ({ value }), error => ({ error: plain(error) })) }
 
   async #perform(command) {
     const value = await this.#execute(command)
@@ -511,7 +517,7 @@ export class Lockstep {
     this.#session = empty
     for (const { key } of gone) this.#settle({ key, error: failure('The user logged out') })
     this.#show('local')
-    this.#tellAll()
+    this.#tell({ copy: this.#copy })
   }
 
   #forget() {
@@ -547,11 +553,10 @@ export class Lockstep {
     const entries = wanted => this.#outbox.filter(wanted).map(({ key, at, actions, refused }) => ({ key, at, actions, ...refused }))
     this.pending = updated(this.pending, entries(isWaiting))
     this.refused = updated(this.refused, entries(entry => entry.refused))
-    const { storeError } = this
     const { name, at, error } = this.#state
     const state = updated(this.state, {
       name, pending: this.pending.length, ...name === 'offline' && { at }, ...error && { error: new Refused(error) },
-      ...storeError && { storeError }
+      ...this.storeError && { storeError: this.storeError }
     })
     if (state === this.state) return
     this.state = state
@@ -581,14 +586,12 @@ export class Lockstep {
   }
 
   #open() {
-    return this.#opened ??= (async () => {
-      if (this.#isShared) {
-        this.#channel = new BroadcastChannel(this.#name)
-        this.#channel.onmessage = ({ data }) => this.#receive(data)
-        this.#channel.postMessage({ type: 'hello' })
-      }
-      await this.#load()
-    })()
+    return this.#opened ??= this.#load().then(() => {
+      if (!this.#isShared) return
+      this.#channel = new BroadcastChannel(this.#name)
+      this.#channel.onmessage = ({ data }) => this.#receive(data)
+      this.#channel.postMessage({ type: 'hello' })
+    })
   }
 
   async #load() {
@@ -608,7 +611,7 @@ export class Lockstep {
     this.#show('local')
   }
 
-  /** Takes another outbox, and keeps this page's new writes. */
+  /** Takes another outbox. New writes of this page stay. */
   #take(outbox) {
     const known = new Set(outbox.map(entry => entry.key))
     this.#outbox = [...outbox, ...this.#outbox.filter(({ key, isSaved }) => !isSaved && this.#writes.has(key) && !known.has(key))]
@@ -681,7 +684,6 @@ export class Lockstep {
         if (response.status === 200) {
           if (isStream) throw failure('The stream ended')
           this.#heard(response.body, signal)
-          // A server that shuts down answers all clients at once.
           const isEarly = isLive && !response.body.changesets.length && this.#options.now() - began < 15_000
           if (isEarly) await new Promise(resolve => this.#after(this.#options.random() * 1_000, resolve))
         } else if (response.status === 400 && cursor) {
@@ -701,7 +703,6 @@ export class Lockstep {
     if (signal.aborted) return
     if (!document?.cursor) throw failure('This is no Lockstep server')
     this.#apply(document)
-    // Other tabs need the document before the state.
     this.#tell({ document })
     this.#dispatch({ type: 'response' })
   }
@@ -733,17 +734,14 @@ export class Lockstep {
   }
 
   async #sendEntry(entry, signal) {
-    // The server knows a key for a day.
     if (entry.sent && this.#options.now() - entry.sent > 86_400_000 && !entry.isIncluded) {
-      return this.#refuse(entry, failure('The write may have been applied already'))
+      return this.#refuse(entry, failure('It may have been applied before'))
     }
-    if (!entry.sent) {
-      entry.sent = this.#options.now()
-      await this.#save()
-    }
+    entry.sent ??= this.#options.now()
+    await this.#save()
     const bearer = await this.#bearer(signal)
     if (signal.aborted || !this.#outbox.includes(entry)) return
-    const actions = entry.actions.map(action => ({ ...action, ...entry.base && { ifMatch: entry.base } }))
+    const actions = entry.actions.map(action => ({ ...action, ifMatch: entry.base }))
     const response = await this.#request('/v1/actions', { method: 'POST', body: { actions }, id: entry.id, signal, bearer })
     const { status, body, revision } = response
     if (status === 200) {
@@ -813,7 +811,7 @@ export class Lockstep {
           ...body && { 'Content-Type': 'application/json' }
         }
       })
-      if (onEvent && response.ok) await readEvents(response.body, heard, onEvent)
+      if (onEvent && response.ok) await readEvents(response.body, signal, heard, onEvent)
       const field = name => response.headers.get(name)
       const document = /json/.test(field('Content-Type')) ? await response.json() : undefined
       return {
@@ -843,24 +841,24 @@ export class Lockstep {
   async #lead() {
     const { signal } = this.#on
     this.#isLeader = true
-    this.#waiting.forEach(resolve => resolve())
+    this.#waiting.forEach(resolve => resolve(again))
     this.#state = { name: 'idle', attempt: 0 }
     this.#dispatch({ type: 'start' })
-    this.#tellAll()
+    this.#tell({ copy: this.#copy })
     await new Promise(resolve => signal.addEventListener('abort', resolve))
     while (this.#running.size) await Promise.all(this.#running)
     if (this.#isLeader) await this.#save()
     this.#isLeader = false
   }
 
-  #tellAll() { this.#tell({ copy: this.#copy, position: this.#position }) }
-
   #tell(more) {
     if (!this.#isLeader || !this.#on) return
-    this.#channel?.postMessage({ type: 'view', outbox: this.#outbox, state: this.#state, session: this.#session, ...more })
+    this.#channel?.postMessage({
+      type: 'view', outbox: this.#outbox, position: this.#position, state: this.#state, session: this.#session, ...more
+    })
   }
 
-  /** Asks the other tabs. Resolves without a value if none answers. */
+  /** Asks the other tabs. None may answer. */
   async #ask(command) {
     const id = randomID()
     const answer = await new Promise(resolve => {
@@ -876,24 +874,28 @@ export class Lockstep {
   }
 
   async #receive({ type, id, command, answer, outbox, state, session, copy, position, document, settled }) {
-    if (type === 'hello') return this.#tellAll()
+    if (type === 'hello') return this.#tell({ copy: this.#copy })
     if (type === 'answer') return this.#waiting.get(id)?.(answer)
     if (type === 'ask') {
       if (!(command.type === 'resolve' ? this.#writes.has(command.key) : this.#isLeader)) return
-      const answer = await this.#perform(command).then(value => ({ value }), error => ({ error: plain(error) }))
+      const answer = await this.#answer(command)
       return this.#channel?.postMessage({ type: 'answer', id, answer })
     }
     if (this.#isLeader) return
     this.#state = state
     this.#session = session
-    this.#take(outbox)
+    const { cursor } = this.#position
+    const isNext = document && (document.reset || document.since === cursor)
+    // An outbox belongs to one position of the copy.
+    if (copy || isNext || position.cursor === cursor) this.#take(outbox)
+    else this.#channel.postMessage({ type: 'hello' })
     if (copy) {
+      this.#waiting.forEach(resolve => resolve(again))
       copy.forEach(freeze)
       this.#copy = copy
       this.#position = position
     }
-    if (document && (document.reset || document.since === this.#position.cursor)) this.#apply(document)
-    else if (document) this.#channel.postMessage({ type: 'hello' })
+    if (isNext) this.#apply(document)
     this.#show()
     if (settled) this.#settle(settled)
   }
@@ -932,10 +934,12 @@ function overlaps(left, right) {
 // Pages without TLS have no `randomUUID`.
 const randomID = () => globalThis.crypto?.randomUUID?.() ?? [0, 0, 0].map(() => Math.random().toString(36).slice(2)).join('')
 
-async function readEvents(body, heard, onEvent) {
+async function readEvents(body, signal, heard, onEvent) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  // In Node, an abort may not end a read.
+  signal.addEventListener('abort', () => reader.cancel().catch(() => {}))
   let rest = ''
-  for (;;) {
+  while (!signal.aborted) {
     const { done, value } = await reader.read()
     if (done) return
     heard()

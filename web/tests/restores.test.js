@@ -30,6 +30,7 @@ for (const transport of ['poll', 'events']) {
   test(`With restored backups, only a reset takes writes back (${transport})`, { timeout: 240_000 }, async () => {
     const random = randomNumbers(seed)
     const server = await Server.start()
+    const made = []
     try {
       for (let round = 0; round < Number(process.env.LOCKSTEP_ROUNDS ?? 3); round++) {
         let isReliable = true
@@ -47,6 +48,7 @@ for (const transport of ['poll', 'events']) {
             store: stores[index], transport, fetch: unreliable, random: () => 0,
             setTimeout: (body, ms) => setTimeout(body, ms > 1_000 && ms < 40_000 ? ms / 50 : ms / 10)
           })
+          made.push(client)
           return new Watched(client, `seed ${seed}, round ${round}, client ${index}`)
         }
         const watched = [make(0), make(1)]
@@ -112,6 +114,10 @@ for (const transport of ['poll', 'events']) {
         for (const key of confirmed) assert.ok(Object.hasOwn(values, key), `seed ${seed}: ${key} was confirmed`)
         assert.deepEqual([...faults, ...watched.flatMap(one => one.faults)], [])
       }
-    } finally { await server.stop() }
+    } finally {
+      // A client that a failed test leaves behind would keep the process alive.
+      await Promise.all(made.map(client => client.stop()))
+      await server.stop()
+    }
   })
 }

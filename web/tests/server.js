@@ -13,8 +13,17 @@ export class Server {
     return server
   }
 
-  /** Starts the process, on the same port as before. */
+  /** Starts the process, on the same port as before. Another process may have the port for a while. */
   async run() {
+    for (let attempt = 1; ; attempt++) {
+      try { return await this.#run() } catch (error) {
+        if (attempt === 20) throw error
+        await new Promise(resolve => setTimeout(resolve, 250))
+      }
+    }
+  }
+
+  async #run() {
     const data = join(this.folder, 'lockstep.db')
     const port = this.url ? new URL(this.url).port : '0'
     this.process = spawn(process.env.LOCKSTEP_BINARY, ['serve', '--port', port, '--data', data, '--log-level', 'error', ...this.options], {
@@ -49,6 +58,7 @@ export class Server {
   }
 
   async end(signal = 'SIGTERM') {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return
     const ended = new Promise(resolve => this.process.on('exit', resolve))
     this.process.kill(signal)
     await ended

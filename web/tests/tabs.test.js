@@ -1,0 +1,181 @@
+// Several tabs of one browser, with a real server.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { channels, frozen, install } from './browser.js'
+import { Server, eventually, randomNumbers } from './server.js'
+
+install()
+const { Lockstep } = await import('../lockstep.js')
+const seed = Number(process.env.LOCKSTEP_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
+console.log(`LOCKSTEP_TEST_SEED=${seed}`)
+const password = 'correct horse'
+const ids = tab => tab.list('favorites').value.map(item => item.id).join()
+
+/** Runs a test with a server and a function that opens tabs of one browser. */
+function withTabs(name, body) {
+  test(name, { timeout: 120_000 }, async () => {
+    const server = await Server.start()
+    const tabs = []
+    let connections = 0
+    const counting = async (url, request) => {
+      if (!url.includes('/v1/changes')) return fetch(url, request)
+      connections++
+      try { return await fetch(url, request) } finally { connections-- }
+    }
+    const open = options => {
+      const tab = new Lockstep(server.url, { fetch: counting, name, ...options })
+      tabs.push(tab)
+      return tab
+    }
+    const first = open()
+    try {
+      await first.signUp({ email: 'ada@example.com', password })
+      await body({ server, open, first, connections: () => connections })
+    } finally {
+      frozen.clear()
+      await Promise.all(tabs.map(tab => tab.stop()))
+      await server.stop()
+    }
+  })
+}
+
+withTabs('Ten tabs share one connection, and all are live and see each write', async ({ open, first, connections }) => {
+  const tabs = [first, ...Array.from({ length: 9 }, () => open())]
+  for (const tab of tabs) tab.start()
+  await eventually(() => tabs.every(tab => tab.state.name === 'live'))
+  const write = tabs[5].list('favorites').put('a')
+  await write.confirmed
+  await eventually(() => tabs.every(tab => ids(tab) === 'a' && !tab.pending.length))
+  assert.equal(connections(), 1)
+})
+
+withTabs('A write right after the start is saved at once', async ({ first }) => {
+  const began = Date.now()
+  first.start()
+  await first.list('favorites').put('a').saved
+  assert.ok(Date.now() - began < 2_000)
+  await first.list('favorites').put('b').confirmed
+})
+
+withTabs('When the leading tab ends, another one leads, and sends what is pending', async ({ server, open, first }) => {
+  const second = open()
+  first.start()
+  await eventually(() => first.state.name === 'live')
+  second.start()
+  await eventually(() => second.state.name === 'live')
+  await server.end('SIGKILL')
+  await eventually(() => second.state.name === 'offline')
+  const [one, two] = [first.list('favorites').put('one'), second.list('favorites').put('two')]
+  await Promise.all([one.saved, two.saved])
+  await eventually(() => ids(first) === 'one,two' && ids(second) === 'one,two')
+  await first.stop()
+  await server.run()
+  await two.confirmed
+  await eventually(() => second.state.name === 'live' && !second.pending.length)
+  assert.equal(ids(second), 'one,two')
+})
+
+withTabs('A frozen tab loses the lead, and gets the view when it runs again', async ({ open, first }) => {
+  const before = channels.length
+  first.start()
+  await eventually(() => first.state.name === 'live')
+  const second = open()
+  second.start()
+  await eventually(() => second.state.name === 'live')
+  const [channel] = channels.slice(before - 1)
+  frozen.add(channel)
+  const write = second.list('favorites').put('a')
+  await write.saved
+  frozen.clear()
+  await write.confirmed
+  await eventually(() => ids(first) === 'a' && first.state.name === 'live', 'the frozen tab', 10)
+})
+
+withTabs('A conflict is resolved in the tab that made the write', async ({ server, open, first }) => {
+  const second = open()
+  first.start()
+  await first.map('profile').save({ companyName: 'Ours' }).confirmed
+  second.start()
+  await eventually(() => second.state.name === 'live' && second.map('profile').value.companyName === 'Ours')
+  const { token } = await server.request('', '/v1/sessions', 'POST', { email: 'ada@example.com', password })
+  await server.end()
+  await server.run()
+  await server.request(token, '/v1/profile', 'PATCH', { companyName: 'Theirs' })
+  const write = second.map('profile').save({ companyName: 'Mine' }, {
+    ifUnchanged: true,
+    resolve: (current, mine) => [{ ...mine[0], payload: { companyName: `${current.companyName} and ${mine[0].payload.companyName}` } }]
+  })
+  await write.confirmed
+  await eventually(() => [first, second].every(tab => /Mine/.test(tab.map('profile').value.companyName)))
+})
+
+withTabs('Another user who logs in anywhere is logged in everywhere', async ({ server, open, first }) => {
+  first.start()
+  await first.list('favorites').put('adas').confirmed
+  const second = open()
+  second.start()
+  await eventually(() => ids(second) === 'adas')
+  await server.request('', '/v1/users', 'POST', { email: 'bob@example.com', password })
+  const third = open()
+  await third.logIn({ email: 'bob@example.com', password })
+  await eventually(() => !ids(first) && !ids(second))
+  await second.list('favorites').put('bobs').confirmed
+  third.start()
+  await eventually(() => [first, second, third].every(tab => ids(tab) === 'bobs'))
+  await first.logOut()
+  await eventually(() => [first, second, third].every(tab => !ids(tab) && tab.state.name === 'needsLogin'))
+})
+
+withTabs('With random writes, tabs and failures, no write flickers in any tab', async ({ server, open, first }) => {
+  const random = randomNumbers(seed)
+  let isReliable = false
+  const unreliable = async (...request) => {
+    if (!isReliable && random(6) === 0) throw new TypeError('no network')
+    const response = await fetch(...request)
+    if (!isReliable && random(6) === 0) throw new TypeError('the response was lost')
+    return response
+  }
+  const faults = []
+  const start = number => {
+    const tab = open({
+      fetch: unreliable, random: () => 0, setTimeout: (body, ms) => setTimeout(body, ms > 3_000 && ms < 40_000 ? ms / 50 : ms < 3_000 ? ms / 10 : ms)
+    })
+    tab.suite().subscribe((value, { previous }) => {
+      const lost = Object.keys(previous).filter(key => !Object.hasOwn(value, key))
+      if (lost.length) faults.push(`seed ${seed}, tab ${number}: ${lost} vanished`)
+    })
+    tab.start()
+    return tab
+  }
+  const tabs = [0, 1, 2].map(start)
+  let count = 3
+  const confirmed = []
+  const leaving = []
+  for (let step = 0; step < 80; step++) {
+    const index = random(tabs.length)
+    const tab = tabs[index]
+    switch (random(6)) {
+      case 0:
+      case 1: confirmed.push(tab.suite().set(`k${step}`, step).saved); break
+      case 2: confirmed.push(tab.suite().increment('n').saved); break
+      case 3: tab.list('favorites').toggle(`f${random(3)}`); break
+      case 4: if (random(4) === 0) {
+        await Promise.all(confirmed)
+        leaving.push(tab.stop())
+        tabs[index] = start(count++)
+      } break
+      default: await new Promise(resolve => setTimeout(resolve, random(30)))
+    }
+  }
+  await Promise.all([...confirmed, ...leaving])
+  isReliable = true
+  await eventually(() => tabs.every(tab => tab.state.name === 'live' && !tab.pending.length), 'all is sent')
+  const { token } = await server.request('', '/v1/sessions', 'POST', { email: 'ada@example.com', password })
+  const { values } = await server.request(token, '/v1/defaults/standard')
+  const { items } = await server.request(token, '/v1/favorites')
+  for (const tab of tabs) {
+    await eventually(() => ids(tab) === items.map(item => item.id).join(), `seed ${seed}`)
+    assert.deepEqual({ ...tab.suite().value }, values)
+  }
+  assert.deepEqual(faults, [])
+})
