@@ -67,7 +67,7 @@ export interface Entry {
   readonly problem?: Problem
 }
 
-export interface WriteOptions<Value = unknown> {
+export interface WriteOptions<Value = any> {
   /** Apply the write only if what it changes has not changed since the app has seen it. */
   ifUnchanged?: boolean
   /**
@@ -128,11 +128,12 @@ export interface Item {
 
 export interface List<Element = Item> extends Collection<readonly Element[], ListChange<Element>>, Iterable<Element> {
   get(id: string): Element | undefined
-  put(id: string, content?: Content, options?: WriteOptions<Element>): Write
+  /** Adds an element, at the end or at `index`, or replaces its content. */
+  put(id: string, content?: Content & { index?: number }, options?: WriteOptions<Element>): Write
   update(id: string, patch: Content, options?: WriteOptions<Element>): Write
   remove(id: string, options?: WriteOptions<Element>): Write
   move(id: string, index: number, options?: WriteOptions<Element>): Write
-  toggle(id: string, content?: Content, options?: WriteOptions<Element>): Write
+  toggle(id: string, content?: Content & { index?: number }, options?: WriteOptions<Element>): Write
 }
 
 export interface Values extends Collection<{ readonly [key: string]: Json }, MapChange>, Iterable<[string, Json]> {

@@ -28,7 +28,7 @@ function same(left, right) {
     names.every(name => Object.hasOwn(right, name) && same(left[name], right[name]))
 }
 
-// Spreading and `fromEntries` define properties, so even the name `__proto__` is safe.
+// Spreading and `fromEntries` are safe with the name `__proto__`.
 const mapped = (object, change) => Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
 const keep = (object, wanted) => Object.fromEntries(Object.entries(object).filter(([name]) => wanted(name)))
 
@@ -86,7 +86,7 @@ export function difference(before, after) {
   }
 }
 
-/** A longest ascending subsequence: these elements need not move. */
+/** A longest ascending subsequence. */
 function ascending(numbers) {
   const ends = []
   const previous = []
@@ -160,7 +160,7 @@ const connected = ['connecting', 'live']
 const active = [...connected, 'offline']
 const asleep = ['needsLogin', 'failed']
 
-// For each event: the states in which it counts, the next state, and the commands to perform.
+// By event: the states in which it counts, the next state, the commands.
 const transitions = {
   start: [['idle', 'stopped', ...asleep], 'connecting', 'connect'],
   stop: [['idle', ...active, ...asleep], 'stopped', 'disconnect'],
@@ -194,10 +194,7 @@ function indexedStore(name) {
     const request = indexedDB.open(name, 1)
     request.onupgradeneeded = () => request.result.createObjectStore('rows')
     request.onerror = () => reject(request.error)
-    request.onsuccess = () => {
-      request.result.onversionchange = () => request.result.close()
-      resolve(request.result)
-    }
+    request.onsuccess = () => resolve(request.result)
   })
   opened.catch(() => {})
   const run = async (mode, body) => {
@@ -551,14 +548,15 @@ export class Lockstep {
   #show(origin = 'server') {
     for (const collection of this.#collections.values()) collection._update(origin)
     const entries = wanted => this.#outbox.filter(wanted).map(({ key, at, actions, refused }) => ({ key, at, actions, ...refused }))
+    const { refused } = this
     this.pending = updated(this.pending, entries(isWaiting))
-    this.refused = updated(this.refused, entries(entry => entry.refused))
+    this.refused = updated(refused, entries(entry => entry.refused))
     const { name, at, error } = this.#state
     const state = updated(this.state, {
       name, pending: this.pending.length, ...name === 'offline' && { at }, ...error && { error: new Refused(error) },
       ...this.storeError && { storeError: this.storeError }
     })
-    if (state === this.state) return
+    if (state === this.state && refused === this.refused) return
     this.state = state
     notify(this.#listeners, state)
   }
@@ -571,7 +569,7 @@ export class Lockstep {
       this.#dirty.add(name)
     }
     this.#position = { cursor, revision }
-    // After a reset, earlier revisions mean nothing: a restored backup may lack the writes.
+    // After a reset, earlier revisions mean nothing.
     for (const entry of this.#outbox) {
       entry.isIncluded = keys.includes(entry.id) || (reset ? !isWaiting(entry) : entry.isIncluded)
     }
@@ -617,7 +615,7 @@ export class Lockstep {
     this.#outbox = [...outbox, ...this.#outbox.filter(({ key, isSaved }) => !isSaved && this.#writes.has(key) && !known.has(key))]
   }
 
-  /** Writes everything in one transaction. Resolves with the store's error. */
+  /** One transaction. Resolves with the store's error. */
   #save() {
     return this.#next ??= this.#saving = this.#saving.then(async () => {
       this.#clear(this.#saveTimer)
@@ -673,17 +671,21 @@ export class Lockstep {
         const began = this.#options.now()
         const isLive = this.#state.name === 'live'
         const { cursor } = this.#position
+        // The response includes these writes, unless a restored server has lost them.
+        const known = this.#outbox.filter(entry => entry.cursor)
+        const Cursor = known.at(-1)?.cursor
         const query = new URLSearchParams({
           ...cursor && { since: cursor }, ...this.#filter && { collections: this.#filter.join() },
-          ...isLive && !isStream && { wait: 30 }
+          ...isLive && !isStream && !Cursor && { wait: 30 }
         })
+        const hear = document => this.#heard(document, signal, known)
         const response = await this.#request(`/v1/changes?${query}`, {
-          signal, headers: isStream && { Accept: 'text/event-stream' }, onEvent: isStream && (event => this.#heard(event, signal))
+          signal, headers: { ...isStream && { Accept: 'text/event-stream' }, ...Cursor && { Cursor } }, onEvent: isStream && hear
         })
         if (signal.aborted) return
         if (response.status === 200) {
           if (isStream) throw failure('The stream ended')
-          this.#heard(response.body, signal)
+          hear(response.body)
           const isEarly = isLive && !response.body.changesets.length && this.#options.now() - began < 15_000
           if (isEarly) await new Promise(resolve => this.#after(this.#options.random() * 1_000, resolve))
         } else if (response.status === 400 && cursor) {
@@ -699,9 +701,10 @@ export class Lockstep {
     }
   }
 
-  #heard(document, signal) {
+  #heard(document, signal, known) {
     if (signal.aborted) return
     if (!document?.cursor) throw failure('This is no Lockstep server')
+    known.forEach(entry => { entry.isIncluded = true })
     this.#apply(document)
     this.#tell({ document })
     this.#dispatch({ type: 'response' })
@@ -796,6 +799,7 @@ export class Lockstep {
 
   async #request(path, { method = 'GET', body, id, headers, signal, bearer, onEvent }) {
     bearer ??= await this.#bearer(signal)
+    if (bearer == null) return { status: 401 }
     let timer
     const heard = () => {
       this.#clear(timer)
@@ -805,7 +809,7 @@ export class Lockstep {
     try {
       const { fetch } = this.#options
       const response = await fetch(this.#url + path, {
-        method, signal, body: body && JSON.stringify(body),
+        method, signal, cache: 'no-store', body: body && JSON.stringify(body),
         headers: {
           ...headers, ...bearer && { Authorization: `Bearer ${bearer}` }, ...id && { 'Idempotency-Key': id },
           ...body && { 'Content-Type': 'application/json' }
@@ -931,8 +935,7 @@ function overlaps(left, right) {
   return left.actions.some(action => subjects.includes(subject(action)))
 }
 
-// Pages without TLS have no `randomUUID`.
-const randomID = () => globalThis.crypto?.randomUUID?.() ?? [0, 0, 0].map(() => Math.random().toString(36).slice(2)).join('')
+const randomID = () => [0, 0, 0].map(() => Math.random().toString(36).slice(2)).join('')
 
 async function readEvents(body, signal, heard, onEvent) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()

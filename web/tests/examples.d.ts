@@ -9,4 +9,6 @@ declare global {
   const profile: client.Values
   const write: client.Write
   const React: any
+  const shallowRef: any
+  const onUnmounted: any
 }
