@@ -6,7 +6,7 @@ import LockstepScreens
 
 @testable import Lockstep
 
-@Suite("What administrators see of a running server", .timeLimit(.minutes(10)))
+@Suite("The status of a running server for administrators", .timeLimit(.minutes(10)))
 struct AdminStatusTests {
   @Test("The list of waits has each long poll with its user, its resource and its client, oldest first")
   func waits() async throws {
