@@ -199,6 +199,7 @@ class ContentTests(InspectorTest):
         _, phone = example(self.server)
         page = await self.open()
         row = page.locator("[role=row][data-index]", has_text="remove photo:4")
+        await expect(row).to_contain_text("ada@example.com")
         box = await row.bounding_box()
         await page.mouse.move(box["x"] + 200, box["y"] + 10)
         await page.mouse.down()

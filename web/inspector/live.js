@@ -1,6 +1,6 @@
 // Live: the actions of all users as they commit.
-import { List, button, count, el, empty, failure, field, say, shortId, time, userText } from './elements.js'
-import { actionText, collectionOf, deviceText, emailOf, entryPanel, learn, mutationText } from './journal.js'
+import { List, button, count, el, empty, failure, field, say, time, userText } from './elements.js'
+import { actionText, collectionOf, deviceText, emailOf, entryPanel, learn, mutationText, userElement } from './journal.js'
 import { follow, get, parse, session } from './server.js'
 
 const most = 100_000
@@ -98,19 +98,11 @@ export async function show(main, { query, setQuery, signal, register }) {
   // ---- The list, newest first
   let shown = log.entries
   const items = { get length() { return shown.length }, at: index => shown[shown.length - 1 - index] }
-  const found = new Set()
-  const later = () => {
-    if (later.timer) return
-    later.timer = setTimeout(() => { later.timer = 0; list.refresh(entry => found.has(entry.value.user)); found.clear() }, 60)
-  }
   const list = new List({
     label: 'Actions, newest first', kind: 'live',
     columns: [
       { name: 'Time', class: 'time', show: ({ value }) => time(value.at) },
-      {
-        name: 'User', class: 'user',
-        show: ({ value }) => userText(emailOf(value.user, () => { found.add(value.user); later() }) ?? shortId(value.user))
-      },
+      { name: 'User', class: 'user', show: ({ value }) => userElement(value.user) },
       { name: 'Device', class: 'device', show: ({ value }) => userText(deviceText(value)) },
       { name: 'Collection', class: 'collection', show: ({ value }) => userText(collectionOf(value)) },
       { name: 'Action', class: 'action', show: ({ value }) => userText(actionText(value)) },

@@ -1,6 +1,6 @@
 // Screens: the open screens with their states.
-import { List, ago, button, copyCurl, count, el, empty, facts, failure, notice, plain, shortId, timeElement } from './elements.js'
-import { emailOf, userElement } from './journal.js'
+import { List, ago, button, copyCurl, count, el, empty, facts, failure, notice, plain, timeElement } from './elements.js'
+import { userElement } from './journal.js'
 import { tree } from './json.js'
 import { get, pause, request } from './server.js'
 
@@ -17,7 +17,7 @@ export async function show(main, { parts: [, chosen], setPath, signal, every, re
       { name: 'Screen', class: 'name', show: screen => plain(screen.name) },
       {
         name: 'User', class: 'user',
-        show: screen => screen.user ? el('bdi', {}, plain(emailOf(screen.user, () => list.refresh(other => other.user === screen.user)) ?? shortId(screen.user))) : el('span', { class: 'quiet' }, 'not logged in')
+        show: screen => screen.user ? userElement(screen.user) : el('span', { class: 'quiet' }, 'not logged in')
       },
       { name: 'Last used', class: 'seen', show: screen => ago(screen.lastUsedAt) },
       { name: 'Effects', class: 'effects number', show: screen => screen.effects ? el('span', { class: 'badge' }, `${screen.effects} running`) : '0' },
