@@ -207,7 +207,7 @@ export declare class Lockstep {
   transaction(body: (t: { do(module: string, type: string, payload?: object): void }) => void, options?: WriteOptions): Write
   readonly state: State
   onState(listener: (state: State) => void): () => void
-  /** The writes that the server has not answered, in order. The same reference until they change. */
+  /** The writes that the server has not confirmed, in order. The same reference until they change. */
   readonly pending: readonly Entry[]
   /** The writes that the server has refused. The view is without them. */
   readonly refused: readonly Entry[]

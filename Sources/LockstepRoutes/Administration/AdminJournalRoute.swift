@@ -144,7 +144,7 @@ package final class AdminJournalRoute: Sendable {
     let place = LockedState(page.end)
     let poll = LongPoll(deadline: wait.deadline(for: request), watcher) { [self] poll, isLast in
       if agent.isEnded { throw Problem.unauthorized(true) }
-      // The deadline may pass before a commit is seen, so the last look reads too.
+      // The deadline may pass before a commit is seen, so the last check also reads the journal.
       guard watcher.take() || isLast else { return .parked(poll) }
       return .async { [self] in
         let page = try await next(after: place.withLock { $0 }, query)
@@ -197,8 +197,8 @@ package final class AdminJournalRoute: Sendable {
         RouteParameter(
           "limit",
           in: .query,
-          "The most entries in the response. It may have fewer, even none, before the end of the journal. It is at the "
-            + "end if a request with `wait` waits.",
+          "The most entries in the response. Before the end of the journal, a response can have fewer entries, or none. "
+            + "A request with `wait` waits only at the end.",
           schema: ["type": "integer", "minimum": 1, "maximum": JSON(limit), "default": 100]
         ),
         .lastEventID,
@@ -225,7 +225,7 @@ package final class AdminJournalRoute: Sendable {
   )
 }
 
-/// Knows whether there were commits since a request last read the journal.
+/// Tracks whether there were commits since a request last read the journal.
 final class CommitWatcher: Watcher {
   let agent: LiveServiceToken
   let seat: WaiterSeat

@@ -93,7 +93,7 @@ package struct AdminStatusRoutes: Sendable {
           responses: [
             RouteResponse(
               .ok,
-              "The servers. Without a fleet, it is one, and it has no lease.",
+              "The servers. A server without a fleet lists only itself, with `leaseUntil` null.",
               fields: [.cacheControl],
               json: .schema([
                 "items": .arraySchema(

@@ -155,7 +155,7 @@ package struct AdminUserRoutes: Sendable {
     return Item(listing, try await state(of: user))
   }
 
-  /// The user's state, which is not kept in memory: an administrator looks at many users once.
+  /// Reads the user's state without caching it, because administrators read most states only once.
   private func state(of user: UserID) async throws -> UserState {
     if let cached = cache.state(of: user) { return cached.state }
     return try await readers.read(for: user) { [load] in try load(user, $0) }

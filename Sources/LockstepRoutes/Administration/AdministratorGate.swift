@@ -5,7 +5,7 @@ import LockstepMiddleware
 import LockstepStore
 import LockstepSync
 
-/// Lets requests with the administrator token or a service token pass. If the operator has set no
+/// Authorizes requests with the administrator token or a service token. If the operator has set no
 /// administrator token, the routes of the administration respond with 404.
 package struct AdministratorGate: Sendable {
   private let administrator: AdministratorToken
@@ -31,7 +31,7 @@ package struct AdministratorGate: Sendable {
 
   /// Passes the request's token to `respond` if it has the scope.
   ///
-  /// Throws `not-found` without an administrator, `unauthorized` without a valid token,
+  /// Throws `not-found` if no administrator token is set, `unauthorized` without a valid token,
   /// `too-many-requests` after too many wrong tokens, and `forbidden` for a user's token or without
   /// the scope.
   func admit(

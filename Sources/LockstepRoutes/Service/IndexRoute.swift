@@ -38,7 +38,7 @@ package enum IndexRoute {
       <body>
       <main>
       <h1>Lockstep \(lockstepVersion)</h1>
-      <p>This server keeps the state of an app's users in lockstep on all of their devices.</p>
+      <p>This server keeps each user's state in sync on all of the user's devices.</p>
       <ul>
       \(links.joined(separator: "\n"))
       </ul>

@@ -26,7 +26,7 @@ package enum InspectorRoutes {
       status: .permanentRedirect,
       fields: HeaderFields([.location: folder, .cacheControl: "no-cache"])
     )
-    let page = Route(.get, String(folder.dropLast()), summary: "Redirects to the inspector.") { _ in
+    let page = Route(.get, String(folder.dropLast()), summary: "The inspector, a page for administrators.") { _ in
       .response(redirect)
     }
     return [page]

@@ -7,7 +7,7 @@ package struct StoreJournal {
   package struct Place: Sendable, Hashable {
     /// The number of the entry before the place; 0 before the first entry.
     package let number: Int
-    /// The revision of that entry. By it, a place of a lost history is recognised.
+    /// The revision of that entry, to recognise a place of a lost history.
     package let revision: Revision
 
     package static let beginning = Place(number: 0, revision: .none)
@@ -36,7 +36,7 @@ package struct StoreJournal {
     let last = try connection.first("SELECT number, revision FROM journal ORDER BY number DESC LIMIT 1") {
       Place(number: try $0[0], revision: try $0[1])
     }
-    // The last entries may have gone with their user.
+    // The last entries may have been erased with their user.
     let highest = try connection.first("SELECT journal_end FROM store") { try $0[0] as Int } ?? 0
     guard let last, last.number >= highest else { return Place(number: highest, revision: .none) }
     return last

@@ -17,7 +17,7 @@ package final class CommitSignal: Sendable {
     waiters.wake(0)
   }
 
-  /// Wakes all waiters, because a service token has ended.
+  /// Notifies all waiters, because a service token was deleted.
   package func wakeAll() { waiters.wake(0) }
 
   /// The number of commits up to now.

@@ -23,7 +23,7 @@ struct AdminJournalTests {
 
   private func cursor(_ response: RawResponse) -> String { response.json["cursor"]?.stringValue ?? "" }
 
-  @Test("It has the actions of all users in the order of their commits, with user and device")
+  @Test("The journal has the actions of all users in the order of their commits, with user and device")
   func order() async throws {
     try await ServerFixture.administered { users in
       let (ada, bob) = (try await users.signUp(device: "Ada's phone"), try await users.signUp("bob"))
@@ -123,7 +123,7 @@ struct AdminJournalTests {
     }
   }
 
-  @Test("A cursor outlives a restart, and the erasure of the user who wrote last")
+  @Test("A cursor stays valid after a restart and after the erasure of the user who wrote last")
   func cursors() async throws {
     try await ServerFixture.administered { users in
       let (ada, bob) = (try await users.signUp(), try await users.signUp("bob"))
@@ -141,7 +141,7 @@ struct AdminJournalTests {
     }
   }
 
-  @Test("A cursor of another store, of a lost history or without a cursor's form begins at the beginning")
+  @Test("An unknown cursor starts the journal at the beginning with a reset")
   func unknownCursors() async throws {
     try await ServerFixture.administered { users in
       let ada = try await users.signUp()

@@ -94,7 +94,7 @@ struct AdministratorGateTests {
     }
   }
 
-  @Test("A service token opens no user's route")
+  @Test("A service token is 401 on the routes of users")
   func userRoutes() async throws {
     try await ServerFixture.administered { users in
       let robot = try await users.service("robot", "admin")

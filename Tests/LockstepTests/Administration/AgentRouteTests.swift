@@ -107,7 +107,7 @@ struct AgentRouteTests {
     }
   }
 
-  @Test("An ended session stops at once, and `current` names none")
+  @Test("An administrator ends a session at once, and `sessions/current` is 404")
   func sessions() async throws {
     try await ServerFixture.administered { users in
       let (ada, operators) = (try await users.signUp(), try await users.service("operators", "users"))
@@ -135,7 +135,7 @@ struct AgentRouteTests {
     }
   }
 
-  @Test("Modules of the program have these routes too")
+  @Test("Modules of your own have routes for administrators")
   func ownModules() async throws {
     func administered(_ configuration: inout Configuration) {
       configuration.administratorToken = ServerFixture.administrator
