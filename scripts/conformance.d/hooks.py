@@ -33,8 +33,14 @@ ACCEPTED = [
     (
         "Schema-valid request rejected",
         400,
-        "There is no element with the id",
-        "A page can only begin after an existing element.",
+        "There is no (element|user) with the id",
+        "A page can only begin after an existing element or user.",
+    ),
+    (
+        "Schema-valid request rejected",
+        400,
+        "must be the id of a user",
+        "An id is a UUIDv7, and the format of a schema permits any UUID.",
     ),
     (
         "Schema-valid request rejected",
@@ -102,6 +108,10 @@ ACCEPTED = [
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
     """Drops accepted findings."""
+    # Wrong tokens are limited, and the tests send hundreds of them. Their responses are only in the
+    # message, because the check sends requests of its own.
+    if "invalid authentication" in failure.title and "got `429 Too Many Requests`" in failure.message:
+        return False
     text = response.content.decode("utf-8", "replace")
     for title, status, pattern, _ in ACCEPTED:
         if failure.title == title and response.status_code == status and re.search(pattern, text):

@@ -11,7 +11,7 @@ struct AdminPage<Item> {
   init(of request: Request, _ all: [Item]) throws(Problem) {
     let query = try request.query
     let limit = try query.integer("limit", in: 1...AdminPages.most) ?? 100
-    let start = min(all.count, try query.integer("after", in: 0...Int.max) ?? 0)
+    let start = min(all.count, try query.integer("after", in: 0...AdminPages.last) ?? 0)
     let end = start + min(limit, all.count - start)
     items = all[start..<end]
     count = all.count
@@ -28,6 +28,7 @@ struct AdminPage<Item> {
 
 enum AdminPages {
   static let most = 1_000
+  static let last = 1_000_000_000
 
   static let parameters = [
     RouteParameter(
@@ -40,7 +41,7 @@ enum AdminPages {
       "after",
       in: .query,
       "How many items to leave out at the beginning.",
-      schema: ["type": "integer", "minimum": 0]
+      schema: ["type": "integer", "minimum": 0, "maximum": JSON(last)]
     ),
   ]
 
