@@ -14,13 +14,14 @@ class Watched {
   constructor(client, what) {
     this.client = client
     this.what = what
-    // Restores of which the client may not have heard yet.
+    // How often restores may still take writes back: with the reset, and with the first response
+    // after writes that the server confirmed and then lost.
     this.restores = 0
     this.faults = []
     client.suite().subscribe((value, { previous }) => {
       const lost = Object.keys(previous).filter(key => !Object.hasOwn(value, key))
       if (!lost.length) return
-      if (this.restores) this.restores = 0
+      if (this.restores) this.restores--
       else this.faults.push(`${this.what}: ${lost} vanished from ${Object.keys(previous)}`)
     })
   }
@@ -87,7 +88,7 @@ for (const transport of ['poll', 'events']) {
             case 8: if (random(4) === 0) {
               era++
               confirmed.clear()
-              for (const one of watched) one.restores++
+              for (const one of watched) one.restores += 2
               await server.restore(`${transport}-${round}-${random(backups)}`)
               era++
             } else if (random(3) === 0) {
