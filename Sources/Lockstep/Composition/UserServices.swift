@@ -159,7 +159,10 @@ struct UserServices: Sendable {
       accounts: accounts,
       readers: readers.readers,
       writer: writer,
-      evict: { [cache] in cache.forget($0) },
+      evict: { [cache, waiters] user in
+        cache.forget(user)
+        waiters.wake(user)
+      },
       now: time.now,
       logger: logger
     )

@@ -132,6 +132,8 @@ package struct AdminStatusRoutes: Sendable {
 
   /// The path, without the id that drives a screen.
   private static func resource(_ path: String) -> String {
+    let path =
+      PercentEncoding.decoded(Array(path.utf8)[...], isQuery: false).map { String(decoding: $0, as: UTF8.self) } ?? path
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
     guard path.hasPrefix("/v1/reactors/"), parts.count > 4 else { return path }
     return parts[0..<4].joined(separator: "/")

@@ -19,6 +19,7 @@ package struct AdminUserRoutes: Sendable {
   private let ledger: AccountsLedger
   private let readers: UserReaders
   private let cache: StateCache
+  private let waiters: WaiterRegistry<UserID>
   private let now: @Sendable () -> Timestamp
   private let load: @Sendable (UserID, SQLiteConnection) throws -> UserState
 
@@ -34,7 +35,7 @@ package struct AdminUserRoutes: Sendable {
     self.gate = gate
     self.accounts = accounts
     self.ledger = ledger
-    (readers, cache) = (reading.readers, reading.cache)
+    (readers, cache, waiters) = (reading.readers, reading.cache, reading.waiting.waiters)
     self.now = now
     self.load = load
   }
@@ -264,6 +265,8 @@ package struct AdminUserRoutes: Sendable {
           },
           committed: {
             cache.forget(user)
+            // The user may have no session whose end would wake them.
+            waiters.wake(user)
             gate.log("erase user", "\(user)", agent.name)
           },
           response: { (StoredResponse(.done), recorded: StoredResponse(.done)) },

@@ -21,7 +21,8 @@ struct AdminStatusTests {
       }
       let screen = try await ada.post("/v1/reactors/workingHistory", "{}")
       let href = screen.json["href"]?.stringValue ?? ""
-      clients.append(try await ada.waiting("\(href)?wait=50", ["If-None-Match: \(screen.field("ETag") ?? "")"]))
+      let encoded = href.replacing("/reactors/", with: "/%72eactors/")
+      clients.append(try await ada.waiting("\(encoded)?wait=50", ["If-None-Match: \(screen.field("ETag") ?? "")"]))
       await eventually { users.waitingForScreens == 1 }
 
       let all = try await users.admin.get("/v1/admin/waits").json

@@ -161,4 +161,21 @@ struct AdminUserTests {
       }
     }
   }
+
+  @Test("Requests for an erased user without sessions end at once")
+  func erasedWithoutSessions() async throws {
+    try await ServerFixture.administered { users in
+      let body = #"{"email":"ada@example.com","password":"\#(ServerFixture.password)"}"#
+      let path = try await users.admin.post(Self.path, body).field("Location") ?? ""
+      _ = try await users.admin.put("\(path)/favorites/a", "{}")
+      let tag = try await users.admin.get("\(path)/favorites").field("ETag") ?? ""
+      let poll = try await users.admin.waiting("\(path)/favorites?wait=50", ["If-None-Match: \(tag)"])
+      let stream = try await users.admin.waiting("\(path)/changes?since=now", ["Accept: text/event-stream"])
+      await eventually { users.waiting == 2 }
+      #expect(try await users.admin.delete(path).status == 204)
+      #expect(try await poll.response().status == 404)
+      await eventually { users.waiting == 0 }
+      stream.close()
+    }
+  }
 }
