@@ -22,8 +22,10 @@ package enum Compression {
 
   /// The response with its body compressed; unchanged if zlib fails. If zlib fails for a stream,
   /// the stream fails.
-  package static func compressed(_ response: Response) async -> Response {
-    guard let body = await compressed(response.body) else { return response }
+  ///
+  /// `level` is zlib's, from 1 (fast) to 9 (small).
+  package static func compressed(_ response: Response, level: Int32 = 6) async -> Response {
+    guard let body = await compressed(response.body, level) else { return response }
     var response = response
     response.body = body
     response.fields.append(.contentEncoding, "gzip")
@@ -32,11 +34,11 @@ package enum Compression {
     return response
   }
 
-  private static func compressed(_ body: Response.Body) async -> Response.Body? {
+  private static func compressed(_ body: Response.Body, _ level: Int32) async -> Response.Body? {
     switch body {
     case .none: return nil
-    case .bytes(let bytes): return await gzip(BodyPieces([bytes])).map { .bytes($0) }
-    case .pieces(let pieces): return await gzip(pieces).map { .bytes($0) }
+    case .bytes(let bytes): return await gzip(BodyPieces([bytes]), level: level).map { .bytes($0) }
+    case .pieces(let pieces): return await gzip(pieces, level: level).map { .bytes($0) }
     case .stream(let holding, let write):
       return .stream(holding: holding + Deflater.memory) { writer in
         let compressing = try CompressingWriter(writer)
@@ -61,8 +63,8 @@ package enum Compression {
   private static func gzipTag(_ tag: String) -> String { "\(tag.dropLast())\(Cursor.gzipSuffix)\"" }
 
   /// A gzip file without name and time, so that equal bytes give equal files. Nil if zlib fails.
-  static func gzip(_ body: BodyPieces) async -> [UInt8]? {
-    guard let deflater = Deflater() else { return nil }
+  static func gzip(_ body: BodyPieces, level: Int32 = 6) async -> [UInt8]? {
+    guard let deflater = Deflater(level: level) else { return nil }
     let reader = body.reader
     var (input, output) = ([UInt8](), [UInt8]())
     while true {
@@ -83,7 +85,7 @@ package enum Compression {
     struct DeflateError: Error {}
 
     init(_ writer: any BodyWriter) throws {
-      guard let deflater = Deflater() else { throw DeflateError() }
+      guard let deflater = Deflater(level: 6) else { throw DeflateError() }
       self.writer = writer
       self.deflater = deflater
     }
@@ -113,11 +115,11 @@ private final class Deflater {
   static let memory = 256 * 1024 + 8 * 1024
   private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
 
-  init?() {
+  init?(level: Int32) {
     stream.initialize(to: z_stream())
     // 15 + 16: the largest window, in a gzip frame.
     let size = Int32(MemoryLayout<z_stream>.size)
-    guard deflateInit2_(stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, size) == Z_OK else {
+    guard deflateInit2_(stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, size) == Z_OK else {
       return nil
     }
   }

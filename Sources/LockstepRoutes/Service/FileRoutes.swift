@@ -46,7 +46,7 @@ package struct StaticFile: Sendable {
     }
     if let response = gzipped.response.withLock({ $0 }) { return .response(response) }
     return .async {
-      var response = await Compression.compressed(whole)
+      var response = await Compression.compressed(whole, level: 9)
       // The application adds `Vary` to a response only if it could compress it.
       response.fields.append(.vary, "Accept-Encoding")
       gzipped.response.withLock { $0 = response }
