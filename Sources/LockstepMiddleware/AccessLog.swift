@@ -25,14 +25,6 @@ package struct AccessLog: Sendable {
     )
   }
 
-  /// A path without the id of a screen, because the id of a login screen gives access to a token.
-  private static func withoutSecrets(_ path: String) -> String {
-    var parts = path.split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count > 4, parts[1] == "v1", parts[2] == "reactors" else { return path }
-    parts[4] = "{id}"
-    return parts.joined(separator: "/")
-  }
-
   func record(_ request: Request, _ response: LoggedResponse, nanoseconds: Int64) {
     logger.log(
       .info,
@@ -40,7 +32,7 @@ package struct AccessLog: Sendable {
       [
         "client": .string(request.peer.host),
         "method": .string(request.head.method.name),
-        "path": .string(Self.withoutSecrets(request.head.path)),
+        "path": .string(request.head.pathWithoutSecrets),
         "status": .integer(Int64(response.status.code)),
         "bytes": response.bytes.map { .integer(Int64($0)) } ?? .null,
         "microseconds": .integer(nanoseconds / 1000), "requestId": request.id.map(JSON.string) ?? .null,

@@ -124,19 +124,10 @@ package struct AdminStatusRoutes: Sendable {
   private func item(_ wait: (user: UserID?, request: WaitingRequest)) -> JSON {
     let head = wait.request.head
     return [
-      "user": wait.user.map { .string("\($0)") } ?? .null, "resource": .string(Self.resource(head.path)),
+      "user": wait.user.map { .string("\($0)") } ?? .null, "resource": .string(head.pathWithoutSecrets),
       "since": .string(clock.time(of: wait.request.arrival).description), "address": .string(wait.request.address),
       "userAgent": head[.userAgent].map(JSON.string) ?? .null,
     ]
-  }
-
-  /// The path, without the id that drives a screen.
-  private static func resource(_ path: String) -> String {
-    let path =
-      PercentEncoding.decoded(Array(path.utf8)[...], isQuery: false).map { String(decoding: $0, as: UTF8.self) } ?? path
-    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-    guard path.hasPrefix("/v1/reactors/"), parts.count > 4 else { return path }
-    return parts[0..<4].joined(separator: "/")
   }
 
   // MARK: Status

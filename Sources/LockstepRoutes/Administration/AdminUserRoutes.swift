@@ -12,7 +12,7 @@ import LockstepTime
 /// `/v1/admin/users`: lists, adds, changes and erases users, with the code of `lockstep user`.
 package struct AdminUserRoutes: Sendable {
   private static let pattern = "/v1/admin/users"
-  private static let mostUsers = 1_000
+  static let mostUsers = 1_000
 
   private let gate: AdministratorGate
   private let accounts: StoredAccounts
@@ -74,7 +74,7 @@ package struct AdminUserRoutes: Sendable {
   // MARK: Reading
 
   /// A user with the size of their state.
-  private struct Item: Sendable {
+  struct Item: Sendable {
     static let format = ValueFormat<Item>(
       .member("id", .uuid) { "\($0.listing.user.id)" },
       .member("email", .text) { $0.listing.user.email },
@@ -282,125 +282,6 @@ package struct AdminUserRoutes: Sendable {
     var item = item
     item.revision = try Journal(connection: connection).lastRevision(of: item.listing.user.id).number
     try item.document.check(preconditions)
-  }
-}
-
-// MARK: Descriptions
-
-extension AdminUserRoutes {
-  private static let schemas = ["ManagedUser": Item.format.schema]
-  private static let email: JSON = ["type": "string", "format": "email", "maxLength": JSON(EmailAddress.maximumBytes)]
-
-  private static var listing: RouteDescription {
-    .administration(
-      "listUsers",
-      parameters: [
-        RouteParameter(
-          "prefix",
-          in: .query,
-          "Only users whose e-mail addresses begin with this text, in any case, in the order of their addresses. "
-            + "Without it, users are in the order of their sign-ups.",
-          schema: .textSchema
-        ),
-        RouteParameter("after", in: .query, "Starts after the user with this id.", schema: .uuidSchema),
-        RouteParameter(
-          "limit",
-          in: .query,
-          "The most users in a page. If there are more, the response field Link refers to the next page.",
-          schema: ["type": "integer", "minimum": 1, "maximum": JSON(mostUsers), "default": 100]
-        ),
-        .ifNoneMatch,
-      ],
-      responses: [
-        .shown(
-          .schema(["items": .arraySchema(of: .reference("ManagedUser"))]),
-          fields: RouteField.validators + [.link]
-        ),
-        .unmodified,
-      ],
-      schemas: schemas
-    )
-  }
-
-  private static var showing: RouteDescription {
-    .administration(
-      "getUser",
-      parameters: [.user, .ifNoneMatch],
-      responses: [.shown(.reference("ManagedUser"), fields: RouteField.validators), .unmodified],
-      problems: [.notFound],
-      schemas: schemas
-    )
-  }
-
-  private static func adding(_ password: JSON) -> RouteDescription {
-    .administration(
-      "addUser",
-      parameters: [.idempotencyKey],
-      body: RouteBody(.closedSchema(["email": email, "password": password])),
-      responses: [
-        RouteResponse(
-          .created,
-          "The new user.",
-          fields: [.etag, .cacheControl, .location, .idempotencyReplayed],
-          json: .reference("ManagedUser")
-        )
-      ],
-      problems: [.conflict],
-      schemas: schemas
-    )
-  }
-
-  private static func changing(_ password: JSON) -> RouteDescription {
-    let members: [(String, JSON)] = [("disabled", ["type": "boolean"]), ("email", email), ("password", password)]
-    return .administration(
-      "changeUser",
-      parameters: [.user] + RouteParameter.writing,
-      body: RouteBody(.closedSchema(of: members.map { SchemaMember(name: $0.0, schema: $0.1, isRequired: false) })),
-      responses: [
-        RouteResponse(
-          .ok,
-          "The changed user. All sessions end with a new password, or if the user is disabled.",
-          fields: [.etag, .cacheControl, .idempotencyReplayed],
-          json: .reference("ManagedUser")
-        )
-      ],
-      problems: [.notFound, .conflict, .preconditionFailed],
-      schemas: schemas
-    )
-  }
-
-  private static var erasing: RouteDescription {
-    .administration(
-      "eraseUser",
-      parameters: [.user] + RouteParameter.writing,
-      responses: [.done],
-      problems: [.notFound, .conflict, .preconditionFailed]
-    )
-  }
-}
-
-extension RouteDescription {
-  /// Describes a route of the administration.
-  static func administration(
-    _ name: String,
-    parameters: [RouteParameter] = [],
-    body: RouteBody? = nil,
-    responses: [RouteResponse],
-    problems: Set<ProblemKind> = [],
-    schemas: [String: JSON] = [:]
-  ) -> RouteDescription {
-    RouteDescription(
-      name,
-      part: "Administration",
-      access: .administrator,
-      parameters: parameters,
-      body: body,
-      responses: responses,
-      problems: problems.union(bodyProblems(body)).union([
-        .invalidParameter, .unauthorized, .forbidden, .notFound, .tooManyRequests, .overloaded,
-      ]),
-      schemas: schemas
-    )
   }
 }
 

@@ -143,8 +143,11 @@ final class AgentAuthenticator: Sendable {
     try gate.admit(request, try scope(of: request)) { [self] agent in
       guard let user = UserID(request.parameters[Self.user] ?? "") else { throw Problem(AccountsError.noSuchUser) }
       let session = LiveSession(of: user, for: agent)
-      let result = { @Sendable () throws -> HandlerResult in
-        let transform = AgentResponse(session: session)
+      let result = { @Sendable [gate, changing] () throws -> HandlerResult in
+        var transform = AgentResponse(session: session)
+        if changing == .users, request.head.method == .delete {
+          transform.done = { gate.log("end session", request.parameters["id"] ?? "", agent.name) }
+        }
         do { return try respond(session).transformed(by: transform) } catch { return try transform.result(of: error) }
       }
       if isKnown(user) { return try result() }
@@ -167,8 +170,11 @@ final class AgentAuthenticator: Sendable {
 /// A response for a user, changed for the service token that acts for the user.
 private struct AgentResponse: ResponseTransform {
   let session: LiveSession
+  /// Called when the request has ended a session.
+  var done: (@Sendable () -> Void)?
 
   private func changed(_ response: Response) -> Response {
+    if response.status == .noContent { done?() }
     guard let link = response.fields[.link] else { return response }
     var response = response
     let below = link.replacing("</v1/", with: "</v1/admin/users/\(session.user)/", maxReplacements: 1)

@@ -42,11 +42,13 @@ package struct StoreJournal {
     return last
   }
 
-  /// Whether the store has given out the number of a place, and not to another entry. An entry that
-  /// was pruned or erased counts as known.
+  /// Whether the store has assigned the place's number, and no other entry has it. An entry that was
+  /// pruned or erased counts as known.
   package func knows(_ place: Place) throws -> Bool {
     guard try place.number <= end().number else { return false }
-    guard place.number > 0, place.revision != .none else { return true }
+    guard place.number > 0 else { return true }
+    // The place after an erased entry has no revision, and its number is in no row. After an old copy
+    // of the file was put back, another entry has the number.
     let revision = try connection.first("SELECT revision FROM journal WHERE number = ?", place.number) {
       try $0[0] as Revision
     }

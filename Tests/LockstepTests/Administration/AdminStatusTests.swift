@@ -30,7 +30,7 @@ struct AdminStatusTests {
       #expect(all["count"] == 3)
       #expect(items.map { $0["user"]?.stringValue } == [ada.user, bob.user, ada.user])
       // The id that drives a screen is not shown.
-      let resources = ["/v1/favorites", "/v1/defaults/standard", "/v1/reactors/workingHistory"]
+      let resources = ["/v1/favorites", "/v1/defaults/standard", "/v1/%72eactors/workingHistory/{id}"]
       #expect(items.map { $0["resource"]?.stringValue } == resources)
       #expect(items.map { $0["userAgent"]?.stringValue } == ["app/1", "app/1", nil])
       #expect(items.allSatisfy { $0["address"] == "127.0.0.1" })

@@ -119,6 +119,7 @@ struct AgentRouteTests {
       #expect(try await operators.delete(path, ["Idempotency-Key: k"]).status == 204)
       #expect(try await operators.delete(path, ["Idempotency-Key: k"]).field("Idempotency-Replayed") == "true")
       #expect(try await tablet.get("/v1/me").status == 401)
+      #expect(users.log.lines.contains { $0.contains("end session") && $0.contains(tablet.session) })
       #expect(try await ada.get("/v1/me").status == 200)
     }
   }
