@@ -147,8 +147,8 @@ export interface Values extends Collection<{ readonly [key: string]: Json }, Map
 }
 
 /**
- * Rows on this device. `write` is atomic, and copies the values before it returns. A row whose value
- * is undefined is removed.
+ * Rows on this device, for one client at a time. `write` is atomic, and copies the values before it
+ * returns. A row whose value is undefined is removed.
  */
 export interface Store {
   read(key: string): Promise<unknown>
@@ -220,7 +220,7 @@ export declare class Lockstep {
   signUp(credentials: Credentials): Promise<Session>
   /** Continues with the outbox of the same user. Another user's copy and outbox are removed. */
   logIn(credentials: Credentials): Promise<Session>
-  /** Ends the session, and removes the copy and the unsent writes from this device. */
+  /** Ends the session, and removes the copy and the outbox from this device. */
   logOut(options?: { keepCopy?: boolean }): Promise<void>
 }
 

@@ -3,8 +3,6 @@
 const none = Object.freeze([])
 const empty = Object.freeze({})
 
-// Values
-
 const isObject = value => value !== null && typeof value === 'object'
 const isPlain = value => isObject(value) && !Array.isArray(value)
 const clone = value => JSON.parse(JSON.stringify(value))
@@ -28,7 +26,7 @@ function same(left, right) {
     names.every(name => Object.hasOwn(right, name) && same(left[name], right[name]))
 }
 
-// Spreading and `fromEntries` are safe with the name `__proto__`.
+// Safe with `__proto__`.
 const mapped = (object, change) => Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
 const keep = (object, wanted) => Object.fromEntries(Object.entries(object).filter(([name]) => wanted(name)))
 
@@ -41,8 +39,6 @@ function merged(value, patch) {
   const old = isPlain(value) ? value : empty
   return changed(old, mapped(patch, (change, name) => merged(Object.hasOwn(old, name) ? old[name] : empty, change)))
 }
-
-// Changesets
 
 const by = name => (left, right) => left[name] - right[name]
 
@@ -75,7 +71,7 @@ export function difference(before, after) {
     else kept.push({ index, newIndex, item })
     places.delete(item.id)
   })
-  const stay = ascending(kept.map(({ index }) => index))
+  const stay = longestAscending(kept.map(({ index }) => index))
   kept.sort(by('index'))
   return {
     kind: 'list',
@@ -86,8 +82,7 @@ export function difference(before, after) {
   }
 }
 
-/** A longest ascending subsequence. */
-function ascending(numbers) {
+function longestAscending(numbers) {
   const ends = []
   const previous = []
   for (const number of numbers) {
@@ -105,8 +100,6 @@ function ascending(numbers) {
   for (let number = ends.at(-1); number !== undefined; number = previous[number]) result.add(number)
   return result
 }
-
-// Reducers
 
 const time = now => new Date(now).toISOString()
 
@@ -154,20 +147,17 @@ const map = {
   save: (values, fields) => ({ ...values, ...mapped(fields, value => typeof value === 'string' ? value.trim() : value) })
 }
 
-// The connection
-
 const connected = ['connecting', 'live']
 const active = [...connected, 'offline']
 const asleep = ['needsLogin', 'failed']
 
-// By event: the states in which it counts, the next state, the commands.
+// By event: the states before, the state after, the commands.
 const transitions = {
   start: [['idle', 'stopped', ...asleep], 'connecting', 'connect'],
   stop: [['idle', ...active, ...asleep], 'stopped', 'disconnect'],
   response: [['connecting'], 'live', 'send'],
   noResponse: [connected, 'offline', 'disconnect', 'wait'],
   time: [['offline'], 'connecting', 'connect'],
-  // The network has changed, or the computer has slept.
   wake: [active, 'connecting', 'disconnect', 'connect'],
   visible: [['offline'], 'connecting', 'disconnect', 'connect'],
   unauthorized: [active, 'needsLogin', 'disconnect'],
@@ -181,8 +171,6 @@ export function next(state, { type, ...details }) {
   const attempts = { noResponse: state.attempt + 1, start: 0, response: 0, login: 0 }
   return [{ name, attempt: attempts[type] ?? state.attempt, ...details }, commands]
 }
-
-// Stores
 
 function memoryStore() {
   const rows = new Map()
@@ -206,14 +194,15 @@ function indexedStore(name) {
     })
   }
   return {
-    read: key => run('readonly', rows => rows.get(key)),
+    read: key => run('readonly', rows => key === 'outbox' ? rows.getAll(IDBKeyRange.bound('o:', 'o;')) : rows.get(key)),
     write: changes => run('readwrite', rows => {
-      for (const [key, value] of changes) value === undefined ? rows.delete(key) : rows.put(value, key)
+      for (const [key, value] of changes) {
+        if (value === undefined) rows.delete(key)
+        else if (key !== 'outbox') rows.put(value, key)
+      }
     })
   }
 }
-
-// Collections
 
 const report = error => (globalThis.reportError ?? console.error)(error)
 
@@ -288,31 +277,28 @@ export class Refused extends Error {
   }
 }
 
-const failure = title => ({ status: 0, problem: { title, status: 0 } })
-
 const plain = ({ status = 0, message: title, problem = { title, status } }) => ({ status, problem })
 
-// The client
+const failure = message => plain({ message })
 
 const again = {}
 const beginning = { cursor: undefined, revision: -1 }
 
 export class Lockstep {
-  pending = none
   refused = none
   storeError
   #url
   #name
-  #filter
+  #names
   #options
   #store
   #listeners = new Set()
   #collections = new Map()
   #session = empty
-  // The server's state at a position, and the writes that it does not include yet.
   #copy = new Map()
   #position = beginning
   #outbox = []
+  #pending = none
   #writes = new Map()
   #state = { name: 'idle', attempt: 0 }
   #on
@@ -324,7 +310,7 @@ export class Lockstep {
   #timer
   #checked
   #opened
-  #dirty = new Set()
+  #rows = new Map()
   #saving = Promise.resolve()
   #next
   #saveTimer
@@ -339,7 +325,7 @@ export class Lockstep {
     const { name = '', collections, store } = options
     this.#url = String(url).replace(/\/+$/, '')
     this.#name = `lockstep:${this.#url}:${name}`
-    this.#filter = collections ? [...collections].sort() : null
+    this.#names = collections ? [...collections].sort() : null
     const isBrowser = !store && globalThis.indexedDB
     this.#store = store ?? (isBrowser ? indexedStore(this.#name) : memoryStore())
     this.#isShared = isBrowser && globalThis.navigator?.locks && globalThis.BroadcastChannel
@@ -402,7 +388,7 @@ export class Lockstep {
       await this.#open()
       if (this.#on !== on) return
       this.#listen(on)
-      this.#led = this.#channel ? this.#seek() : this.#lead()
+      this.#led = this.#channel ? this.#waitForLeadership() : this.#lead()
     })
   }
 
@@ -417,10 +403,9 @@ export class Lockstep {
   }
 
   _write(actions, { ifUnchanged, resolve } = empty) {
-    const key = randomID()
-    const entry = { key, id: key, user: this.#session.user, at: this.#options.now(), actions: freeze(clone(actions)) }
+    const entry = this.#entry(freeze(clone(actions)))
+    const { key } = entry
     if (ifUnchanged) {
-      // The app has also seen its own newer writes.
       const seen = this.#outbox.filter(other => other.cursor && overlaps(other, entry))
       entry.base = (seen.at(-1) ?? this.#position).cursor
     }
@@ -436,12 +421,25 @@ export class Lockstep {
     return { key, saved, confirmed, cancel: () => this.#change({ type: 'cancel', key }) }
   }
 
+  #entry(actions) {
+    const at = this.#options.now()
+    const key = `${Math.max(at, (parseInt(this.#outbox.at(-1)?.key) || 0) + 1)}-${randomID()}`
+    return { key, id: key, user: this.#session.user, at, actions }
+  }
+
+  #keep(entry, changes) { this.#rows.set(rowName(entry.key), Object.assign(entry, changes)) }
+
+  // Only a newer entry leaves the array as it is.
+  #filter(wanted) {
+    const kept = this.#outbox.filter(entry => wanted(entry) || void this.#rows.set(rowName(entry.key)))
+    if (kept.length < this.#outbox.length) this.#outbox = kept
+  }
+
   #remove(key) {
-    this.#outbox = this.#outbox.filter(entry => entry.key !== key)
+    this.#filter(entry => entry.key !== key)
     this.#show('local')
   }
 
-  /** Performs a command in the tab that leads, or here if none does. */
   async #change(command) {
     await this.#open()
     let steal
@@ -463,7 +461,7 @@ export class Lockstep {
 
   async #perform(command) {
     const value = await this.#execute(command)
-    this.#tell()
+    this.#broadcast()
     this.#send()
     return value
   }
@@ -478,17 +476,18 @@ export class Lockstep {
           this.#outbox.push(entry)
           this.#show('local')
         }
+        this.#keep(entry = known ?? entry)
         error = await this.#save()
         if (error) {
           this.#remove(key)
           throw error
         }
-        (known ?? entry).isSaved = true
+        entry.isSaved = true
         return
       case 'resolve': return this.#writes.get(key).resolve?.(current, clone(known.actions))
       case 'session':
-        if (wipe || session.user && this.#session.user && session.user !== this.#session.user) this.#wipe()
-        this.#session = { user: this.#session.user, ...session }
+        if (wipe || session.user && this.#session.user && session.user !== this.#session.user) await this.#wipe()
+        this.#enterAs({ user: this.#session.user, ...session })
         await this.#save()
         this.#dispatch({ type: session.token ? 'login' : 'unauthorized' })
         return
@@ -500,41 +499,49 @@ export class Lockstep {
         if (!known?.refused) return false
     }
     this.#remove(key)
-    if (type === 'retry') this.#outbox.push({ key, id: randomID(), isSaved: true, at: this.#options.now(), actions: known.actions })
-    this.#show('local')
+    if (type === 'retry') {
+      const entry = this.#entry(known.actions)
+      this.#outbox.push(entry)
+      this.#keep(entry, { isSaved: true })
+      this.#show('local')
+    }
     await this.#save()
     return true
   }
 
-  #wipe() {
+  async #wipe() {
+    const stored = await this.#store.read('outbox').catch(() => {}) ?? none
+    for (const row of stored) this.#rows.set(rowName(row.key ?? row))
+    this.#rows.set('copy')
     const gone = this.#outbox
-    this.#outbox = []
-    this.#forget()
+    this.#filter(() => false)
+    this.#copy.clear()
     this.#position = beginning
     this.#session = empty
     for (const { key } of gone) this.#settle({ key, error: failure('The user logged out') })
     this.#show('local')
-    this.#tell({ copy: this.#copy })
+    this.#broadcast({ copy: this.#copy })
   }
 
-  #forget() {
-    for (const name of this.#copy.keys()) this.#dirty.add(name)
-    this.#copy.clear()
-  }
+  #enterAs(session) { this.#rows.set('session', this.#session = session) }
 
   #settle({ key, value, error }) {
     const known = this.#writes.get(key)
     this.#writes.delete(key)
     if (error) known?.fail(new Refused(plain(error)))
     else known?.done(value)
-    this.#tell({ settled: { key, value, error: error && plain(error) } })
+    this.#broadcast({ settled: { key, value, error: error && plain(error) } })
   }
 
   _has(name) { return this.#position.cursor !== undefined || this.#copy.has(name) }
 
-  _shown({ name, reducers }) {
-    let value = this.#copy.get(name) ?? (reducers === list ? none : empty)
-    for (const { refused, isIncluded, actions, at } of this.#outbox) {
+  _shown(collection) {
+    const { name, reducers, shown } = collection
+    const base = this.#copy.get(name) ?? (reducers === list ? none : empty)
+    const outbox = this.#outbox
+    let { value, length } = shown?.base === base && shown.outbox === outbox ? shown : { value: base, length: 0 }
+    for (; length < outbox.length; length++) {
+      const { refused, isIncluded, actions, at } = outbox[length]
       if (refused || isIncluded) continue
       for (const action of actions) {
         if (collectionName(action) !== name) continue
@@ -542,18 +549,21 @@ export class Lockstep {
         try { value = reduce?.(value, action.payload, at) ?? value } catch (error) { report(error) }
       }
     }
+    collection.shown = { base, outbox, length, value }
     return value
   }
 
+  get pending() { return this.#pending = updated(this.#pending, this.#entries(isWaiting)) }
+
+  #entries(wanted) { return this.#outbox.filter(wanted).map(({ key, at, actions, refused }) => ({ key, at, actions, ...refused })) }
+
   #show(origin = 'server') {
     for (const collection of this.#collections.values()) collection._update(origin)
-    const entries = wanted => this.#outbox.filter(wanted).map(({ key, at, actions, refused }) => ({ key, at, actions, ...refused }))
     const { refused } = this
-    this.pending = updated(this.pending, entries(isWaiting))
-    this.refused = updated(refused, entries(entry => entry.refused))
+    this.refused = updated(refused, this.#entries(entry => entry.refused))
     const { name, at, error } = this.#state
     const state = updated(this.state, {
-      name, pending: this.pending.length, ...name === 'offline' && { at }, ...error && { error: new Refused(error) },
+      name, pending: this.#outbox.filter(isWaiting).length, ...name === 'offline' && { at }, ...error && { error: new Refused(error) },
       ...this.storeError && { storeError: this.storeError }
     })
     if (state === this.state && refused === this.refused) return
@@ -562,24 +572,25 @@ export class Lockstep {
   }
 
   #apply({ reset, changesets, cursor, revision, keys }) {
-    if (reset) this.#forget()
+    if (reset) this.#copy.clear()
     for (const change of changesets) {
       const name = change.collection
       this.#copy.set(name, apply(this.#copy.get(name) ?? (change.kind === 'list' ? none : empty), change))
-      this.#dirty.add(name)
     }
     this.#position = { cursor, revision }
-    // After a reset, earlier revisions mean nothing.
+    this.#rows.set('copy', { position: this.#position, names: this.#names, user: this.#session.user, values: [...this.#copy] })
+    const included = new Set(keys)
     for (const entry of this.#outbox) {
-      entry.isIncluded = keys.includes(entry.id) || (reset ? !isWaiting(entry) : entry.isIncluded)
+      const isIncluded = included.has(entry.id) || (reset ? !isWaiting(entry) : entry.isIncluded)
+      if (isIncluded !== entry.isIncluded) this.#keep(entry, { isIncluded })
     }
+    this.#outbox = [...this.#outbox]
     this.#drop()
     this.#show()
   }
 
   #drop() {
-    this.#outbox = this.#outbox.filter(entry =>
-      entry.refused || isWaiting(entry) || !entry.isIncluded && entry.revision > this.#position.revision)
+    this.#filter(entry => entry.refused || isWaiting(entry) || !entry.isIncluded && entry.revision > this.#position.revision)
     if (this.#isLeader) this.#saveTimer ??= this.#after(300, () => this.#save())
   }
 
@@ -595,13 +606,16 @@ export class Lockstep {
   async #load() {
     try {
       const read = key => this.#store.read(key)
-      const [copy, outbox = [], session] = await Promise.all(['copy', 'outbox', 'session'].map(read))
-      const names = copy?.names ?? []
-      const values = await Promise.all(names.map(name => read(`c:${name}`)))
-      this.#copy = new Map(names.map((name, index) => [name, freeze(values[index])]))
-      this.#position = copy && same(copy.filter, this.#filter) ? copy.position : beginning
-      this.#session = session ?? empty
-      this.#take(outbox)
+      const [stored, outbox = none, session = empty] = await Promise.all(['copy', 'outbox', 'session'].map(read))
+      const entries = await Promise.all(outbox.map(async row => ({ ...isObject(row) ? row : await read(rowName(row)), isSaved: true })))
+      const isOwn = ({ user }) => !user || user === session.user
+      const copy = stored && isOwn(stored) ? stored : empty
+      this.#copy = new Map(copy.values)
+      this.#copy.forEach(freeze)
+      this.#position = same(copy.names, this.#names) ? copy.position : beginning
+      this.#session = session
+      this.#rows.clear()
+      this.#take(entries.filter(entry => entry.key && isOwn(entry)))
     } catch (error) {
       this.#store = memoryStore()
       this.storeError = error
@@ -609,28 +623,21 @@ export class Lockstep {
     this.#show('local')
   }
 
-  /** Takes another outbox. New writes of this page stay. */
   #take(outbox) {
     const known = new Set(outbox.map(entry => entry.key))
     this.#outbox = [...outbox, ...this.#outbox.filter(({ key, isSaved }) => !isSaved && this.#writes.has(key) && !known.has(key))]
   }
 
-  /** One transaction. Resolves with the store's error. */
   #save() {
     return this.#next ??= this.#saving = this.#saving.then(async () => {
       this.#clear(this.#saveTimer)
       this.#saveTimer = this.#next = undefined
-      const dirty = [...this.#dirty]
-      this.#dirty.clear()
+      const rows = this.#rows
+      this.#rows = new Map()
       try {
-        await this.#store.write([
-          ['copy', { position: this.#position, filter: this.#filter, names: [...this.#copy.keys()] }],
-          ['outbox', this.#outbox.map(entry => ({ ...entry, isSaved: true }))],
-          ['session', this.#session],
-          ...dirty.map(name => [`c:${name}`, this.#copy.get(name)])
-        ])
+        await this.#store.write([...rows, ['outbox', this.#outbox.map(({ key }) => key)]])
       } catch (error) {
-        dirty.forEach(name => this.#dirty.add(name))
+        this.#rows = new Map([...rows, ...this.#rows])
         this.storeError = error
         this.#show()
         return error
@@ -645,7 +652,7 @@ export class Lockstep {
     const perform = {
       connect: () => {
         const { signal } = this.#abort = new AbortController()
-        this.#run(() => this.#follow(signal))
+        this.#run(() => this.#follow(signal), signal)
       },
       disconnect: () => {
         this.#clear(this.#timer)
@@ -656,57 +663,56 @@ export class Lockstep {
     }
     commands.forEach(command => perform[command]())
     this.#show()
-    this.#tell()
+    this.#broadcast()
   }
 
-  #run(body) {
-    const work = body().catch(report).finally(() => this.#running.delete(work))
+  #run(body, signal) {
+    const work = body().catch(error => {
+      if (!signal?.aborted) signal ? this.#lost(error) : report(error)
+    }).finally(() => this.#running.delete(work))
     this.#running.add(work)
   }
 
   async #follow(signal) {
     const isStream = this.#options.transport === 'events'
-    try {
-      while (!signal.aborted) {
-        const began = this.#options.now()
-        const isLive = this.#state.name === 'live'
-        const { cursor } = this.#position
-        // The response includes these writes, unless a restored server has lost them.
-        const known = this.#outbox.filter(entry => entry.cursor)
-        const Cursor = known.at(-1)?.cursor
-        const query = new URLSearchParams({
-          ...cursor && { since: cursor }, ...this.#filter && { collections: this.#filter.join() },
-          ...isLive && !isStream && !Cursor && { wait: 30 }
-        })
-        const hear = document => this.#heard(document, signal, known)
-        const response = await this.#request(`/v1/changes?${query}`, {
-          signal, headers: { ...isStream && { Accept: 'text/event-stream' }, ...Cursor && { Cursor } }, onEvent: isStream && hear
-        })
-        if (signal.aborted) return
-        if (response.status === 200) {
-          if (isStream) throw failure('The stream ended')
-          hear(response.body)
-          const isEarly = isLive && !response.body.changesets.length && this.#options.now() - began < 15_000
-          if (isEarly) await new Promise(resolve => this.#after(this.#options.random() * 1_000, resolve))
-        } else if (response.status === 400 && cursor) {
-          this.#position = beginning
-        } else if (isPassing(response)) {
-          this.#lost(response)
-        } else {
-          this.#dispatch({ type: 'refused', error: plain(response) })
-        }
+    while (!signal.aborted) {
+      const began = this.#options.now()
+      const isLive = this.#state.name === 'live'
+      const { cursor } = this.#position
+      const known = this.#outbox.filter(entry => entry.cursor)
+      const Cursor = known.at(-1)?.cursor
+      const query = new URLSearchParams({
+        ...cursor && { since: cursor }, ...this.#names && { collections: this.#names.join() },
+        ...isLive && !isStream && !Cursor && { wait: 30 }
+      })
+      const onDocument = document => this.#applyDocument(document, signal, known)
+      const response = await this.#request(`/v1/changes?${query}`, {
+        signal, headers: { ...isStream && { Accept: 'text/event-stream' }, ...Cursor && { Cursor } }, onEvent: isStream && onDocument
+      })
+      if (signal.aborted) return
+      if (response.status === 200) {
+        if (isStream) throw failure('The stream ended')
+        const arrived = this.#options.now()
+        onDocument(response.body)
+        const isEarly = isLive && !response.body.changesets.length && arrived - began < 15_000
+        const pause = isEarly ? this.#options.random() * 1_000 : 4 * (this.#options.now() - arrived)
+        await new Promise(resolve => this.#after(pause, resolve))
+      } else if (response.status === 400 && cursor) {
+        this.#position = beginning
+      } else if (isPassing(response)) {
+        this.#lost(response)
+      } else {
+        this.#dispatch({ type: 'refused', error: plain(response) })
       }
-    } catch (error) {
-      if (!signal.aborted) this.#lost(error)
     }
   }
 
-  #heard(document, signal, known) {
+  #applyDocument(document, signal, known) {
     if (signal.aborted) return
     if (!document?.cursor) throw failure('This is no Lockstep server')
     known.forEach(entry => { entry.isIncluded = true })
     this.#apply(document)
-    this.#tell({ document })
+    this.#broadcast({ document })
     this.#dispatch({ type: 'response' })
   }
 
@@ -721,26 +727,23 @@ export class Lockstep {
     const abort = this.#abort
     if (!this.#isLeader || this.#state.name !== 'live' || this.#sender === abort) return
     this.#sender = abort
+    const { signal } = abort
     this.#run(async () => {
       try {
-        for (;;) {
-          const entry = this.#outbox.find(isWaiting)
-          if (abort.signal.aborted || !entry?.isSaved) return
-          await this.#sendEntry(entry, abort.signal)
-        }
-      } catch (error) {
-        if (!abort.signal.aborted) this.#lost(error)
+        let entry
+        while (!signal.aborted && (entry = this.#outbox.find(isWaiting))?.isSaved) await this.#sendEntry(entry, signal)
       } finally {
         if (this.#sender === abort) this.#sender = undefined
       }
-    })
+    }, signal)
   }
 
   async #sendEntry(entry, signal) {
-    if (entry.sent && this.#options.now() - entry.sent > 86_400_000 && !entry.isIncluded) {
-      return this.#refuse(entry, failure('It may have been applied before'))
-    }
-    entry.sent ??= this.#options.now()
+    // Another tab may have sent it.
+    const stored = await this.#store.read(rowName(entry.key)) ?? { sent: entry.at }
+    const sent = stored.sent ?? this.#options.now()
+    if (this.#options.now() - sent > 86_400_000 && !entry.isIncluded) return this.#refuse(entry, failure('It may have been applied before'))
+    this.#keep(entry, { sent })
     await this.#save()
     const bearer = await this.#bearer(signal)
     if (signal.aborted || !this.#outbox.includes(entry)) return
@@ -748,9 +751,9 @@ export class Lockstep {
     const response = await this.#request('/v1/actions', { method: 'POST', body: { actions }, id: entry.id, signal, bearer })
     const { status, body, revision } = response
     if (status === 200) {
-      Object.assign(entry, { revision, cursor: body.cursor })
+      this.#keep(entry, { revision, cursor: body.cursor })
       for (const later of this.#outbox) {
-        if (later.base && later !== entry && overlaps(later, entry)) later.base = body.cursor
+        if (later.base && later !== entry && overlaps(later, entry)) this.#keep(later, { base: body.cursor })
       }
       this.#drop()
       this.#show()
@@ -760,7 +763,9 @@ export class Lockstep {
     } else {
       const mine = status === 412 && await this.#resolve(entry, body.current)
       if (!mine) return this.#refuse(entry, response)
-      Object.assign(entry, { id: randomID(), actions: freeze(clone(mine)), base: body.cursor, sent: undefined })
+      this.#keep(entry, { id: randomID(), actions: freeze(clone(mine)), base: body.cursor, sent: undefined })
+      this.#outbox = [...this.#outbox]
+      await this.#save()
       this.#show('local')
     }
   }
@@ -772,13 +777,13 @@ export class Lockstep {
   }
 
   async #refuse(entry, reason) {
-    entry.refused = plain(reason)
+    this.#keep(entry, { refused: plain(reason) })
+    this.#outbox = [...this.#outbox]
     this.#show()
     this.#settle({ key: entry.key, error: reason })
     await this.#save()
   }
 
-  /** The token. The app's is checked first, because it may be another user's. */
   async #bearer(signal) {
     if (this.#session.token) return this.#session.token
     const { token } = this.#options
@@ -788,10 +793,10 @@ export class Lockstep {
       if (response.status !== 200) throw new Refused(response)
       const user = response.body.id
       if (this.#session.user && this.#session.user !== user) {
-        this.#wipe()
+        await this.#wipe()
         this.#dispatch({ type: 'login' })
       }
-      this.#session = { user }
+      this.#enterAs({ user })
       this.#checked = bearer
     }
     return bearer
@@ -801,11 +806,11 @@ export class Lockstep {
     bearer ??= await this.#bearer(signal)
     if (bearer == null) return { status: 401 }
     let timer
-    const heard = () => {
+    const restart = () => {
       this.#clear(timer)
       timer = signal && this.#after(45_000, () => this.#lost(failure('The server is silent')))
     }
-    heard()
+    restart()
     try {
       const { fetch } = this.#options
       const response = await fetch(this.#url + path, {
@@ -815,7 +820,7 @@ export class Lockstep {
           ...body && { 'Content-Type': 'application/json' }
         }
       })
-      if (onEvent && response.ok) await readEvents(response.body, signal, heard, onEvent)
+      if (onEvent && response.ok) await readEvents(response.body, signal, restart, onEvent)
       const field = name => response.headers.get(name)
       const document = /json/.test(field('Content-Type')) ? await response.json() : undefined
       return {
@@ -828,17 +833,16 @@ export class Lockstep {
     }
   }
 
-  #seek() {
+  #waitForLeadership() {
     const { signal } = this.#on
     return navigator.locks.request(this.#name, { signal }, async () => {
       await this.#load()
       if (!signal.aborted) await this.#lead()
     }).catch(() => {
-      // Another tab took the lock, because this one was frozen.
       if (signal.aborted) return
       this.#isLeader = false
       this.#dispatch({ type: 'stop' })
-      return this.#seek()
+      return this.#waitForLeadership()
     })
   }
 
@@ -848,21 +852,20 @@ export class Lockstep {
     this.#waiting.forEach(resolve => resolve(again))
     this.#state = { name: 'idle', attempt: 0 }
     this.#dispatch({ type: 'start' })
-    this.#tell({ copy: this.#copy })
+    this.#broadcast({ copy: this.#copy })
     await new Promise(resolve => signal.addEventListener('abort', resolve))
     while (this.#running.size) await Promise.all(this.#running)
     if (this.#isLeader) await this.#save()
     this.#isLeader = false
   }
 
-  #tell(more) {
+  #broadcast(more) {
     if (!this.#isLeader || !this.#on) return
     this.#channel?.postMessage({
       type: 'view', outbox: this.#outbox, position: this.#position, state: this.#state, session: this.#session, ...more
     })
   }
 
-  /** Asks the other tabs. None may answer. */
   async #ask(command) {
     const id = randomID()
     const answer = await new Promise(resolve => {
@@ -878,7 +881,7 @@ export class Lockstep {
   }
 
   async #receive({ type, id, command, answer, outbox, state, session, copy, position, document, settled }) {
-    if (type === 'hello') return this.#tell({ copy: this.#copy })
+    if (type === 'hello') return this.#broadcast({ copy: this.#copy })
     if (type === 'answer') return this.#waiting.get(id)?.(answer)
     if (type === 'ask') {
       if (!(command.type === 'resolve' ? this.#writes.has(command.key) : this.#isLeader)) return
@@ -890,7 +893,6 @@ export class Lockstep {
     this.#session = session
     const { cursor } = this.#position
     const isNext = document && (document.reset || document.since === cursor)
-    // An outbox belongs to one position of the copy.
     if (copy || isNext || position.cursor === cursor) this.#take(outbox)
     else this.#channel.postMessage({ type: 'hello' })
     if (copy) {
@@ -900,6 +902,7 @@ export class Lockstep {
       this.#position = position
     }
     if (isNext) this.#apply(document)
+    this.#rows.clear()
     this.#show()
     if (settled) this.#settle(settled)
   }
@@ -925,6 +928,8 @@ export class Lockstep {
 
 const isPassing = ({ status, retryAfter }) => retryAfter || status === 401 || status === 408 || status >= 500 && status !== 507
 
+const rowName = key => `o:${key}`
+
 const isWaiting = entry => !entry.refused && entry.revision === undefined
 
 const collectionName = ({ module, payload }) => module === 'defaults' ? `defaults/${payload.suite ?? 'standard'}` : module
@@ -937,15 +942,14 @@ function overlaps(left, right) {
 
 const randomID = () => [0, 0, 0].map(() => Math.random().toString(36).slice(2)).join('')
 
-async function readEvents(body, signal, heard, onEvent) {
+async function readEvents(body, signal, restart, onEvent) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()
-  // In Node, an abort may not end a read.
   signal.addEventListener('abort', () => reader.cancel().catch(() => {}))
   let rest = ''
   while (!signal.aborted) {
     const { done, value } = await reader.read()
     if (done) return
-    heard()
+    restart()
     const blocks = (rest + value).split('\n\n')
     rest = blocks.pop()
     for (const block of blocks) {

@@ -31,7 +31,7 @@ function fill(row, { id, title = id }, waits) {
 
 function show() {
   const { pending, refused, state, storeError } = lockstep
-  const notes = [pending.length && `${pending.length} not sent`, storeError && 'not kept on this device']
+  const notes = [pending.length && `${pending.length} unconfirmed`, storeError && 'not kept on this device']
   page.state.textContent = [texts[state.name] ?? 'Connecting', ...notes].filter(Boolean).join(', ')
   page.login.hidden = state.name !== 'needsLogin'
   page.app.hidden = !page.login.hidden && !favorites.isReady

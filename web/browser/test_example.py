@@ -89,7 +89,7 @@ class ExampleTests(BrowserTest):
         await self.add(page, "Geysir")
         await page.get_by_role("button", name="Move down Geysir").click()
         await self.shows(page, "Aurora", "Geysir")
-        await expect(page.get_by_role("status").first).to_have_text("Offline, 2 not sent")
+        await expect(page.get_by_role("status").first).to_have_text("Offline, 2 unconfirmed")
         await expect(page.locator("#list li").nth(1)).to_have_attribute("data-waits", "true")
         await page.context.set_offline(False)
         await expect(page.get_by_role("status").first).to_have_text("Up to date")

@@ -1,7 +1,6 @@
 """Several windows and tabs of one user."""
 
 import asyncio
-import unittest
 
 from support import BrowserTest, limit
 
@@ -156,8 +155,6 @@ class WindowTests(BrowserTest):
         await self.idle(second)
         self.assertEqual(len(self.server.send("/v1/journal", token=self.outside())["entries"]), 2)
 
-    # A known gap: each tab stores its own outbox under the same name, and the last one wins.
-    @unittest.expectedFailure
     @limit(45)
     async def test_without_web_locks_the_unsent_writes_of_all_tabs_survive(self):
         self.requests_fail = True

@@ -23,6 +23,9 @@ const indexedDB = {
         const transaction = {
           objectStore: () => ({
             get: key => ({ result: structuredClone(rows.get(key)) }),
+            getAll: ([from, to]) => ({
+              result: structuredClone([...rows.keys()].filter(key => key >= from && key <= to).sort().map(key => rows.get(key)))
+            }),
             put(value, key) { changes.push([key, structuredClone(value)]) },
             delete(key) { changes.push([key, undefined]) }
           })
@@ -94,5 +97,6 @@ class Channel extends BroadcastChannel {
 /** Makes this process a browser. Each client is a tab. */
 export function install() {
   Object.defineProperty(globalThis, 'navigator', { value: { locks: new Locks() }, configurable: true })
-  Object.assign(globalThis, { indexedDB, BroadcastChannel: Channel })
+  const IDBKeyRange = { bound: (...range) => range }
+  Object.assign(globalThis, { indexedDB, IDBKeyRange, BroadcastChannel: Channel })
 }

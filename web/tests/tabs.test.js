@@ -179,3 +179,63 @@ withTabs('With random writes, tabs and failures, no write flickers in any tab', 
   }
   assert.deepEqual(faults, [])
 })
+
+/** Tabs of a browser without Web Locks. */
+async function withoutLocks(body) {
+  const { locks } = navigator
+  delete navigator.locks
+  try { await body() } finally { navigator.locks = locks }
+}
+
+const offline = () => Promise.reject(new TypeError('offline'))
+
+withTabs('Without Web Locks, a write that another tab has sent a day ago is refused', async ({ server }) => withoutLocks(async () => {
+  let now = Date.now()
+  const open = fetch => {
+    const tab = new Lockstep(server.url, { name: 'alone', now: () => now, fetch: (...request) => fetch(...request) })
+    tab.start()
+    return tab
+  }
+  let isOnline = false
+  const first = open(async (...request) => {
+    if (!isOnline && request[0].endsWith('/actions')) return offline()
+    const response = await fetch(...request)
+    if (!request[0].includes('/changes')) return response
+    const document = await response.json()
+    // The server may no longer know the key.
+    return { status: response.status, headers: response.headers, json: async () => ({ ...document, keys: [] }) }
+  })
+  await first.logIn({ email: 'ada@example.com', password })
+  await eventually(() => first.state.name === 'live')
+  const write = first.suite().increment('n')
+  await write.saved
+  await first.stop()
+  const second = open(fetch)
+  await eventually(() => second.state.name === 'live' && second.suite().get('n') === 1 && !second.pending.length)
+  await second.suite().set('after', 1).confirmed
+  // The row is gone when the second tab has stored its copy.
+  await new Promise(resolve => setTimeout(resolve, 500))
+  now += 100_000_000
+  isOnline = true
+  first.start()
+  await assert.rejects(write.confirmed, { status: 0 })
+  await Promise.all([first.stop(), second.stop()])
+}))
+
+withTabs('Without Web Locks, a logout in one tab removes the writes of all tabs', async ({ server }) => withoutLocks(async () => {
+  const tabs = [0, 1].map(() => new Lockstep(server.url, {
+    name: 'two', fetch: (...request) => request[0].endsWith('/actions') ? offline() : fetch(...request)
+  }))
+  const [first, second] = tabs
+  await first.logIn({ email: 'ada@example.com', password })
+  await second.logIn({ email: 'ada@example.com', password })
+  await second.list('favorites').put('of the second').saved
+  await first.logOut()
+  await second.stop()
+  await first.logIn({ email: 'ada@example.com', password })
+  const third = new Lockstep(server.url, { name: 'two' })
+  third.start()
+  await eventually(() => third.state.name === 'live')
+  assert.deepEqual([third.pending, ids(third)], [[], ''])
+  await Promise.all([third.stop(), first.stop()])
+}))
