@@ -135,7 +135,7 @@ ROWS = [
     ("memory of the client and its copy, KiB", lambda figures: figures["memory"] / 1024),
     ("apply a changeset of 100 edits, ms", lambda figures: figures["apply"]),
     ("show a write, ms", lambda figures: figures["write"]),
-    ("show a write, 100 others not sent, ms", lambda figures: figures["offline"]),
+    ("show a write, 100 others unconfirmed, ms", lambda figures: figures["offline"]),
 ]
 
 

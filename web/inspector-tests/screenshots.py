@@ -77,7 +77,7 @@ class Screenshots(InspectorTest):
         await self.visit(light, "#/registered")
         await light.get_by_label("Values as JSON").fill('{\n  "beta": {\n    "sharing": true,\n    "limit": 50\n  },\n  "volume": 5\n}')
         self.server.send("/v1/admin/registered/standard", "PATCH", {"volume": 8})
-        await light.get_by_role("button", name="Save", exact=True).click()
+        await light.get_by_role("button", name="Save changes to standard").click()
         await expect(light.get_by_text("have changed since")).to_be_visible()
         await self.shoot(light, "registered")
 

@@ -365,13 +365,13 @@ class ContentTests(InspectorTest):
         self.assertEqual((last["by"], last["action"]["payload"]["title"]), ("administrator", "By the administrator"))
 
     @limit(60)
-    async def test_a_batch_of_json_is_checked_by_the_server_and_shows_every_fault(self):
+    async def test_a_transaction_as_json_is_checked_by_the_server_and_shows_every_fault(self):
         self.requests_fail = True
         ada, _ = example(self.server)
         page = await self.open(f"#/act/{ada}?as=json")
         await page.get_by_label("Actions as JSON").fill("{")
         await page.get_by_role("button", name="Dry run").click()
-        await expect(page.get_by_text("The batch is not JSON")).to_be_visible()
+        await expect(page.get_by_text("The transaction is not JSON")).to_be_visible()
         await page.get_by_label("Actions as JSON").fill('{"actions":[{"module":"favorites","type":"remove","payload":{"id":"photo:1"}},{"module":"favorites","type":"move","payload":{"id":"photo:1","index":0}}]}')
         await page.get_by_role("button", name="Dry run").click()
         await expect(page.get_by_text("The action with the index 1 failed")).to_be_visible()
@@ -396,15 +396,15 @@ class ContentTests(InspectorTest):
         values = page.get_by_label("Values as JSON")
         await expect(values).to_have_value(re.compile('"volume": 5'))
         await values.fill('{"volume": 6}')
-        await page.get_by_role("button", name="Save", exact=True).click()
+        await page.get_by_role("button", name="Save changes to standard").click()
         await expect(page.get_by_text("The change reaches every waiting client.")).to_be_visible()
         self.assertEqual(self.server.send("/v1/admin/registered/standard")["values"], {"volume": 6})
         self.server.send("/v1/admin/registered/standard", "PATCH", {"volume": 8})
         await values.fill('{"volume": 7}')
-        await page.get_by_role("button", name="Save", exact=True).click()
+        await page.get_by_role("button", name="Save changes to standard").click()
         await expect(page.get_by_text("The values have changed since you read them")).to_be_visible()
         await expect(page.locator(".difference .changed")).to_contain_text("volume")
-        await page.get_by_role("button", name="Save mine over them").click()
+        await page.get_by_role("button", name="Replace them with mine").click()
         await expect(page.get_by_text("The change reaches every waiting client.")).to_be_visible()
         self.assertEqual(self.server.send("/v1/admin/registered/standard")["values"], {"volume": 7})
 

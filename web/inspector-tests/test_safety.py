@@ -1,7 +1,9 @@
 """Tokens, and content that an attacker chose."""
 
 import http.server
+import os
 import re
+import subprocess
 import urllib.parse
 
 from playwright.async_api import expect
@@ -245,3 +247,55 @@ class HostileContentTests(InspectorTest):
         page = await self.open(f"#/time/{ada}?revision=2&collection=defaults/standard")
         await expect(page.locator(".difference .changed")).to_contain_text("__proto__")
         await expect(page.locator(".difference .added")).to_contain_text("constructor")
+
+
+class DotTests(InspectorTest):
+    @limit(60)
+    async def test_names_of_dots_never_lead_to_another_route(self):
+        ada, token = self.server.sign_up()
+        names = [".", "..", "../.."]
+        for name in names:
+            self.server.act(token, ("favorites", "add", {"id": name, "title": f"Title {name}"}))
+            self.server.act(token, ("defaults", "set", {"key": name, "value": "standard"}))
+        for suite in [".", ".."]:
+            for name in names:
+                self.server.act(token, ("defaults", "set", {"suite": suite, "key": name, "value": f"in {suite}"}))
+        page = await self.open()
+        paths = set()
+        page.on("request", lambda request: paths.add(urllib.parse.urlsplit(request.url).path))
+        for suite in ["standard", ".", ".."]:
+            for name in names:
+                place = urllib.parse.urlencode({"collection": f"defaults/{suite}", "element": name})
+                await self.visit(page, f"#/users/{ada}?{place}")
+                await expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+                await expect(page.get_by_text("Not available for this name", exact=True)).to_have_count(0 if suite == "standard" else 1)
+        for name in names:
+            await self.visit(page, f"#/users/{ada}?" + urllib.parse.urlencode({"collection": "favorites", "element": name}))
+            await expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+        for suite in [".", ".."]:
+            await self.visit(page, f"#/time/{ada}?" + urllib.parse.urlencode({"collection": f"defaults/{suite}"}))
+            await expect(page.get_by_text("History by path is not available for this name")).to_be_visible()
+            await self.visit(page, f"#/registered?suite={suite}")
+            await expect(page.get_by_text("Not available for this name", exact=True)).to_be_visible()
+        for address in ["#/users/..", "#/users/%2e%2e/devices", "#/time/..", "#/act/.."]:
+            await self.visit(page, address)
+            await expect(page.get_by_text("Not available for this name", exact=True)).to_be_visible()
+        user = f"/v1/admin/users/{ada}"
+        known = {
+            "/metrics", "/v1/reactors", "/v1/admin/status", "/v1/admin/journal", user, f"{user}/changes", f"{user}/defaults",
+            f"{user}/defaults/standard", f"{user}/journal", f"{user}/sessions", f"{user}/favorites",
+        }
+        self.assertEqual(paths - known, set())
+
+    @limit(30)
+    async def test_a_path_with_dots_is_copied_as_a_command_that_works(self):
+        ada, token = self.server.sign_up()
+        self.server.act(token, ("defaults", "set", {"suite": "..", "key": "..", "value": 1}))
+        page = await self.open()
+        command = await page.evaluate(
+            "user => import('/inspector/server.js').then(server => server.curl(server.collectionPath(user, 'defaults/..')))", ada
+        )
+        done = subprocess.run(
+            ["bash", "-c", command], capture_output=True, text=True, env={**os.environ, "LOCKSTEP_ADMIN_TOKEN": ADMINISTRATOR},
+        )
+        self.assertIn('"values":{"..":1}', done.stdout, command)

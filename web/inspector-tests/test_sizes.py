@@ -125,7 +125,7 @@ class SizeTests(InspectorTest):
         await expect(page.locator(".place")).to_contain_text("Revision 201 of 5,200")
         await page.get_by_role("tab", name="State").click()
         await expect(page.get_by_role("tabpanel")).to_contain_text("200")
-        await expect(page.get_by_text("The state before is no longer kept")).to_have_count(0)
+        await expect(page.get_by_text("The state before is pruned")).to_have_count(0)
 
     @limit(90)
     async def test_new_entries_do_not_move_the_rows_that_are_in_view(self):

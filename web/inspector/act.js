@@ -9,7 +9,7 @@ export const title = 'Act'
 
 export async function show(main, page) {
   const { parts: [, id], query, setQuery, signal } = page
-  if (!id) return choose(main, page, 'Choose the user as whom you want to act.', 'act')
+  if (!id) return choose(main, page, 'Choose the user for whom you want to act.', 'act')
   sessionStorage.setItem('lockstep-inspector-user', id)
   const [user, catalogue] = await Promise.all([get(userPath(id), { signal }), get('/v1/reactors', { signal })])
   page.name(user.email)
@@ -53,12 +53,12 @@ export async function show(main, page) {
     }
   }
 
-  // ---- A batch as JSON
+  // ---- A transaction as JSON
   const raw = el('textarea', { rows: 14, class: 'code', spellcheck: 'false', 'aria-label': 'Actions as JSON', oninput: changed })
   const isRaw = () => query.get('as') === 'json'
   const body = () => {
     if (!isRaw()) return read()
-    try { return parse(raw.value) } catch (error) { throw new SyntaxError(`The batch is not JSON: ${error.message}`) }
+    try { return parse(raw.value) } catch (error) { throw new SyntaxError(`The transaction is not JSON: ${error.message}`) }
   }
 
   async function send(isDry) {
@@ -98,7 +98,7 @@ export async function show(main, page) {
     tabs('Content', [
       { name: 'form', title: 'Form', show: () => shownForm },
       {
-        name: 'json', title: 'JSON of a batch',
+        name: 'json', title: 'JSON of a transaction',
         show: () => {
           if (!raw.value) try { raw.value = JSON.stringify(read(), null, 2) } catch { raw.value = '{\n  "actions": []\n}' }
           return raw
@@ -112,7 +112,7 @@ export async function show(main, page) {
   types()
   form()
   inputs.addEventListener('input', changed)
-  main.append(el('p', { class: 'under' }, 'As ', userElement(id, true), '. A dry run shows the mutations and changes nothing. ', el('a', { class: 'button minor', href: '#/act' }, 'Another user')), whole, results)
+  main.append(el('p', { class: 'under' }, 'Act for a user: the actions below are done for ', userElement(id, true), '. A dry run shows the mutations and changes nothing. ', el('a', { class: 'button minor', href: '#/act' }, 'Another user')), whole, results)
 }
 
 /** The part of a form for a member of a payload, by its JSON Schema. */

@@ -1,4 +1,4 @@
-// Health: figures of the last minutes, status, settings and waits.
+// Health: values of the last minutes, status, settings and waits.
 import { bytes, copyCurl, el, facts, failure, plain, timeElement } from './elements.js'
 import { userElement } from './journal.js'
 import { tree } from './json.js'
@@ -28,7 +28,7 @@ export function readMetrics(text) {
 const samples = []
 let timer
 
-/** Samples the metrics as long as the page is in view. Each sample has its time and the figures. */
+/** Samples the metrics as long as the page is in view. Each sample has its time and the values. */
 export function startSampling() {
   if (timer) return
   const sample = async () => {
@@ -77,7 +77,7 @@ const charts = [
   { name: 'Waits', about: 'requests that wait', value: level('lockstep_waiting_requests'), text: whole },
   { name: 'Connections', about: 'open', value: level('lockstep_http_connections'), text: whole },
   { name: 'Memory', about: 'of the process', value: level('process_resident_memory_bytes'), text: bytes },
-  { name: 'Processor', about: 'of one core', value: rate('process_cpu_seconds_total'), text: value => `${(value * 100).toFixed(value < 0.1 ? 1 : 0)} %` }
+  { name: 'CPU', about: 'of one core', value: rate('process_cpu_seconds_total'), text: value => `${(value * 100).toFixed(value < 0.1 ? 1 : 0)} %` }
 ]
 
 // ---- Charts -------------------------------------------------------------------------------------
@@ -98,15 +98,15 @@ function draw({ name, value, text }) {
   const top = Math.max(...values, 0) * 1.1 || 1
   const end = Date.now()
   const x = at => width - (end - at) / (kept * interval) * width
-  const y = figure => height - 1 - figure / top * (height - 2)
+  const y = number => height - 1 - number / top * (height - 2)
   let path = ''
   let last = -Infinity
-  for (const [at, figure] of points) {
-    path += `${at - last > 2.5 * interval ? 'M' : 'L'}${x(at).toFixed(1)} ${y(figure).toFixed(1)}`
+  for (const [at, number] of points) {
+    path += `${at - last > 2.5 * interval ? 'M' : 'L'}${x(at).toFixed(1)} ${y(number).toFixed(1)}`
     last = at
   }
   const summary = values.length
-    ? `${name}: now ${text(values.at(-1))}, between ${text(Math.min(...values))} and ${text(Math.max(...values))}` : `${name}: no figure yet`
+    ? `${name}: now ${text(values.at(-1))}, between ${text(Math.min(...values))} and ${text(Math.max(...values))}` : `${name}: no value yet`
   const picture = svg('svg', { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': `${summary} in the last 15 minutes` },
     ...[0.25, 0.5, 0.75].map(part => svg('line', { class: 'guide', x1: 0, x2: width, y1: height * part, y2: height * part })),
     svg('path', { class: 'line', d: path, 'vector-effect': 'non-scaling-stroke' }))
@@ -125,14 +125,14 @@ export const title = 'Health'
 
 export async function show(main, page) {
   const { signal, every } = page
-  const figures = charts.map(chart => {
+  const drawings = charts.map(chart => {
     const now = el('strong')
     const range = el('small', { class: 'quiet' })
     const place = el('div', { class: 'chart' })
     const element = el('section', {}, el('h2', {}, chart.name, ' ', el('small', {}, chart.about)), now, place, range)
     return { element, update: () => { const drawn = draw(chart); now.textContent = drawn.now; range.textContent = drawn.range; place.replaceChildren(drawn.picture) } }
   })
-  const update = () => { for (const figure of figures) figure.update() }
+  const update = () => { for (const drawing of drawings) drawing.update() }
   addEventListener('sampled', update, { signal })
   update()
   const status = el('div')
@@ -146,7 +146,7 @@ export async function show(main, page) {
   })])
   const { configuration } = await get('/v1/admin/status', { signal })
   const waits = el('section')
-  main.append(status, el('div', { class: 'charts' }, figures.map(figure => figure.element)),
+  main.append(status, el('div', { class: 'charts' }, drawings.map(drawing => drawing.element)),
     el('h2', {}, 'Waits'), waits,
     el('h2', {}, 'Servers'), tree(nodes.items, 2),
     el('h2', {}, 'Settings'), el('div', { class: 'buttons' }, copyCurl('/v1/admin/status')), tree(configuration, 1))

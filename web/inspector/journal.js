@@ -149,7 +149,7 @@ export function entryPanel({ user, entry, source, tab, change, close, signal }) 
     ])
     return { before, old, now }
   })()
-  const missing = () => notice('note', 'The state before is no longer kept', 'The history begins with this revision.')
+  const missing = () => notice('note', 'The state before is pruned', 'The history begins with this revision.')
   const state = (value, cursor) => [
     el('div', { class: 'buttons' }, copyCurl(collectionPath(user, collection, cursor))), tree(value, 2)
   ]
@@ -192,7 +192,7 @@ export function testScript(revisions, { isWhole, origin }) {
   })
   return [
     '#!/usr/bin/env bash', `# Performs ${count(revisions.length, 'transaction')} again, as a new user.`,
-    !isWhole && `# The history before revision ${revisions[0]?.number} is no longer kept: this begins with an empty state.`,
+    !isWhole && `# The history before revision ${revisions[0]?.number} is pruned: this begins with an empty state.`,
     'set -euo pipefail', `SERVER=\${SERVER:-${origin}}`, 'EMAIL=test-$RANDOM$RANDOM@example.com',
     `TOKEN=$(curl -sS --fail-with-body "$SERVER/v1/users" -d "{\\"email\\":\\"$EMAIL\\",\\"password\\":\\"correct horse\\"}" |`,
     `  sed 's/.*"token":"\\([^"]*\\)".*/\\1/')`,

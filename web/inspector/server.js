@@ -49,10 +49,14 @@ export class Refusal extends Error {
 
   /** The refusal in one line for a person. */
   get title() {
+    if (this.isUnreachable) return 'Not available for this name'
     switch (this.status) {
       case 0: return 'The server cannot be reached'
       case 401: return 'The server does not accept this token'
-      case 403: return 'This token may not do that'
+      case 403: {
+        const [, scope] = /the scope (\w+)/.exec(this.problem.detail) ?? []
+        return scope ? `This token lacks the scope ${scope}` : 'This token is not allowed to do this'
+      }
       case 412: return 'It has changed meanwhile'
       case 429: return 'Too many requests'
       default: return this.problem.title ?? 'The request failed'
@@ -78,7 +82,19 @@ async function refusal(response) {
 
 // ---- Requests -----------------------------------------------------------------------------------
 
-const address = path => new URL(path.replace(/^\//, ''), base)
+/** Browsers resolve the names `.` and `..` in a path, also when they are encoded. */
+const isAltered = path => path.split('?')[0].split('/').some(part => /^(\.|%2e){1,2}$/i.test(part))
+
+/** The address of a path. Throws if it would be that of another route. */
+function address(path) {
+  if (isAltered(path)) {
+    throw Object.assign(new Refusal(0, {
+      detail: 'Browsers resolve the names “.” and “..” in paths, so the inspector cannot send this request. History by path is '
+        + 'not available for this name. The present values of a collection are on the page User, State.'
+    }), { isUnreachable: true })
+  }
+  return new URL(path.replace(/^\//, ''), base)
+}
 
 /**
  * Sends a request. Returns the status, the JSON or text of the body, and the header fields. Throws a
@@ -86,11 +102,12 @@ const address = path => new URL(path.replace(/^\//, ''), base)
  */
 export async function request(path, { method = 'GET', body, fields, signal, token } = {}) {
   const used = token ?? session.token
+  const url = address(path)
   const headers = { Authorization: `Bearer ${used}`, ...fields }
   if (body !== undefined) headers['Content-Type'] = 'application/json'
   let response, text
   try {
-    response = await fetch(address(path), {
+    response = await fetch(url, {
       method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body),
       cache: 'no-store', credentials: 'omit', redirect: 'error'
     })
@@ -123,11 +140,15 @@ export const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map(
 
 const quote = text => `'${text.replaceAll("'", "'\\''")}'`
 
+const escapeDots = path => path.replace(/(?<=\/)\.{1,2}(?=[/?]|$)/g, dots => dots.replaceAll('.', '%2E'))
+
 /** The request as a command. The token stays out of it. */
 export function curl(path, { method = 'GET', body, fields = {} } = {}) {
   const parts = ['curl -sS']
+  const isExact = isAltered(path)
+  if (isExact) parts.push('--path-as-is')
   if (method !== 'GET') parts.push(`-X ${method}`)
-  parts.push(quote(address(path).href), '-H "Authorization: Bearer $LOCKSTEP_ADMIN_TOKEN"')
+  parts.push(quote(isExact ? base.origin + base.pathname.replace(/\/$/, '') + escapeDots(path) : address(path).href), '-H "Authorization: Bearer $LOCKSTEP_ADMIN_TOKEN"')
   for (const [name, value] of Object.entries(fields)) parts.push(`-H ${quote(`${name}: ${value}`)}`)
   if (body !== undefined) parts.push("-H 'Content-Type: application/json'", `-d ${quote(JSON.stringify(body))}`)
   return parts.join(' \\\n  ')
@@ -150,6 +171,7 @@ export const pause = (milliseconds, signal) => new Promise(resolve => {
  * continues after the last event.
  */
 export async function follow(path, { signal, take, change }) {
+  const url = address(path)
   let last
   for (let failures = 0; !signal.aborted;) {
     change('connecting')
@@ -167,7 +189,7 @@ export async function follow(path, { signal, take, change }) {
       const used = session.token
       const headers = { Authorization: `Bearer ${used}`, Accept: 'text/event-stream' }
       if (last) headers['Last-Event-ID'] = last
-      const response = await fetch(address(path), {
+      const response = await fetch(url, {
         headers, signal: attempt.signal, cache: 'no-store', credentials: 'omit', redirect: 'error'
       })
       if (!response.ok) {

@@ -12,13 +12,17 @@ export const registered = {
     const suite = el('input', { type: 'text', autocomplete: 'off', spellcheck: 'false', value: query.get('suite') || 'standard', pattern: '[A-Za-z0-9._\\-]{1,128}', required: true, 'data-search': true })
     const text = el('textarea', { rows: 11, class: 'code', spellcheck: 'false', 'aria-label': 'Values as JSON', oninput: () => mark() })
     const place = el('div', { 'aria-live': 'polite' })
-    const save = el('button', { class: 'main', type: 'button', disabled: true, onclick: () => store() }, 'Save')
-    const reset = button('Discard changes', () => { text.value = pretty(present); mark(); place.replaceChildren() }, { disabled: true })
-    const path = () => `/v1/admin/registered/${encodeURIComponent(query.get('suite') || 'standard')}`
+    const save = el('button', { class: 'main', type: 'button', disabled: true, onclick: () => store() }, '')
+    const reset = button('Discard my changes', () => { text.value = pretty(present); mark(); place.replaceChildren() }, { disabled: true })
+    const path = () => `/v1/admin/registered/${encodeURIComponent(name())}`
     let present = {}
     let tag
 
-    const mark = () => { save.disabled = reset.disabled = text.value === pretty(present) }
+    const name = () => query.get('suite') || 'standard'
+    const mark = () => {
+      save.textContent = `Save changes to ${name()}`
+      save.disabled = reset.disabled = text.value === pretty(present)
+    }
     const take = (values, newTag) => {
       present = values
       tag = newTag
@@ -54,12 +58,12 @@ export const registered = {
           differenceOf(current, values),
           el('div', { class: 'buttons' },
             button('Take the present values', () => { text.value = pretty(current); take(current, newTag); place.replaceChildren() }),
-            button('Save mine over them', () => { take(current, newTag); store() }, { class: 'danger' })),
+            button('Replace them with mine', () => { take(current, newTag); store() }, { class: 'danger' })),
           el('h3', {}, 'Present values'), tree(current, 2))
       }
     }
     const choice = el('form', { class: 'bar', onsubmit: event => { event.preventDefault(); setQuery({ suite: suite.value }); load() } },
-      field('Suite', suite), el('button', {}, 'Show'), el('div', { class: 'end' }, copyCurl(() => [path()])))
+      field('Suite', suite), el('button', {}, 'Show this suite'), el('div', { class: 'end' }, copyCurl(() => [path()])))
     main.append(
       el('p', { class: 'under' }, 'Values for all users: a user sees one until they set their own.'), choice, text,
       el('div', { class: 'buttons' }, save, reset, button('Copy the change as curl', () => {

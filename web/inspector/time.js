@@ -16,7 +16,7 @@ export async function show(main, page) {
   const [user, past] = await Promise.all([get(userPath(id), { signal }), history(id, undefined, { signal })])
   page.name(user.email)
   const { revisions, isWhole, store } = past
-  if (!revisions.length) return main.append(empty('No history', 'This user has done nothing yet, or the history is no longer kept.'))
+  if (!revisions.length) return main.append(empty('No history', 'This user has done nothing yet, or the history is pruned.'))
   // The empty state before the first revision can be shown too.
   const points = isWhole ? [{ number: 0, cursor: `${store}.0.0`, entries: [] }, ...revisions] : revisions
   const names = [...new Set(revisions.flatMap(({ entries }) => entries.map(collectionOf)))].sort()

@@ -1,5 +1,5 @@
 // One user: state, devices, waits, journal, account.
-import { List, ago, ask, bytes, button, copy, copyCurl, count, el, empty, facts, field, plain, say, shortId, time, timeElement, userText } from './elements.js'
+import { List, ago, ask, bytes, button, copy, copyCurl, count, el, empty, facts, failure, field, plain, say, shortId, time, timeElement, userText } from './elements.js'
 import { actionText, collectionOf, cursorParts, deviceText, entryPanel, history, historyLimit, learn, mutationText } from './journal.js'
 import { inline, tree } from './json.js'
 import { Refusal, collectionPath, get, newKey, request, userPath } from './server.js'
@@ -120,7 +120,10 @@ async function state(main, { query, setQuery, signal, register }, user, read) {
     try {
       registered = new Set((await get(collectionPath(user.id, name), { signal })).registered)
       list.refresh(row => registered.has(row.name))
-    } catch { /* The column then shows every value as the user's. */ }
+    } catch (error) {
+      // The column then shows every value as the user's.
+      if (error.isUnreachable) none.append(failure(error))
+    }
   }
   function filter() {
     const wanted = search.value.toLowerCase()
@@ -218,7 +221,7 @@ export async function waitList(main, { signal, every, userCell }, isShown, none)
 async function journal(main, { query, setQuery, signal, register }, user) {
   const { revisions, isWhole } = await history(user.id, undefined, { signal })
   const all = revisions.flatMap(({ number, entries }) => entries.map((entry, position) => ({ entry, number, place: `${number}.${position}` }))).reverse()
-  if (!all.length) return main.append(empty('No entry', 'This user has done nothing yet, or the history is no longer kept.'))
+  if (!all.length) return main.append(empty('No entry', 'This user has done nothing yet, or the history is pruned.'))
   let panel
   const split = el('div', { class: 'split' })
   const open = (item, isFocused) => {
