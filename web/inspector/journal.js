@@ -38,6 +38,8 @@ export const historyLimit = 5_000
 export async function history(user, upTo, options) {
   const path = `${userPath(user, 'journal')}?limit=${page}`
   const devices = get(userPath(user, 'sessions'), options).then(({ items }) => new Map(items.map(item => [item.id, item.device])))
+  // The first request that fails is the one to report.
+  devices.catch(() => {})
   const now = cursorParts((await get(`${path}&since=now`, options)).cursor)
   let since = now && now.number > historyLimit ? cursorOf(now.store, now.number - historyLimit, now.era) : undefined
   const revisions = []
