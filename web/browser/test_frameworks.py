@@ -90,7 +90,7 @@ class FrameworkTests(BrowserTest):
             shown = await page.evaluate("count()")
             self.assertGreater(shown["renders"], 1)
             self.assertLessEqual(shown["renders"], shown["changes"] + 1)
-        # What does not change the list does not show the component again.
+        # A change elsewhere does not show the component again.
         before = await page.evaluate("count().renders")
         await page.evaluate("lockstep.suite().set('theme', 'dark').confirmed")
         await page.evaluate("unmount()")
