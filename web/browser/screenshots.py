@@ -34,7 +34,7 @@ class Screenshots(_Example):
         await page.context.set_offline(True)
         await page.get_by_role("button", name=f"Remove {TITLES[4]}").click()
         await self.add(page, "Glacier lagoon")
-        await expect(page.get_by_role("status").first).to_have_text("Offline, 2 not sent")
+        await expect(page.get_by_role("status").first).to_have_text("Offline, 2 unconfirmed")
         await page.evaluate("document.activeElement.blur()")
         await page.screenshot(path=os.path.join(folder, "web-narrow.png"))
 
