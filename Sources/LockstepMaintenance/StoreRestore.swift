@@ -29,7 +29,8 @@ package struct StoreRestore: Sendable {
   /// Only the sync of the folder comes after the rename.
   ///
   /// A server may use the backup at the same time, but not the store. Without `endingSessions`,
-  /// sessions that ended after the backup was made are valid again.
+  /// sessions that ended after the backup was made are valid again, and so are service tokens that
+  /// were deleted. With it, no session and no service token stays.
   package func restore(
     from backup: String,
     overwriting: Bool = false,
@@ -82,7 +83,12 @@ package struct StoreRestore: Sendable {
     try copy.execute("PRAGMA secure_delete = ON")
     let users = try copy.transaction {
       try copy.run("UPDATE store SET id = ?, checked_at = NULL", identity)
-      if endingSessions { try copy.run("DELETE FROM sessions") }
+      if endingSessions {
+        try copy.run("DELETE FROM sessions")
+        // A backup with an older schema has no service tokens.
+        let table = try copy.first("SELECT 1 FROM sqlite_schema WHERE name = 'service_tokens'") { _ in true }
+        if table != nil { try copy.run("DELETE FROM service_tokens") }
+      }
       return try copy.first("SELECT count(*) FROM users") { row in try row[0] as Int } ?? 0
     }
     return Summary(bytes: bytes, identity: identity, users: users)

@@ -76,7 +76,7 @@ struct SignalTests {
     if redirection.hasPrefix("2") {
       let client = try RawClient(port: try await process.port())
       for _ in 0..<10 {
-        try await client.send("GET /readyz HTTP/1.1\r\nHost: h\r\n\r\n")
+        try await client.send("GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
         #expect(try await client.response().status == 200)
       }
     }

@@ -23,8 +23,9 @@ enum RestoreCommand {
       .flag(
         "--end-sessions",
         \.endSessions,
-        "End all sessions, so that all users must log in again. Without this option, devices that logged out after the "
-          + "backup was made are logged in again."
+        "End all sessions, so that all users must log in again, and delete all service tokens. Without this option, "
+          + "devices that logged out after the backup was made are logged in again, and service tokens that were "
+          + "deleted after it are valid again."
       ),
     ]
   )

@@ -245,21 +245,24 @@ struct StoreRestoreTests {
   }
 
   @Test(
-    "After a restore, clients with an old cursor get a reset, and sessions end if requested",
+    "After a restore, clients with an old cursor get a reset; sessions and service tokens end if requested",
     arguments: [true, false]
   )
   func cursors(endingSessions: Bool) async throws {
-    try await ServerFixture.run { users in
+    try await ServerFixture.administered { users in
       let ada = try await users.signUp()
       try await ada.addFavorites("kept")
+      let robot = try await users.service("robot", "read")
       let cursor = try #require(try await ada.get("/v1/changes?since=now").cursor)
       let (store, copy) = (users.directory.file("lockstep.db"), users.directory.file("b.db"))
       try StoreBackup(of: store, throttle: backup().throttle).write(to: copy)
       try await ada.addFavorites("lost")
+      #expect(try await users.admin.delete("/v1/admin/tokens/\(robot.session)").status == 204)
       await users.stop()
       _ = try StoreRestore(to: store).restore(from: copy, overwriting: true, endingSessions: endingSessions)
       try await users.restart()
       if endingSessions { #expect(try await ada.get("/v1/favorites").status == 401) }
+      #expect(try await robot.get("/v1/admin/users").status == (endingSessions ? 401 : 200))
       let again = endingSessions ? try await users.logIn() : ada
       #expect(try await again.favoriteIDs() == ["kept"])
       // A cursor with the same time as the backup, from another store.
