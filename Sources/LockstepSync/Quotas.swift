@@ -36,6 +36,9 @@ public struct HistoryPolicy: Sendable, Equatable {
 
 /// How many requests may wait. A request above the limit gets 429.
 public struct WaitingLimits: Sendable, Equatable {
+  /// For each service token. Its requests do not count for the users.
+  package static let perServiceToken = 1_000
+
   /// For one user's state. Default: 64.
   public var perUser: Int
   /// In total. Default: 100,000.

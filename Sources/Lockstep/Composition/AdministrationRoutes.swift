@@ -39,6 +39,7 @@ extension UserServices {
       AdminJournalRoute(
         gate,
         store: store,
+        modules: Set(modules.map(\.name)),
         readers: readers.readers,
         commits: commits,
         longestWait: wait,
@@ -46,12 +47,16 @@ extension UserServices {
       )
       .route
     )
-    if let screens { routes += AdminScreenRoutes(gate, screens, clock: clock, longestWait: wait).routes }
+    if let screens {
+      serviceTokens.whenEnded { screens.waiters.wakeAll() }
+      routes += AdminScreenRoutes(gate, screens, clock: clock, longestWait: wait).routes
+    }
     routes +=
       AdminStatusRoutes(
         gate,
         node,
         waiters: waiters,
+        commits: commits,
         screens: screens,
         clock: clock,
         uptimeSeconds: uptimeSeconds

@@ -32,7 +32,7 @@ struct UserServices: Sendable {
   let history: StateHistory
   let maintenance: HistoryMaintenance
   let waiters: WaiterRegistry<UserID>
-  let commits: CommitSignal
+  let commits: CommitNotifier
   /// Identifies this run of the server.
   let nodeID: String
   let serviceTokens: ServiceTokens
@@ -86,7 +86,7 @@ struct UserServices: Sendable {
       return state
     }
     waiters = WaiterRegistry(configuration.waiting)
-    commits = CommitSignal(configuration.waiting)
+    commits = CommitNotifier(configuration.waiting)
     let tokens = try store.write { try ServiceTokenRecords(connection: $0).all() }
     serviceTokens = ServiceTokens(accounts, tokens, now: time.now)
     accountsLedger = AccountsLedger(
@@ -184,9 +184,9 @@ struct UserServices: Sendable {
   }
 
   func write(to page: inout MetricsPage) {
-    let (waiting, cached, history) = (waiters.metrics, cache.size, maintenance.metrics)
+    let (waiting, following, cached, history) = (waiters.metrics, commits.metrics, cache.size, maintenance.metrics)
     page.add(writer.statistics)
-    page.addWaiters(waiting: waiting.waiting, wakings: waiting.wakings)
+    page.addWaiters(waiting: waiting.waiting + following.waiting, wakings: waiting.wakings + following.wakings)
     page.addCache(users: cached.users, bytes: cached.bytes, loads: cache.loads)
     page.addSessions(cached: accounts.directory.count, accounts.limiter.metrics)
     page.addHistory(writtenBytes: history.writtenBytes, prunedRevisions: history.prunedRevisions)

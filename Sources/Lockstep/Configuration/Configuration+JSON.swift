@@ -7,7 +7,8 @@ extension Configuration {
   /// The settings for administrators, without secrets.
   var json: JSON {
     [
-      "host": .string(host), "port": number(port), "data": .string(data), "threads": number(threads),
+      "host": .string(host), "port": number(port), "data": .string(data),
+      "threads": number(threads ?? ProcessLimits.cores),
       "registration": .string(accounts.registration.rawValue),
       "tokenDays": .integer(accounts.tokenLifetime.components.seconds / 86_400),
       "passwordMin": number(accounts.passwordRules.minimumCharacters), "inspector": .bool(inspector),

@@ -16,21 +16,24 @@ package final class AdminJournalRoute: Sendable {
 
   private let gate: AdministratorGate
   private let store: String
+  private let modules: Set<String>
   private let readers: ReaderPool
-  private let commits: CommitSignal
+  private let commits: CommitNotifier
   private let longestWait: Int
   private let monotonic: @Sendable () -> Int64
 
   package init(
     _ gate: AdministratorGate,
     store: String,
+    modules: Set<String>,
     readers: ReaderPool,
-    commits: CommitSignal,
+    commits: CommitNotifier,
     longestWait: Int,
     monotonic: @escaping @Sendable () -> Int64
   ) {
     self.gate = gate
     self.store = store
+    self.modules = modules
     self.readers = readers
     self.commits = commits
     self.longestWait = longestWait
@@ -63,15 +66,21 @@ package final class AdminJournalRoute: Sendable {
     let asked = Query(
       since: try FeedPosition(try resumed ?? query.text("since")),
       limit: try query.integer("limit", in: 1...Self.limit) ?? 100,
-      filter: StoreJournalPage.Filter(user: user, collection: try query.text("collection"))
+      filter: StoreJournalPage.Filter(
+        user: user,
+        collection: try query.text("collection").map { text throws(Problem) in
+          try CollectionName(text[...], of: modules)
+        }
+      )
     )
     let wait = try WaitPreference(of: request, query, upTo: longestWait)
     return .async { [self] in
       // Read before the journal, so that a commit in between counts as new.
       let seen = commits.count
       let (page, isReset) = try await first(asked)
-      if isStream { return try stream(request, asked, page, seen, by: agent) }
-      let mayWait = if case .cursor = asked.since { !isReset } else { false }
+      let hasCursor = if case .cursor = asked.since { true } else { false }
+      if isStream { return try stream(request, asked, page, seen, isReset: isReset && hasCursor, by: agent) }
+      let mayWait = hasCursor && !isReset
       guard let wait, mayWait, wait.seconds > 0, page.entries.isEmpty, !page.isPart else {
         return .response(response(page, isReset, wait))
       }
@@ -125,9 +134,8 @@ package final class AdminJournalRoute: Sendable {
   // MARK: Waiting
 
   private func watch(_ request: Request, _ agent: LiveServiceToken, seen: Int) throws(Problem) -> CommitWatcher {
-    guard let seat = commits.seat(WaitingRequest(request)) else {
-      let detail = "Too many requests wait for the journal already."
-      throw Problem(.tooManyRequests, detail: detail, fields: HeaderFields([.retryAfter: "1"]))
+    guard let seat = commits.seat(WaitingRequest(request, by: agent.id)) else {
+      throw Problem.tooManyWaits("Too many requests wait for the journal already.")
     }
     return CommitWatcher(agent: agent, seat: seat, commits: commits, seen: seen)
   }
@@ -143,7 +151,7 @@ package final class AdminJournalRoute: Sendable {
     let watcher = try watch(request, agent, seen: seen)
     let place = LockedState(page.end)
     let poll = LongPoll(deadline: wait.deadline(for: request), watcher) { [self] poll, isLast in
-      if agent.isEnded { throw Problem.unauthorized(true) }
+      if agent.isEnded { throw AdministratorGate.ended }
       // The deadline may pass before a commit is seen, so the last check also reads the journal.
       guard watcher.take() || isLast else { return .parked(poll) }
       return .async { [self] in
@@ -163,11 +171,12 @@ package final class AdminJournalRoute: Sendable {
     _ query: Query,
     _ page: StoreJournalPage,
     _ seen: Int,
+    isReset: Bool,
     by agent: LiveServiceToken
   ) throws -> HandlerResult {
     let watcher = try watch(request, agent, seen: seen)
-    let events = JournalEvents(page, watcher: watcher, store: store, monotonic: monotonic) { [self] place in
-      try await next(after: place, query)
+    let events = JournalEvents(page, isReset: isReset, watcher: watcher, store: store, monotonic: monotonic) {
+      [self] place in try await next(after: place, query)
     }
     return .eventStream(ChangesEvents.response, events)
   }
@@ -206,7 +215,8 @@ package final class AdminJournalRoute: Sendable {
       responses: [
         RouteResponse(
           .ok,
-          "The entries up to `cursor`. With `Accept: text/event-stream`, an event `entry` for each.",
+          "The entries up to `cursor`. With `Accept: text/event-stream`, an event `entry` for each. If the journal does "
+            + "not know the cursor, an event `reset` comes first.",
           fields: [.cacheControl, .vary, .preferenceApplied],
           content: [("application/json", body), ("text/event-stream", .textSchema)]
         )
@@ -229,10 +239,10 @@ package final class AdminJournalRoute: Sendable {
 final class CommitWatcher: Watcher {
   let agent: LiveServiceToken
   let seat: WaiterSeat
-  private let commits: CommitSignal
+  private let commits: CommitNotifier
   private let seen: Atomic<Int>
 
-  init(agent: LiveServiceToken, seat: WaiterSeat, commits: CommitSignal, seen: Int) {
+  init(agent: LiveServiceToken, seat: WaiterSeat, commits: CommitNotifier, seen: Int) {
     self.agent = agent
     self.seat = seat
     self.commits = commits

@@ -31,7 +31,7 @@ package struct AdminScreenRoutes: Sendable {
       Route(.get, "/v1/admin/screens", summary: "Lists the open screens, oldest first.") { request in
         try gate.admit(request, .read) { _ in
           let page = try AdminPage(of: request, directory.open)
-          return .response(page.response { .object(item($0)) })
+          return .response(page.response { .object(item($0, ScreenActivity($0))) })
         }
       }
       .described(
@@ -47,7 +47,7 @@ package struct AdminScreenRoutes: Sendable {
       }
       .described(
         .administration(
-          "getScreenOfUser",
+          "getOpenScreen",
           parameters: [RouteParameter("id", in: .path, "The screen's id in the list.", schema: .textSchema)]
             + RouteParameter.waiting + [.ifNoneMatch],
           responses: [
@@ -72,18 +72,17 @@ package struct AdminScreenRoutes: Sendable {
     optional: ["lastFailure": .schema(["origin": .textSchema, "message": .textSchema])]
   )
 
-  private func item(_ screen: Screen) -> JSONObject {
-    let failures = screen.engine.failures
+  private func item(_ screen: Screen, _ activity: ScreenActivity) -> JSONObject {
     var item: JSONObject = [
       "id": .string(screen.tag), "name": .string(screen.kind),
       "user": screen.session.map { .string("\($0.user)") } ?? .null,
       "session": screen.session.map { .string("\($0.id)") } ?? .null,
       "openedAt": .string(clock.time(of: screen.opened).description),
       "lastUsedAt": .string(clock.time(of: screen.lastUsed).description), "watched": .bool(screen.isWatched),
-      "effects": .integer(Int64(screen.engine.runningEffects)), "failures": .integer(Int64(failures.count)),
-      "cursor": .string(screen.cursor(screen.engine.number)),
+      "effects": .integer(Int64(activity.effects)), "failures": .integer(Int64(activity.failures.count)),
+      "cursor": .string(activity.cursor),
     ]
-    if let last = failures.last {
+    if let last = activity.failures.last {
       item["lastFailure"] = ["origin": .string(last.origin), "message": .string(last.message)]
     }
     return item
@@ -93,19 +92,19 @@ package struct AdminScreenRoutes: Sendable {
     guard let screen = directory.find(tag: request.parameters["id"] ?? "") else { throw Problem.noSuchScreen }
     let (query, preconditions) = (try request.query, try Preconditions(of: request.head))
     let wait = try WaitPreference(of: request, query, upTo: longestWait)
-    guard let wait, preconditions.ifNoneMatch != nil, wait.seconds > 0,
-      preconditions.isFresh(screen.cursor(screen.engine.number))
-    else { return .response(response(screen, preconditions)) }
-    guard let seat = directory.waiters.seat(for: screen.id, WaitingRequest(request)) else {
-      let detail = "Too many requests wait for this screen already."
-      throw Problem(.tooManyRequests, detail: detail, fields: HeaderFields([.retryAfter: "1"]))
+    let seen = ScreenActivity(screen).tag
+    guard let wait, preconditions.ifNoneMatch != nil, wait.seconds > 0, preconditions.isFresh(seen) else {
+      return .response(response(screen, preconditions))
     }
-    let watcher = ScreenObserverWatcher(screen: screen, seat: seat, seen: screen.engine.number)
+    guard let seat = directory.waiters.seat(for: screen.id, WaitingRequest(request, by: agent.id)) else {
+      throw Problem.tooManyWaits("Too many requests of this service token wait for screens already.")
+    }
+    let watcher = ScreenObserverWatcher(screen: screen, agent: agent, seat: seat, seen: seen)
     return .parked(
       LongPoll(deadline: wait.deadline(for: request), watcher) { poll, isLast in
-        if agent.isEnded { throw Problem.unauthorized(true) }
+        if agent.isEnded { throw AdministratorGate.ended }
         if screen.isEnded { throw Problem.noSuchScreen }
-        if !isLast, preconditions.isFresh(screen.cursor(screen.engine.number)) { return .parked(poll) }
+        if !isLast, !watcher.hasChanged { return .parked(poll) }
         return .response(response(screen, preconditions).waited(wait))
       }
     )
@@ -113,11 +112,10 @@ package struct AdminScreenRoutes: Sendable {
 
   private func response(_ screen: Screen, _ preconditions: Preconditions) -> Response {
     let shown = screen.engine.shown
-    let tag = screen.cursor(shown.number)
-    var fields = Representation.validatorFields(ofTag: tag)
-    if preconditions.isFresh(tag) { return Response(status: .notModified, fields: fields) }
-    var item = item(screen)
-    item["cursor"] = .string(tag)
+    let activity = ScreenActivity(screen, number: shown.number)
+    var fields = Representation.validatorFields(ofTag: activity.tag)
+    if preconditions.isFresh(activity.tag) { return Response(status: .notModified, fields: fields) }
+    var item = item(screen, activity)
     var state = JSON(trusting: shown.encoded).objectValue ?? JSONObject()
     // After a login, this member has the new session's token.
     if screen.session == nil { state.removeAll { name, _ in name == "session" } }
@@ -127,13 +125,34 @@ package struct AdminScreenRoutes: Sendable {
   }
 }
 
+/// The part of a screen whose changes end the wait of an administrator.
+private struct ScreenActivity {
+  let cursor: String
+  let effects: Int
+  let failures: ScreenFailures
+
+  init(_ screen: Screen) { self.init(screen, number: screen.engine.number) }
+
+  init(_ screen: Screen, number: UInt64) {
+    cursor = screen.cursor(number)
+    effects = screen.engine.runningEffects
+    failures = screen.engine.failures
+  }
+
+  var tag: String { "\(cursor).\(effects).\(failures.count)" }
+}
+
 /// Watches a screen for an administrator. Unlike `ScreenWatcher`, it does not keep the screen open.
 private struct ScreenObserverWatcher: Watcher {
   let screen: Screen
+  let agent: LiveServiceToken
   let seat: WaiterSeat
-  let seen: UInt64
+  /// The tag that the client has.
+  let seen: String
 
-  var hasChanged: Bool { screen.isEnded || screen.engine.number != seen }
+  var hasChanged: Bool {
+    agent.isEnded || screen.isEnded || ScreenActivity(screen).tag != seen
+  }
 }
 
 /// Converts times of the monotonic clock.

@@ -41,6 +41,7 @@ package struct AdminStatusRoutes: Sendable {
   private let gate: AdministratorGate
   private let node: Node
   private let waiters: WaiterRegistry<UserID>
+  private let commits: CommitNotifier
   private let screens: ScreenDirectory?
   private let clock: AdministrationClock
   private let uptimeSeconds: @Sendable () -> Double
@@ -49,6 +50,7 @@ package struct AdminStatusRoutes: Sendable {
     _ gate: AdministratorGate,
     _ node: Node,
     waiters: WaiterRegistry<UserID>,
+    commits: CommitNotifier,
     screens: ScreenDirectory?,
     clock: AdministrationClock,
     uptimeSeconds: @escaping @Sendable () -> Double
@@ -56,6 +58,7 @@ package struct AdminStatusRoutes: Sendable {
     self.gate = gate
     self.node = node
     self.waiters = waiters
+    self.commits = commits
     self.screens = screens
     self.clock = clock
     self.uptimeSeconds = uptimeSeconds
@@ -114,6 +117,7 @@ package struct AdminStatusRoutes: Sendable {
 
   private var waits: [(user: UserID?, request: WaitingRequest)] {
     var all = waiters.requests.map { (user: Optional($0.key), request: $0.request) }
+    all += commits.requests.map { (user: nil, request: $0) }
     if let screens {
       let users = Dictionary(screens.open.map { ($0.id, $0.session?.user) }) { first, _ in first }
       all += screens.waiters.requests.map { (user: users[$0.key] ?? nil, request: $0.request) }

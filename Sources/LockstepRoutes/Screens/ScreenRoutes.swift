@@ -188,8 +188,7 @@ package struct ScreenRoutes: Sendable {
 
   private func watch(_ screen: Screen, _ request: Request) throws(Problem) -> ScreenWatcher {
     guard let seat = directory.waiters.seat(for: screen.id, WaitingRequest(request)) else {
-      let detail = "Too many requests wait for this screen already."
-      throw Problem(.tooManyRequests, detail: detail, fields: HeaderFields([.retryAfter: "1"]))
+      throw Problem.tooManyWaits("Too many requests wait for this screen already.")
     }
     return ScreenWatcher(screen, seat: seat, monotonic: monotonic)
   }

@@ -24,11 +24,9 @@ struct LongPolling: Sendable {
   }
 
   func seat(_ request: Request, of session: LiveSession) throws(Problem) -> WaiterSeat {
-    if let seat = waiters.seat(for: session.user, WaitingRequest(request)) { return seat }
-    throw Problem(
-      .tooManyRequests,
-      detail: "Too many requests wait already. To wait for all collections with one request, use GET /v1/changes.",
-      fields: HeaderFields([.retryAfter: "1"])
+    if let seat = waiters.seat(for: session.user, WaitingRequest(request, by: session.agent?.id)) { return seat }
+    throw Problem.tooManyWaits(
+      "Too many requests wait already. To wait for all collections with one request, use GET /v1/changes."
     )
   }
 
@@ -158,6 +156,12 @@ final class LongPoll: ParkedRequest {
 
   func resume(_ cause: WakeReason) -> HandlerResult {
     HandlerResult { try respond(self, cause != .woken) }
+  }
+}
+
+extension Problem {
+  static func tooManyWaits(_ detail: String) -> Problem {
+    Problem(.tooManyRequests, detail: detail, fields: HeaderFields([.retryAfter: "1"]))
   }
 }
 

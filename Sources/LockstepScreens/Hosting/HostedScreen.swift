@@ -41,7 +41,8 @@ package struct EncodedState: Sendable {
 
 /// The callbacks of a running screen. They run on the thread that caused the event.
 struct ScreenObserver: Sendable {
-  let stateShown: @Sendable () -> Void
+  /// Clients see a new state, or an effect has begun or ended.
+  let changed: @Sendable () -> Void
   let failed: @Sendable (_ failure: ScreenFailure, _ isFirst: Bool) -> Void
 }
 
@@ -82,11 +83,15 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
           return slot.state
         }
         withExtendedLifetime(replaced) {}
-        observer.stateShown()
+        observer.changed()
       case .failure(let failure):
         Self.record(ScreenFailure(failure), slot, observer)
-      case .effectStarted: slot.withLock { $0.runningEffects += 1 }
-      case .effectEnded: slot.withLock { $0.runningEffects -= 1 }
+      case .effectStarted:
+        slot.withLock { $0.runningEffects += 1 }
+        observer.changed()
+      case .effectEnded:
+        slot.withLock { $0.runningEffects -= 1 }
+        observer.changed()
       default: break
       }
     }

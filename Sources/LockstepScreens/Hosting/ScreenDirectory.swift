@@ -108,8 +108,11 @@ package final class ScreenDirectory: Sendable {
 
   private func observer(of id: String, _ kind: ScreenKind) -> ScreenObserver {
     ScreenObserver(
-      stateShown: { [waiters] in waiters.wake(id) },
-      failed: { [weak self] failure, isFirst in self?.record(failure, of: kind, isFirst: isFirst) }
+      changed: { [waiters] in waiters.wake(id) },
+      failed: { [weak self] failure, isFirst in
+        self?.record(failure, of: kind, isFirst: isFirst)
+        self?.waiters.wake(id)
+      }
     )
   }
 

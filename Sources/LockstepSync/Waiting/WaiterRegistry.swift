@@ -35,13 +35,18 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
       counts.taken.subtract(1, ordering: .relaxed)
       return nil
     }
+    let serviceToken = request.serviceToken
+    let mayWait = serviceToken.map(counts.enter) ?? true
     let shard = shard(of: key)
-    let seat = shard.lock.withLock { _ -> WaiterSeat? in
-      let known = shard.lists[key]
-      guard known?.count ?? 0 < limits.perUser else { return nil }
-      let list = known ?? list(of: key, in: shard)
-      return WaiterSeat(list, place: list.takePlace(for: request))
-    }
+    let seat =
+      !mayWait
+      ? nil
+      : shard.lock.withLock { _ -> WaiterSeat? in
+        let known = shard.lists[key]
+        guard serviceToken != nil || known?.countOfUser ?? 0 < limits.perUser else { return nil }
+        let list = known ?? list(of: key, in: shard)
+        return WaiterSeat(list, place: list.takePlace(for: request))
+      }
     if seat == nil { counts.taken.subtract(1, ordering: .relaxed) }
     return seat
   }

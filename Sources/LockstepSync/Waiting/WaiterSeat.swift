@@ -10,9 +10,12 @@ package struct WaitingRequest: Sendable {
   package let address: String
   /// When the request arrived, in nanoseconds of the server's monotonic clock.
   package let arrival: Int64
+  /// The id of the request's service token; nil for a user's request.
+  let serviceToken: String?
 
-  package init(_ request: Request) {
+  package init(_ request: Request, by serviceToken: String? = nil) {
     (head, address, arrival) = (request.head, request.peer.host, request.arrival)
+    self.serviceToken = serviceToken
   }
 }
 
@@ -57,10 +60,15 @@ final class WaiterList: @unchecked Sendable {
   }
 
   /// The number of waiters. Hold the lock.
-  var count: Int { wakers.count - free.count }
+  private var count: Int { wakers.count - free.count }
+
+  /// The number of waiters without a service token. Hold the lock.
+  var countOfUser: Int { count - ofServiceTokens }
+  private var ofServiceTokens = 0
 
   /// Hold the lock.
   func takePlace(for request: WaitingRequest) -> Int {
+    if request.serviceToken != nil { ofServiceTokens += 1 }
     if let place = free.popLast() {
       requests[place] = request
       return place
@@ -76,12 +84,16 @@ final class WaiterList: @unchecked Sendable {
 
   fileprivate func leave(_ place: Int) {
     counts.taken.subtract(1, ordering: .relaxed)
-    lock.withLock { _ in
+    let serviceToken = lock.withLock { _ in
+      let serviceToken = requests[place]?.serviceToken
+      if serviceToken != nil { ofServiceTokens -= 1 }
       wakers[place] = nil
       requests[place] = nil
       free.append(place)
       if count == 0 { removeEmpty() }
+      return serviceToken
     }
+    if let serviceToken { counts.leave(serviceToken) }
   }
 }
 
@@ -89,6 +101,23 @@ final class WaiterList: @unchecked Sendable {
 final class WaiterCounts: Sendable {
   let taken = Atomic(0)
   let wakings = Atomic(0)
+  private let byServiceToken = LockedState<[String: Int]>([:])
+
+  /// Counts a waiter of a service token; false if the token has too many.
+  func enter(_ serviceToken: String) -> Bool {
+    byServiceToken.withLock { counts in
+      guard counts[serviceToken, default: 0] < WaitingLimits.perServiceToken else { return false }
+      counts[serviceToken, default: 0] += 1
+      return true
+    }
+  }
+
+  func leave(_ serviceToken: String) {
+    byServiceToken.withLock { counts in
+      let left = counts[serviceToken, default: 1] - 1
+      counts[serviceToken] = left == 0 ? nil : left
+    }
+  }
 
   /// The batch that wakes the connections of all these waiters. Consumes the wakers: if they were
   /// still in use when the batch begins, the first waiter to leave would copy them all.

@@ -24,24 +24,29 @@ struct AdminStatusTests {
       let encoded = href.replacing("/reactors/", with: "/%72eactors/")
       clients.append(try await ada.waiting("\(encoded)?wait=50", ["If-None-Match: \(screen.field("ETag") ?? "")"]))
       await eventually { users.waitingForScreens == 1 }
-
+      users.advance(by: 1)
+      let end = try await users.admin.get("/v1/admin/journal?since=now").json["cursor"]?.stringValue ?? ""
+      clients.append(try await users.admin.waiting("/v1/admin/journal?since=\(end)&wait=50"))
+      await eventually { users.following == 1 }
       let all = try await users.admin.get("/v1/admin/waits").json
       let items = all["items"]?.arrayValue ?? []
-      #expect(all["count"] == 3)
-      #expect(items.map { $0["user"]?.stringValue } == [ada.user, bob.user, ada.user])
+      #expect(all["count"] == 4)
+      #expect(items.map { $0["user"]?.stringValue } == [ada.user, bob.user, ada.user, nil])
       // The id that drives a screen is not shown.
-      let resources = ["/v1/favorites", "/v1/defaults/standard", "/v1/%72eactors/workingHistory/{id}"]
+      let resources = [
+        "/v1/favorites", "/v1/defaults/standard", "/v1/%72eactors/workingHistory/{id}", "/v1/admin/journal",
+      ]
       #expect(items.map { $0["resource"]?.stringValue } == resources)
-      #expect(items.map { $0["userAgent"]?.stringValue } == ["app/1", "app/1", nil])
+      #expect(items.map { $0["userAgent"]?.stringValue } == ["app/1", "app/1", nil, nil])
       #expect(items.allSatisfy { $0["address"] == "127.0.0.1" })
       #expect((items[0]["since"]?.stringValue ?? "") < (items[1]["since"]?.stringValue ?? ""))
 
       let page = try await users.admin.get("/v1/admin/waits?limit=2")
       #expect(page.field("Link") == "</v1/admin/waits?limit=2&after=2>; rel=\"next\"")
-      #expect(try await users.admin.get("/v1/admin/waits?limit=2&after=2").json["items"] == [items[2]])
+      #expect(try await users.admin.get("/v1/admin/waits?limit=2&after=2").json["items"] == [items[2], items[3]])
       #expect(try await users.admin.get("/v1/admin/waits?after=99").json["items"] == [])
       for client in clients { client.close() }
-      await eventually { users.waiting + users.waitingForScreens == 0 }
+      await eventually { users.waiting + users.waitingForScreens + users.following == 0 }
       #expect(try await users.admin.get("/v1/admin/waits").json["count"] == 0)
     }
   }

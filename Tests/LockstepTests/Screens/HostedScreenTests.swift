@@ -20,7 +20,7 @@ struct HostedScreenTests {
     let (seen, failures) = (EntryLog(), EntryLog())
     let reactor = Recorder(clock: clock, merged: merged)
     let observer = ScreenObserver(
-      stateShown: { seen.add("shown") },
+      changed: { seen.add("shown") },
       failed: { failures.add("\($0.origin): \($0.message)\($1 ? " (first)" : "")") }
     )
     let screen = HostedScreen(reactor, Recorder.declaration, observer)
@@ -107,6 +107,19 @@ struct HostedScreenTests {
     #expect(failures.entries == ["action: \(broken) (first)", "action: \(broken)", "mutationStream: \(broken)"])
     #expect(screen.failures.count == 3 && screen.failures.last?.origin == "mutationStream")
     #expect(state(screen) == #""<start>""#)
+  }
+
+  @Test("The begin and the end of an effect are changes that administrators can wait for")
+  func effects() {
+    let (screen, seen, _) = world()
+    act(screen, "fail later")
+    #expect(screen.runningEffects == 1)
+    let begun = seen.entries.count
+    #expect(begun == 1)
+    clock.advance(by: .seconds(1))
+    #expect(screen.runningEffects == 0)
+    #expect(seen.entries.count > begun)
+    #expect(screen.number == 1)
   }
 
   @Test("The directory counts failures by kind, and logs the first of each screen")

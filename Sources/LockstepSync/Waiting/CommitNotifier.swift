@@ -3,7 +3,7 @@ import LockstepThreading
 import Synchronization
 
 /// Notifies the requests that follow the journal of all users.
-package final class CommitSignal: Sendable {
+package final class CommitNotifier: Sendable {
   private let waiters: WaiterRegistry<Int>
   private let commits = Atomic(0)
 
@@ -23,8 +23,10 @@ package final class CommitSignal: Sendable {
   /// The number of commits up to now.
   package var count: Int { commits.load(ordering: .acquiring) }
 
-  /// The number of requests that have seats.
-  var waiting: Int { waiters.metrics.waiting }
+  package var metrics: (waiting: Int, wakings: Int) { waiters.metrics }
+
+  /// All requests that have seats.
+  package var requests: [WaitingRequest] { waiters.requests.map(\.request) }
 
   /// Takes a seat; nil if too many requests wait.
   package func seat(_ request: WaitingRequest) -> WaiterSeat? { waiters.seat(for: 0, request) }
