@@ -14,16 +14,40 @@ extension StoredAccounts {
     package init() {}
   }
 
+  /// The faults of a new user.
+  package func faults(adding email: String, _ password: Password) -> [FieldFault] {
+    check(adding: email, password).faults
+  }
+
+  /// The faults that do not depend on the user.
+  package func faults(in change: AccountChange) -> [FieldFault] { check(change, storedAddress: nil).faults }
+
+  private func check(adding email: String, _ password: Password) -> (EmailAddress?, faults: [FieldFault]) {
+    var check = FieldCheck()
+    let address = check.value(at: "/email") { try EmailAddress(email) }
+    check.add(configuration.passwordRules.faults(in: password, of: address), at: "/password")
+    return (address, check.faults)
+  }
+
+  private func check(
+    _ change: AccountChange,
+    storedAddress: EmailAddress?
+  ) -> (newAddress: EmailAddress?, faults: [FieldFault]) {
+    var check = FieldCheck()
+    let newAddress = change.email.flatMap { email in check.value(at: "/email") { try EmailAddress(email) } }
+    if let password = change.password {
+      check.add(configuration.passwordRules.faults(in: password, of: newAddress ?? storedAddress), at: "/password")
+    }
+    return (newAddress, check.faults)
+  }
+
   /// Prepares to add a user, even if registration is closed. Throws `invalid`, `addressTaken`.
   package func prepareAdding(
     email: String,
     password: Password
   ) async throws(AccountsError) -> PreparedAccountsWrite<User> {
-    var check = FieldCheck()
-    let given = check.value(at: "/email") { try EmailAddress(email) }
-    check.add(configuration.passwordRules.faults(in: password, of: given), at: "/password")
-    try check.finish()
-    guard let address = given else { throw .invalid(check.faults) }
+    let (given, faults) = check(adding: email, password)
+    guard let address = given, faults.isEmpty else { throw .invalid(faults) }
     // Avoids a hash if the e-mail address is taken. The transaction checks the address again.
     if try await account(withKey: address.key) != nil { throw .addressTaken }
     let user = UserID(ids.next())
@@ -40,15 +64,10 @@ extension StoredAccounts {
     of user: UserID,
     _ change: AccountChange
   ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {
-    var check = FieldCheck()
     var commands: [AdminCommand] = []
-    let newAddress = change.email.flatMap { email in check.value(at: "/email") { try EmailAddress(email) } }
-    if let password = change.password {
-      let stored = try await read { try UserRecords(connection: $0).account(user) }
-      let address = newAddress ?? stored.flatMap { try? EmailAddress($0.user.email) }
-      check.add(configuration.passwordRules.faults(in: password, of: address), at: "/password")
-    }
-    try check.finish()
+    let account = change.password == nil ? nil : try await read { try UserRecords(connection: $0).account(user) }
+    let (newAddress, faults) = check(change, storedAddress: account.flatMap { try? EmailAddress($0.user.email) })
+    if !faults.isEmpty { throw .invalid(faults) }
     // The address comes first, because only this command can be refused after others have written.
     if let newAddress { commands.append(AdminCommand(.changeEmail(newAddress), user)) }
     if let password = change.password {

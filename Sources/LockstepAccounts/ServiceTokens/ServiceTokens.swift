@@ -69,7 +69,7 @@ package final class ServiceTokens: Sendable {
     scopes: Set<ServiceScope>,
     lifetimeSeconds: Int64?
   ) throws(AccountsError) -> PreparedAccountsWrite<Created> {
-    guard name != Self.administratorName else { throw .tokenNameTaken }
+    guard !ServiceToken.areAlike(name, Self.administratorName) else { throw .tokenNameTaken }
     guard all.count < Self.most else { throw .tooManyTokens }
     let (secret, now) = (tokenIssuer.make(), now())
     let token = ServiceToken(

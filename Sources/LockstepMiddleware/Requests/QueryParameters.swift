@@ -55,7 +55,7 @@ package struct QueryParameters {
   /// A whole number within bounds; nil without the parameter.
   package func integer(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
     guard let text = try text(name) else { return nil }
-    guard let number = Int(text), range.contains(number) else {
+    guard text.first != "+", let number = Int(text), range.contains(number) else {
       throw Problem(
         .invalidParameter,
         detail: "The parameter “\(name)” must be a whole number from \(range.lowerBound) to \(range.upperBound)."

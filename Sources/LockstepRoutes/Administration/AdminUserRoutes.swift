@@ -15,6 +15,7 @@ package struct AdminUserRoutes: Sendable {
   static let mostUsers = 1_000
 
   private let gate: AdministratorGate
+  private let store: String
   private let accounts: StoredAccounts
   private let ledger: AccountsLedger
   private let readers: UserReaders
@@ -35,7 +36,8 @@ package struct AdminUserRoutes: Sendable {
     self.gate = gate
     self.accounts = accounts
     self.ledger = ledger
-    (readers, cache, waiters) = (reading.readers, reading.cache, reading.waiting.waiters)
+    (store, readers, cache) = (reading.store, reading.readers, reading.cache)
+    waiters = reading.waiting.waiters
     self.now = now
     self.load = load
   }
@@ -56,7 +58,9 @@ package struct AdminUserRoutes: Sendable {
       Route(.get, RouteParameter.userPath, summary: "Shows a user.") { request in
         try gate.admit(request, .read) { _ in
           let preconditions = try Preconditions(of: request.head)
-          return .making(Problem.init(accounts:)) { try await item(try request.user).document.response(preconditions) }
+          return .making(Problem.init(administering:)) {
+            try await item(try request.user).document.response(preconditions)
+          }
         }
       }
       .described(Self.showing),
@@ -112,7 +116,7 @@ package struct AdminUserRoutes: Sendable {
       guard let id = UserID(text) else { throw Self.unknown(text) }
       return id
     }
-    return .making(Problem.init(accounts:)) {
+    return .making(Problem.init(administering:)) {
       let page = try await page(prefix, after: last, limit: limit + 1)
       var items: [JSON] = []
       for listing in page.prefix(limit) { items.append(Item(listing, try await state(of: listing.user.id)).json) }
@@ -145,14 +149,20 @@ package struct AdminUserRoutes: Sendable {
   }
 
   private static func unknown(_ id: String) -> Problem {
-    Problem(.invalidParameter, detail: "There is no user with the id “\(id)” to start after.")
+    Problem(
+      .invalidParameter,
+      detail: "There is no user with the id “\(id)” to start after. If the user was erased, start without “after”."
+    )
   }
 
   private func item(_ user: UserID) async throws -> Item {
+    guard let item = try await existing(user) else { throw AccountsError.noSuchUser }
+    return item
+  }
+
+  private func existing(_ user: UserID) async throws -> Item? {
     let now = now()
-    guard let listing = try await accounts.read({ try UserListing.of(user, from: $0, at: now) }) else {
-      throw AccountsError.noSuchUser
-    }
+    guard let listing = try await accounts.read({ try UserListing.of(user, from: $0, at: now) }) else { return nil }
     return Item(listing, try await state(of: user))
   }
 
@@ -167,11 +177,12 @@ package struct AdminUserRoutes: Sendable {
   private func add(_ request: Request, _ body: [UInt8], by agent: LiveServiceToken) throws -> HandlerResult {
     var reader = PayloadReader(try JSON(readingBodyOf: request, body))
     let (email, password) = (reader.text("email") ?? "", Password(reader.text("password") ?? ""))
+    reader.add(accounts.faults(adding: email, password))
     try reader.finishProblem()
     let key = try IdempotencyKey(of: request, body: body, secret: request.token).map {
       AccountsLedger.Key(key: $0, owner: agent.keyOwner)
     }
-    return .making(Problem.init(accounts:)) {
+    return .making(Problem.init(administering:)) {
       let keyed = try await ledger.commit(
         key: key,
         prepare: { () throws(AccountsError) in try await accounts.prepareAdding(email: email, password: password) },
@@ -179,25 +190,25 @@ package struct AdminUserRoutes: Sendable {
         response: { added in
           // The record has no personal data, because it is not erased with the user.
           let recorded = StoredResponse(status: Status.created.code, fields: [], body: Array("\(added.id)".utf8))
-          return (StoredResponse(Self.created(added)), recorded: recorded)
+          return (StoredResponse(Self.created(Item(UserListing(new: added), UserState()))), recorded: recorded)
         },
         refusal: { $0.lastingRefusal(of: key) }
       )
       guard keyed.isReplay, keyed.response.status == Status.created.code else { return Response(keyed) }
-      // Makes the first response again.
+      // The record has only the id, so the response has the user as they are now.
       let id = keyed.response.body.flatMap { UserID(String(decoding: $0, as: UTF8.self)) }
-      guard let id, let user = try await accounts.user(id) else {
+      guard let id, let present = try await existing(id) else {
         throw Problem(.conflict, detail: "The user was added by an earlier request with this key, and was erased.")
       }
-      return Response(KeyedResponse(response: StoredResponse(Self.created(user)), isReplay: true))
+      return Response(KeyedResponse(response: StoredResponse(Self.created(present)), isReplay: true))
     }
   }
 
   /// The response with a new user.
-  private static func created(_ user: User) -> Response {
-    var response = shown(Item(UserListing(new: user), UserState()))
+  private static func created(_ item: Item) -> Response {
+    var response = shown(item)
     response.status = .created
-    response.fields.append(.location, "\(pattern)/\(user.id)")
+    response.fields.append(.location, "\(pattern)/\(item.listing.user.id)")
     return response
   }
 
@@ -218,6 +229,7 @@ package struct AdminUserRoutes: Sendable {
     if reader.value("disabled") != nil { change.isDisabled = reader.flag("disabled") }
     if reader.value("email") != nil { change.email = reader.text("email") }
     if reader.value("password") != nil { change.password = reader.text("password").map { Password($0) } }
+    reader.add(accounts.faults(in: change))
     try reader.finishProblem()
     let (user, preconditions) = (try request.user, try Preconditions(of: request.head))
     let session = LiveSession(of: user, for: agent)
@@ -225,7 +237,7 @@ package struct AdminUserRoutes: Sendable {
       AccountsLedger.Key(key: $0.owned(by: session), owner: .user(user))
     }
     let now = now()
-    return .making(Problem.init(accounts:)) { [change] in
+    return .making(Problem.init(administering:)) { [change] in
       let state = try await state(of: user)
       let listing = { @Sendable (connection: SQLiteConnection) throws in
         guard let found = try UserListing.of(user, from: connection, at: now) else { throw AccountsError.noSuchUser }
@@ -250,7 +262,7 @@ package struct AdminUserRoutes: Sendable {
     let (user, preconditions) = (try request.user, try Preconditions(of: request.head))
     let key = try IdempotencyKey(of: request, body: []).map { AccountsLedger.Key(key: $0, owner: agent.keyOwner) }
     let now = now()
-    return .making(Problem.init(accounts:)) {
+    return .making(Problem.init(administering:)) {
       let state = preconditions.isEmpty ? UserState() : try await state(of: user)
       return Response(
         try await ledger.commit(
@@ -280,8 +292,17 @@ package struct AdminUserRoutes: Sendable {
   private func check(_ preconditions: Preconditions, _ item: Item, _ connection: SQLiteConnection) throws {
     guard !preconditions.isEmpty else { return }
     var item = item
-    item.revision = try Journal(connection: connection).lastRevision(of: item.listing.user.id).number
-    try item.document.check(preconditions)
+    let last = try Journal(connection: connection).lastRevision(of: item.listing.user.id)
+    item.revision = last.number
+    try item.document.check(preconditions, orStateAt: Cursor(store: store, revision: last))
+  }
+}
+
+extension Problem {
+  /// The problem of an administrator's request that failed.
+  fileprivate init?(administering error: any Error) {
+    self.init(accounts: error)
+    if error as? AccountsError == .addressTaken { detail = "Another user has this e-mail address." }
   }
 }
 

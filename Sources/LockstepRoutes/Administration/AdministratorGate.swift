@@ -79,6 +79,13 @@ package struct AdministratorGate: Sendable {
     return problem
   }
 
+  /// The problem of a request that waited when its token ended.
+  static var ended: Problem {
+    var problem = Problem.unauthorized(true)
+    problem.detail = "The service token was deleted or has expired."
+    return problem
+  }
+
   private static let ofUser = Problem(
     .forbidden,
     detail: "This is a user's token. The administration needs the administrator token or a service token."
@@ -192,12 +199,12 @@ private struct AgentResponse: ResponseTransform {
     .eventStream(changed(response), source)
   }
 
-  /// The user's end of session means that the user was erased, or that the service token has ended.
+  /// The end of the session means that the user was erased, or that the service token has ended.
   func result(of error: any Error) throws -> HandlerResult {
-    guard let problem = error as? Problem ?? Problem.describing(error), problem.kind == .unauthorized,
-      session.agent?.isEnded == false
-    else { throw error }
-    throw Problem(AccountsError.noSuchUser)
+    guard let problem = error as? Problem ?? Problem.describing(error), problem.kind == .unauthorized else {
+      throw error
+    }
+    throw session.agent?.isEnded ?? false ? AdministratorGate.ended : Problem(AccountsError.noSuchUser)
   }
 }
 

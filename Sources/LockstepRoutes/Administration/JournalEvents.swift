@@ -9,6 +9,8 @@ final class JournalEvents: EventSource {
   typealias Reading = @Sendable (StoreJournal.Place) async throws -> StoreJournalPage
 
   private struct State {
+    /// Whether the client must first learn that the journal begins again.
+    var isReset: Bool
     /// The page to send next.
     var page: StoreJournalPage?
     var end: StoreJournal.Place
@@ -30,13 +32,16 @@ final class JournalEvents: EventSource {
 
   init(
     _ first: StoreJournalPage,
+    isReset: Bool,
     watcher: CommitWatcher,
     store: String,
     monotonic: @escaping @Sendable () -> Int64,
     read: @escaping Reading
   ) {
     let heartbeat = monotonic() + EventPiece.heartbeat
-    state = LockedState(State(page: first, end: first.end, hasMore: first.isPart, heartbeat: heartbeat))
+    state = LockedState(
+      State(isReset: isReset, page: first, end: first.end, hasMore: first.isPart, heartbeat: heartbeat)
+    )
     self.watcher = watcher
     self.store = store
     self.monotonic = monotonic
@@ -58,6 +63,11 @@ final class JournalEvents: EventSource {
     let now = monotonic()
     return state.withLock { state in
       if state.hasFailed { return .end }
+      if state.isReset {
+        state.isReset = false
+        let beginning = StoreJournal.Place.beginning.text(in: store)
+        return .event("reset", id: beginning, Array(#"{"cursor":"\#(beginning)"}"#.utf8))
+      }
       if let page = state.page.take(), let piece = events(of: page, &state) {
         state.heartbeat = now + EventPiece.heartbeat
         return piece

@@ -40,7 +40,7 @@ package struct ServiceTokenRoutes: Sendable {
       .described(Self.creation),
       Route(.get, "\(Self.pattern)/{id}", summary: "Shows a service token, without its secret.") { request in
         try gate.admit(request, .read) { _ in
-          guard let token = tokens.token(id: request.parameters["id"] ?? "") else {
+          guard let token = tokens.token(id: Self.id(in: request)) else {
             throw Problem(AccountsError.noSuchToken)
           }
           return .response(Self.document(token).response(try Preconditions(of: request.head)))
@@ -63,6 +63,9 @@ package struct ServiceTokenRoutes: Sendable {
     .member("createdAt", .time, \.createdAt),
     .optional("expiresAt", .time, \.expiresAt)
   )
+
+  /// The id in the path, in lower case, as the store has it.
+  private static func id(in request: Request) -> String { (request.parameters["id"] ?? "").lowercased() }
 
   private static func document(_ token: ServiceToken) -> PrivateDocument { PrivateDocument(format.encode(token)) }
 
@@ -115,7 +118,7 @@ package struct ServiceTokenRoutes: Sendable {
   }
 
   private func delete(_ request: Request, by agent: LiveServiceToken) throws -> HandlerResult {
-    let (id, preconditions) = (request.parameters["id"] ?? "", try Preconditions(of: request.head))
+    let (id, preconditions) = (Self.id(in: request), try Preconditions(of: request.head))
     let key = try IdempotencyKey(of: request, body: []).map { AccountsLedger.Key(key: $0, owner: agent.keyOwner) }
     return .making(Problem.init(accounts:)) {
       Response(
@@ -141,11 +144,22 @@ package struct ServiceTokenRoutes: Sendable {
 
   private static func name(_ reader: inout PayloadReader) -> String {
     guard let name = reader.text("name") else { return "" }
-    let isVisible = name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    let isVisible = name.unicodeScalars.allSatisfy(isVisible)
     if name.isEmpty || name.utf8.count > longestName || !isVisible || name.first == " " || name.last == " " {
-      reader.add("name", "It must have 1 to \(longestName) bytes, without control characters and outer spaces.")
+      reader.add("name", "It must have 1 to \(longestName) bytes, without invisible characters and outer spaces.")
     }
     return name
+  }
+
+  /// Whether a name can have this character. With invisible ones, two names could look alike in the
+  /// journal.
+  private static func isVisible(_ character: Unicode.Scalar) -> Bool {
+    if character.properties.isDefaultIgnorableCodePoint { return false }
+    switch character.properties.generalCategory {
+    case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: return false
+    case .spaceSeparator: return character == " "
+    default: return true
+    }
   }
 
   private static func scopes(_ reader: inout PayloadReader) -> Set<ServiceScope> {

@@ -67,16 +67,22 @@ final class ChangesQuery: Sendable {
       )
     }
     var names: [CollectionName] = []
-    for part in parts {
-      let name = CollectionName(text: part)
-      let isSuite = name.module == "defaults" && name.part.map { SuiteName.fault(of: $0) == nil } ?? true
-      guard modules.contains(name.module), name.part == nil || (name.module == "defaults" && isSuite) else {
-        let all = modules.sorted().map { $0 == "defaults" ? "defaults/<suite>" : $0 }.joined(separator: ", ")
-        throw Problem(.invalidParameter, detail: "There is no collection “\(part)”, only \(all).")
-      }
-      names.append(name)
-    }
+    for part in parts { names.append(try CollectionName(part, of: modules)) }
     return ChangesFeed.Filter(names)
+  }
+}
+
+extension CollectionName {
+  /// Reads the name of a module or of one collection. Throws `invalid-parameter` if there is none
+  /// with this name.
+  init(_ text: Substring, of modules: Set<String>) throws(Problem) {
+    let name = CollectionName(text: text)
+    let isSuite = name.module == "defaults" && name.part.map { SuiteName.fault(of: $0) == nil } ?? true
+    guard modules.contains(name.module), name.part == nil || (name.module == "defaults" && isSuite) else {
+      let all = modules.sorted().map { $0 == "defaults" ? "defaults/<suite>" : $0 }.joined(separator: ", ")
+      throw Problem(.invalidParameter, detail: "There is no collection “\(text)”, only \(all).")
+    }
+    self = name
   }
 }
 

@@ -114,7 +114,11 @@ package struct RegisteredRoutes: Sendable {
       return .making {
         ($0 as? Refusal).map { Problem($0) } ?? Problem.describing($0)
       } _: {
-        Response(try await registry.change(change))
+        let response = try await registry.change(change)
+        if !response.isReplay, response.response.status == Status.ok.code {
+          gate.log("change registered defaults", suite, agent.name)
+        }
+        return Response(response)
       }
     }
   }

@@ -32,6 +32,9 @@ package struct ServiceToken: Sendable {
     self.createdAt = createdAt
     self.expiresAt = expiresAt
   }
+
+  /// Whether a reader of the journal could take one name for the other.
+  package static func areAlike(_ name: String, _ other: String) -> Bool { name.lowercased() == other.lowercased() }
 }
 
 /// The table `service_tokens`.
@@ -60,14 +63,13 @@ package struct ServiceTokenRecords {
   }
 
   /// Inserts a token. It may have the name of an expired one. Returns false, and changes
-  /// nothing, if another token has the name.
+  /// nothing, if another token has the name, or the name in other letter case.
   package func insert(_ token: ServiceToken, hash: TokenHash) throws -> Bool {
-    let isTaken = try connection.first(
-      "SELECT 1 FROM service_tokens WHERE name = ? AND coalesce(expires_at > ?, TRUE)",
-      token.name,
+    let names = try connection.all(
+      "SELECT name FROM service_tokens WHERE coalesce(expires_at > ?, TRUE)",
       token.createdAt
-    ) { _ in true }
-    if isTaken ?? false { return false }
+    ) { try $0[0] as String }
+    if names.contains(where: { ServiceToken.areAlike($0, token.name) }) { return false }
     // Expired tokens go when a new one comes.
     try connection.run("DELETE FROM service_tokens WHERE expires_at <= ?", token.createdAt)
     let scopes = ServiceScope.allCases.filter(token.scopes.contains).map(\.rawValue).joined(separator: " ")

@@ -135,11 +135,13 @@ package struct IdempotencyRecords {
     }
   }
 
-  /// The keys of a user with the times of their responses, oldest first.
+  /// The keys of a user's devices with the times of their responses, oldest first. Keys of service
+  /// tokens, which contain a line break, are left out.
   package func keys(of user: UserID) throws -> [(key: String, at: Timestamp)] {
-    try connection.all("SELECT key, at FROM idempotency_keys WHERE user_id = ? ORDER BY at, key", user) { row in
-      (try row[0] as String, try row[1] as Timestamp)
-    }
+    try connection.all(
+      "SELECT key, at FROM idempotency_keys WHERE user_id = ? AND instr(key, char(10)) = 0 ORDER BY at, key",
+      user
+    ) { row in (try row[0] as String, try row[1] as Timestamp) }
   }
 
   /// The keys of a session's writes after a revision, in order, at most the last 1,000. Without a

@@ -6,15 +6,15 @@ package struct StoreJournalPage: Sendable {
   /// The entries that a page may have.
   package struct Filter: Sendable {
     package var user: UserID?
-    /// A module such as `defaults`, or one collection such as `defaults/standard`.
-    package var collection: String?
+    /// The name of a module or of one collection.
+    package var collection: CollectionName?
 
-    package init(user: UserID? = nil, collection: String? = nil) {
+    package init(user: UserID? = nil, collection: CollectionName? = nil) {
       (self.user, self.collection) = (user, collection)
     }
 
     fileprivate func takes(_ name: CollectionName) -> Bool {
-      collection.map { $0 == name.module || $0 == name.description } ?? true
+      collection.map { $0 == name || $0 == CollectionName(name.module) } ?? true
     }
   }
 

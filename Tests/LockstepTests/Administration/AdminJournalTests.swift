@@ -56,7 +56,10 @@ struct AdminJournalTests {
       #expect(ids(try await users.admin.get("\(Self.path)?user=\(ada.user)&collection=favorites")) == ["a1", "a2"])
       #expect(entries(try await users.admin.get("\(Self.path)?collection=defaults")).count == 2)
       #expect(entries(try await users.admin.get("\(Self.path)?collection=defaults/other")).count == 1)
-      #expect(entries(try await users.admin.get("\(Self.path)?collection=def")).isEmpty)
+      for unknown in ["def", "", "favorites/x", "defaults/", "unknown"] {
+        let refused = try await users.admin.get("\(Self.path)?collection=\(unknown)")
+        #expect(refused.problem == ProblemSummary("invalid-parameter"), "\(unknown)")
+      }
 
       for filter in ["", "&user=\(ada.user)", "&collection=favorites"] {
         var page = try await users.admin.get("\(Self.path)?limit=1\(filter)")
@@ -160,6 +163,22 @@ struct AdminJournalTests {
       for query in ["since=%20", "user=x", "limit=0", "limit=1001", "wait=x", "x=1", "since=a%2Fb"] {
         let response = try await users.admin.get("\(Self.path)?\(query)")
         #expect(response.problem == ProblemSummary("invalid-parameter"), "\(query)")
+      }
+    }
+  }
+
+  @Test("Events after a cursor that the journal does not know begin with an event `reset`")
+  func resetEvents() async throws {
+    try await ServerFixture.administered { users in
+      let ada = try await users.signUp()
+      try await ada.addFavorites("a")
+      for (since, isReset) in [("ffffffff.j9.1-5", true), ("", false)] {
+        let query = since.isEmpty ? "" : "?since=\(since)"
+        let stream = try await users.admin.waiting(Self.path + query, ["Accept: text/event-stream"])
+        let text = try await stream.text(with: #""id":"a""#)
+        #expect(text.contains("event: reset\n") == isReset)
+        #expect(Self.events(in: text).count == 1)
+        stream.close()
       }
     }
   }

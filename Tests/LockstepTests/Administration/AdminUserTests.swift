@@ -114,7 +114,9 @@ struct AdminUserTests {
       let taken = #"{"email":"BOB@example.com","password":"another horse","disabled":true}"#
       #expect(try await users.admin.patch(ada.administered(), taken).problem == ProblemSummary("conflict"))
       let wrong = try await users.admin.patch(ada.administered(), #"{"email":"x","disabled":1,"name":"y"}"#)
-      #expect(wrong.problem == ProblemSummary("validation-failed", "/disabled", "/name"))
+      #expect(wrong.problem == ProblemSummary("validation-failed", "/disabled", "/email", "/name"))
+      let many = try await users.admin.post(Self.path, #"{"email":"x","password":"y","z":1}"#)
+      #expect(many.problem == ProblemSummary("validation-failed", "/email", "/password", "/z"))
       let short = try await users.admin.patch(ada.administered(), #"{"email":"x","password":"y"}"#)
       #expect(short.problem == ProblemSummary("validation-failed", "/email", "/password"))
       #expect(try await users.admin.get(ada.administered()).json == before)
@@ -148,6 +150,16 @@ struct AdminUserTests {
       // The user's state has changed, so the tag of the item has too.
       let stale = try await users.admin.delete(ada.administered(), ["If-Match: \(item)", "Idempotency-Key: a"])
       #expect(stale.problem == ProblemSummary("precondition-failed"))
+      let old = try await users.admin.patch(ada.administered(), "{}", ["If-Match: \(tag)"])
+      #expect(old.problem == ProblemSummary("precondition-failed"))
+      // A cursor of the user's state is a precondition too.
+      let cursor = try await ada.get("/v1/changes?since=now").cursor ?? ""
+      let disabled = try await users.admin.patch(
+        ada.administered(),
+        #"{"disabled":false}"#,
+        ["If-Match: \"\(cursor)\""]
+      )
+      #expect(disabled.status == 200)
       #expect(try await users.admin.delete(ada.administered(), ["Idempotency-Key: k"]).status == 204)
       #expect(try await second.response().status == 404)
       let repeated = try await users.admin.delete(ada.administered(), ["Idempotency-Key: k"])

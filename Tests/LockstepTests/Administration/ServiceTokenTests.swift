@@ -21,6 +21,7 @@ struct ServiceTokenTests {
       #expect(shown.json["token"] == nil)
       #expect(shown.tag == created.tag)
       #expect(try await users.admin.get(Self.path).json["items"] == [shown.json])
+      #expect(try await users.admin.get("\(Self.path)/\(id.uppercased())").json["id"]?.stringValue == id)
       #expect(try await users.admin.get("\(Self.path)/\(id)", ["If-None-Match: \"\(shown.tag ?? "")\""]).status == 304)
       await users.stop()
       for file in ["lockstep.db", "lockstep.db-wal"] {
@@ -61,12 +62,58 @@ struct ServiceTokenTests {
       let end = try await robot.get("/v1/admin/journal?since=now").json["cursor"]?.stringValue ?? ""
       let journal = try await robot.waiting("/v1/admin/journal?since=\(end)&wait=50")
       let stream = try await robot.waiting("/v1/admin/journal?since=now", ["Accept: text/event-stream"])
-      await eventually { users.waiting == 1 && users.following == 2 }
+      _ = try await ada.post("/v1/reactors/workingHistory", "{}")
+      let screen = try await robot.get("/v1/admin/screens").json["items"]?[0]?["id"]?.stringValue ?? ""
+      let tag = try await robot.get("/v1/admin/screens/\(screen)").field("ETag") ?? ""
+      let shown = try await robot.waiting("/v1/admin/screens/\(screen)?wait=50", ["If-None-Match: \(tag)"])
+      await eventually { users.waiting == 1 && users.following == 2 && users.waitingForScreens == 1 }
       #expect(try await users.admin.delete("\(Self.path)/\(robot.session)").status == 204)
       #expect(try await poll.response().status == 401)
       #expect(try await journal.response().status == 401)
+      let ended = try await shown.response()
+      #expect(ended.status == 401)
+      #expect(ended.json["detail"] == "The service token was deleted or has expired.")
       await eventually { users.waiting == 0 && users.following == 0 }
       stream.close()
+    }
+  }
+
+  @Test("Requests of service tokens that wait take no seat of a user, and each token has its own limit")
+  func seats() async throws {
+    func few(_ configuration: inout Configuration) {
+      configuration.administratorToken = ServerFixture.administrator
+      configuration.waiting.perUser = 2
+    }
+    try await ServerFixture.run(few) { users in
+      let (ada, robot) = (try await users.signUp(), try await users.service("robot", "read"))
+      let tag = try await ada.get("/v1/favorites").field("ETag") ?? ""
+      var clients: [RawClient] = []
+      for _ in 1...5 {
+        clients.append(
+          try await robot.waiting(ada.administered("/favorites?wait=50"), ["If-None-Match: \(tag)"])
+        )
+      }
+      await eventually { users.waiting == 5 }
+      for _ in 1...2 { clients.append(try await ada.waiting("/v1/favorites?wait=50", ["If-None-Match: \(tag)"])) }
+      await eventually { users.waiting == 7 }
+      #expect(try await ada.get("/v1/favorites?wait=50", ["If-None-Match: \(tag)"]).status == 429)
+      for client in clients { client.close() }
+      await eventually { users.waiting == 0 }
+    }
+  }
+
+  @Test("A change of registered defaults by a service token is in the log, with the token's name")
+  func registered() async throws {
+    try await ServerFixture.administered { users in
+      let robot = try await users.service("robot", "admin")
+      let path = "/v1/admin/registered/standard"
+      for _ in 1...2 {
+        #expect(try await robot.put(path, #"{"theme":"dark"}"#, ["Idempotency-Key: k"]).status == 200)
+      }
+      #expect(try await robot.put(path, "[]").status == 422)
+      let lines = users.log.lines.filter { $0.contains("change registered defaults") }
+      #expect(lines.count == 1)
+      #expect(lines[0].contains("standard") && lines[0].contains("robot"))
     }
   }
 
@@ -91,7 +138,7 @@ struct ServiceTokenTests {
   func faults() async throws {
     try await ServerFixture.administered { users in
       _ = try await users.service("robot", "read")
-      for name in ["robot", "administrator"] {
+      for name in ["robot", "Robot", "administrator", "ADMINISTRATOR"] {
         let taken = try await users.admin.post(Self.path, #"{"name":"\#(name)","scopes":["read"]}"#)
         #expect(taken.problem == ProblemSummary("conflict"))
       }
@@ -100,6 +147,11 @@ struct ServiceTokenTests {
       #expect(try await users.admin.post(Self.path, "{}").problem?.pointers == ["/name", "/scopes"])
       let none = try await users.admin.post(Self.path, #"{"name":"a\nb","scopes":[]}"#)
       #expect(none.problem?.pointers == ["/name", "/scopes"])
+      // With invisible characters, and with other spaces, names could look alike.
+      for name in ["ro\u{200B}bot", "ro\u{202E}bot", "ro\u{AD}bot", "ro\u{A0}bot", "ro\u{2028}bot", "robot\u{FE0F}"] {
+        let invisible = try await users.admin.post(Self.path, #"{"name":"\#(name)","scopes":["read"]}"#)
+        #expect(invisible.problem?.pointers == ["/name"], "\(name.debugDescription)")
+      }
     }
   }
 }
