@@ -50,7 +50,7 @@ extension AccountsError: CustomStringConvertible {
   package var description: String {
     switch self {
     case .invalid(let faults): faults.map { "\($0.pointer): \($0.detail)" }.joined(separator: " ")
-    case .addressTaken: "An account with this e-mail address exists already. Log in instead."
+    case .addressTaken: "There is an account with this e-mail address already."
     case .registrationClosed: "This server accepts no new accounts. Ask its operator for an account."
     case .wrongCredentials: "The e-mail address or the password is wrong."
     case .wrongPassword: "The password is wrong."

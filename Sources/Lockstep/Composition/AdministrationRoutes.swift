@@ -26,7 +26,7 @@ extension UserServices {
       logger.log(.info, "administration", ["change": .string(change), "id": .string(subject), "by": .string(agent)])
     }
     let plain = reader(configuration, sessions)
-    let clock = AdministrationClock(time)
+    let clock = MonotonicCalendar(time)
     let wait = configuration.longestWait
     var routes = ServiceTokenRoutes(gate, accountsLedger).routes
     routes +=

@@ -196,19 +196,11 @@ package final class AdminJournalRoute: Sendable {
           "Only the entries of a module, such as `defaults`, or of one collection, such as `defaults/standard`.",
           schema: .textSchema
         ),
-        RouteParameter(
-          "since",
-          in: .query,
-          "Starts after this cursor; with `now`, after the last entry. Without `since`, or if the journal does not "
-            + "know the cursor, the response starts at the beginning (`reset` is true).",
-          schema: .cursorSchema
-        ),
-        RouteParameter(
-          "limit",
-          in: .query,
-          "The most entries in the response. Before the end of the journal, a response can have fewer entries, or none. "
-            + "A request with `wait` waits only at the end.",
-          schema: ["type": "integer", "minimum": 1, "maximum": JSON(limit), "default": 100]
+        .journalStart,
+        .mostEntries(
+          limit,
+          "Before the end of the journal, a response can have fewer entries, or none. A request with `wait` waits only "
+            + "at the end."
         ),
         .lastEventID,
       ] + RouteParameter.waiting,

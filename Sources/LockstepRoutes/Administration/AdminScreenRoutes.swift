@@ -11,13 +11,13 @@ import LockstepTime
 package struct AdminScreenRoutes: Sendable {
   private let gate: AdministratorGate
   private let directory: ScreenDirectory
-  private let clock: AdministrationClock
+  private let clock: MonotonicCalendar
   private let longestWait: Int
 
   package init(
     _ gate: AdministratorGate,
     _ directory: ScreenDirectory,
-    clock: AdministrationClock,
+    clock: MonotonicCalendar,
     longestWait: Int
   ) {
     self.gate = gate
@@ -155,8 +155,8 @@ private struct ScreenObserverWatcher: Watcher {
   }
 }
 
-/// Converts times of the monotonic clock.
-package struct AdministrationClock: Sendable {
+/// Converts moments of the monotonic clock to dates.
+package struct MonotonicCalendar: Sendable {
   private let monotonic: @Sendable () -> Int64
   private let millisecondsSince1970: @Sendable () -> Int64
 

@@ -43,7 +43,7 @@ package struct AdminStatusRoutes: Sendable {
   private let waiters: WaiterRegistry<UserID>
   private let commits: CommitNotifier
   private let screens: ScreenDirectory?
-  private let clock: AdministrationClock
+  private let clock: MonotonicCalendar
   private let uptimeSeconds: @Sendable () -> Double
 
   package init(
@@ -52,7 +52,7 @@ package struct AdminStatusRoutes: Sendable {
     waiters: WaiterRegistry<UserID>,
     commits: CommitNotifier,
     screens: ScreenDirectory?,
-    clock: AdministrationClock,
+    clock: MonotonicCalendar,
     uptimeSeconds: @escaping @Sendable () -> Double
   ) {
     self.gate = gate

@@ -58,7 +58,7 @@ package struct AdminUserRoutes: Sendable {
       Route(.get, RouteParameter.userPath, summary: "Shows a user.") { request in
         try gate.admit(request, .read) { _ in
           let preconditions = try Preconditions(of: request.head)
-          return .making(Problem.init(administering:)) {
+          return .making(Problem.init(accounts:)) {
             try await item(try request.user).document.response(preconditions)
           }
         }
@@ -116,7 +116,7 @@ package struct AdminUserRoutes: Sendable {
       guard let id = UserID(text) else { throw Self.unknown(text) }
       return id
     }
-    return .making(Problem.init(administering:)) {
+    return .making(Problem.init(accounts:)) {
       let page = try await page(prefix, after: last, limit: limit + 1)
       var items: [JSON] = []
       for listing in page.prefix(limit) { items.append(Item(listing, try await state(of: listing.user.id)).json) }
@@ -182,7 +182,7 @@ package struct AdminUserRoutes: Sendable {
     let key = try IdempotencyKey(of: request, body: body, secret: request.token).map {
       AccountsLedger.Key(key: $0, owner: agent.keyOwner)
     }
-    return .making(Problem.init(administering:)) {
+    return .making(Problem.init(accounts:)) {
       let keyed = try await ledger.commit(
         key: key,
         prepare: { () throws(AccountsError) in try await accounts.prepareAdding(email: email, password: password) },
@@ -237,7 +237,7 @@ package struct AdminUserRoutes: Sendable {
       AccountsLedger.Key(key: $0.owned(by: session), owner: .user(user))
     }
     let now = now()
-    return .making(Problem.init(administering:)) { [change] in
+    return .making(Problem.init(accounts:)) { [change] in
       let state = try await state(of: user)
       let listing = { @Sendable (connection: SQLiteConnection) throws in
         guard let found = try UserListing.of(user, from: connection, at: now) else { throw AccountsError.noSuchUser }
@@ -262,7 +262,7 @@ package struct AdminUserRoutes: Sendable {
     let (user, preconditions) = (try request.user, try Preconditions(of: request.head))
     let key = try IdempotencyKey(of: request, body: []).map { AccountsLedger.Key(key: $0, owner: agent.keyOwner) }
     let now = now()
-    return .making(Problem.init(administering:)) {
+    return .making(Problem.init(accounts:)) {
       let state = preconditions.isEmpty ? UserState() : try await state(of: user)
       return Response(
         try await ledger.commit(
@@ -295,14 +295,6 @@ package struct AdminUserRoutes: Sendable {
     let last = try Journal(connection: connection).lastRevision(of: item.listing.user.id)
     item.revision = last.number
     try item.document.check(preconditions, orStateAt: Cursor(store: store, revision: last))
-  }
-}
-
-extension Problem {
-  /// The problem of an administrator's request that failed.
-  fileprivate init?(administering error: any Error) {
-    self.init(accounts: error)
-    if error as? AccountsError == .addressTaken { detail = "Another user has this e-mail address." }
   }
 }
 

@@ -46,19 +46,8 @@ package struct JournalRoute: Sendable {
       part: "Changes",
       access: .user,
       parameters: [
-        RouteParameter(
-          "since",
-          in: .query,
-          "Starts after this cursor; with `now`, after the last entry. Without `since`, or if the journal does not "
-            + "know the cursor, the response starts at the beginning (`reset` is true).",
-          schema: .cursorSchema
-        ),
-        RouteParameter(
-          "limit",
-          in: .query,
-          "The most entries in the response. A transaction with more actions than this is still sent whole.",
-          schema: ["type": "integer", "minimum": 1, "maximum": JSON(limit), "default": 100]
-        ),
+        .journalStart,
+        .mostEntries(limit, "A transaction with more actions than this is still sent whole."),
       ] + RouteParameter.waiting + [.newEnough],
       responses: [
         RouteResponse(
@@ -157,5 +146,24 @@ package struct JournalRoute: Sendable {
         try await writer.write(consume piece)
       }
     }
+  }
+}
+
+extension RouteParameter {
+  static let journalStart = RouteParameter(
+    "since",
+    in: .query,
+    "Starts after this cursor; with `now`, after the last entry. Without `since`, or if the journal does not know the "
+      + "cursor, the response starts at the beginning (`reset` is true).",
+    schema: .cursorSchema
+  )
+
+  static func mostEntries(_ limit: Int, _ exception: String) -> RouteParameter {
+    RouteParameter(
+      "limit",
+      in: .query,
+      "The most entries in the response. \(exception)",
+      schema: ["type": "integer", "minimum": 1, "maximum": JSON(limit), "default": 100]
+    )
   }
 }

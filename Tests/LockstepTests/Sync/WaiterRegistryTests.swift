@@ -41,6 +41,7 @@ struct WaiterRegistryTests {
   }
 
   private let loop = CountingLoop()
+  private let plain: Request
   private let request: WaitingRequest
 
   init() throws {
@@ -51,9 +52,8 @@ struct WaiterRegistryTests {
       return head
     }
     let peer = PeerAddress(host: "::1", port: 1)
-    request = WaitingRequest(
-      Request(head: try #require(parsed), body: .bytes([]), peer: peer, arrival: 0, loop: 0)
-    )
+    plain = Request(head: try #require(parsed), body: .bytes([]), peer: peer, arrival: 0, loop: 0)
+    request = WaitingRequest(plain)
   }
 
   private func park(_ token: UInt64, for key: String, in registry: WaiterRegistry<String>) throws -> WaiterSeat {
@@ -76,6 +76,23 @@ struct WaiterRegistryTests {
     registry.wakeAll()
     #expect(loop.takeTokens().sorted() == Array(1...500) + [900])
     #expect(registry.metrics == (waiting: 501, wakings: 1001))
+  }
+
+  @Test("Waiters of a service token take no place of a user's, and have a limit of their own")
+  func serviceTokens() throws {
+    let registry = WaiterRegistry<String>(WaitingLimits(perUser: 1))
+    let byToken = WaitingRequest(plain, by: "robot")
+    var seats = (0..<WaitingLimits.perServiceToken).map { registry.seat(for: "\($0 % 10)", byToken) }
+    #expect(seats.allSatisfy { $0 != nil })
+    #expect(registry.seat(for: "ada", byToken) == nil)
+    let others = [registry.seat(for: "ada", WaitingRequest(plain, by: "other")), registry.seat(for: "0", request)]
+    #expect(others.allSatisfy { $0 != nil })
+    #expect(registry.seat(for: "0", request) == nil)
+    seats.removeLast()
+    #expect(registry.seat(for: "ada", byToken) != nil)
+    seats = []
+    #expect(registry.metrics.waiting == 2)
+    withExtendedLifetime(others) {}
   }
 
   @Test("A waiter that left or is not parked is not woken, and its place is free")

@@ -1,0 +1,71 @@
+import LockstepAccounts
+import LockstepHTTP
+import LockstepJSON
+import LockstepMiddleware
+import LockstepStore
+import LockstepSync
+
+extension AccountsError {
+  /// Whether the refusal is stored for the idempotency key, because a retry would be refused again.
+  var isLasting: Bool {
+    switch self {
+    case .wrongPassword, .noSuchSession, .noSuchUser, .noSuchToken, .changed, .addressTaken, .tokenNameTaken: true
+    default: false
+    }
+  }
+
+  /// The response to a write with this key, and the response that is recorded for it. Nil if a retry
+  /// may have another result.
+  func lastingRefusal(of key: AccountsLedger.Key?) -> (StoredResponse, recorded: StoredResponse)? {
+    guard let key, isLasting else { return nil }
+    let recorded = Problem(self, recordedFor: key.owner)
+    return (StoredResponse(Problem(self).response), recorded: StoredResponse(recorded.response))
+  }
+}
+
+extension Problem {
+  /// The problem for an error of a route about accounts; nil for an internal error.
+  init?(accounts error: any Error) {
+    switch error {
+    case let problem as Problem: self = problem
+    case let error as AccountsError: self.init(error)
+    default:
+      guard let problem = Problem.describing(error) else { return nil }
+      self = problem
+    }
+  }
+
+  /// The problem that is stored for a key of this owner. Only a user's stored responses may contain
+  /// personal data, because they are erased with the user.
+  init(_ error: AccountsError, recordedFor owner: IdempotencyKeyOwner) {
+    switch (error, owner) {
+    case (.changed, .outsider): self.init(.preconditionFailed, detail: error.description)
+    default: self.init(error)
+    }
+  }
+
+  init(_ error: AccountsError) {
+    let detail = error.description
+    switch error {
+    case .invalid(let faults):
+      self.init(.validationFailed, errors: faults.map { Fault(pointer: $0.pointer, detail: $0.detail) })
+    case .addressTaken: self.init(.conflict, detail: detail)
+    // Not 401, because clients discard their token after a 401, and the token is valid.
+    case .registrationClosed, .disabled, .wrongPassword: self.init(.forbidden, detail: detail)
+    case .wrongCredentials:
+      self.init(.unauthorized, detail: detail)
+      fields.append(.wwwAuthenticate, "Bearer")
+    case .sessionEnded: self = Problem.unauthorized(true)
+    case .noSuchSession, .noSuchUser, .noSuchToken: self.init(.notFound, detail: detail)
+    case .tokenNameTaken, .tooManyTokens: self.init(.conflict, detail: detail)
+    case .changed(let current, let tag):
+      self.init(.preconditionFailed, detail: detail, members: [("current", current), ("cursor", .string(tag))])
+      fields.append(.etag, "\"\(tag)\"")
+    case .tooManyAttempts(let seconds):
+      self.init(.tooManyRequests, detail: detail)
+      fields.append(.retryAfter, "\(seconds)")
+    case .overloaded, .outOfMemory: self = .overloaded(detail)
+    case .store: self = .overloaded("The store cannot be used at present. The server's log has the reason.")
+    }
+  }
+}
