@@ -46,7 +46,7 @@ let package = Package(
     .target(
       name: "LockstepWebFiles",
       path: "web",
-      exclude: ["browser", "inspector-tests", "tests"],
+      exclude: ["README.md", "browser", "inspector-tests", "tests"],
       resources: [
         .embedInCode("lockstep.js"), .embedInCode("lockstep.d.ts"), .embedInCode("inspector/index.html"),
         .embedInCode("inspector/inspector.css"), .embedInCode("inspector/inspector.js"),

@@ -148,7 +148,7 @@ class Measurement(BrowserTest):
         for size in [1_000, 10_000]:
             sizes[size] = []
             for number in range(int(os.environ["LOCKSTEP_ROUNDS"])):
-                token = self.server.sign_up(f"user{number}of{size}@example.com")
+                _, token = self.server.sign_up(f"user{number}of{size}@example.com")
                 fill(self.server, token, size)
                 sizes[size].append(await measure(self, token, size))
         print("| favorites |" + "".join(f" {size:,} |" for size in sizes))

@@ -99,7 +99,7 @@ class ExampleTests(BrowserTest):
     @limit(60)
     async def test_a_wrong_password_and_a_refused_write_are_explained(self):
         self.requests_fail = True
-        token = self.server.sign_up()
+        _, token = self.server.sign_up()
         page = await self.open()
         await page.get_by_label("E-mail").fill("ada@example.com")
         await page.get_by_label("Password").fill("wrong password")

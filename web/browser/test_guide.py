@@ -33,7 +33,7 @@ class GuideTests(BrowserTest):
         [text] = re.findall(r"```html\n(.*?)```", TEXT, re.DOTALL)
         self.assertEqual(text.count("\n"), 10)
         await self.serve("index.html", text.replace("<title>", '<link rel="icon" href="data:,"><title>'))
-        url = f"{self.site.url}/#{self.server.sign_up()}"
+        url = f"{self.site.url}/#{self.server.sign_up()[1]}"
         device = await self.device()
         pages = [await device.new_page(), await device.new_page(), await (await self.device()).new_page()]
         for number, page in enumerate(pages):
@@ -43,7 +43,7 @@ class GuideTests(BrowserTest):
                 await expect(other.locator("li")).to_have_count(number + 1)
             # The id of a favorite is the time in seconds.
             await asyncio.sleep(1)
-        await self.eventually(lambda: self.server.metric("lockstep_waiting_requests") == 2)
+        await self.eventually(lambda: self.metric("lockstep_waiting_requests") == 2)
         self.server.end()
         await pages[0].get_by_role("button", name="Add").click()
         await expect(pages[1].locator("li")).to_have_count(4)

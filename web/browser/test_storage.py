@@ -55,7 +55,7 @@ class StorageTests(BrowserTest):
 class LongListTests(BrowserTest):
     @limit(60)
     async def test_ten_thousand_favorites_load_and_change_quickly(self):
-        token = self.server.sign_up()
+        _, token = self.server.sign_up()
         fill(self.server, token, 10_000)
         figures = await measure(self, token)
         # The limits are generous, because the machine may be busy. The usual values are a tenth.

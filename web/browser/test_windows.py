@@ -53,11 +53,11 @@ class WindowTests(BrowserTest):
             await tab.evaluate("id => favorites.put(id).confirmed", f"tab{number}")
         for tab in tabs:
             await self.until(tab, "favorites.value.length === 10")
-        await self.eventually(lambda: self.server.metric("lockstep_waiting_requests") == 1)
+        await self.eventually(lambda: self.metric("lockstep_waiting_requests") == 1)
         # Nothing changes for a while: no tab loses its state, and no second one connects.
         for _ in range(10):
             await asyncio.sleep(0.2)
-            self.assertEqual(self.server.metric("lockstep_waiting_requests"), 1)
+            self.assertEqual(self.metric("lockstep_waiting_requests"), 1)
             self.assertEqual({await tab.evaluate("lockstep.state.name") for tab in tabs}, {"live"})
 
     @limit(60)
@@ -72,7 +72,7 @@ class WindowTests(BrowserTest):
         await self.live(*tabs)
         for tab in tabs:
             await self.until(tab, "ids() === 'after'")
-        await self.eventually(lambda: self.server.metric("lockstep_waiting_requests") == 1)
+        await self.eventually(lambda: self.metric("lockstep_waiting_requests") == 1)
 
     @limit(60)
     async def test_a_write_is_kept_when_the_leading_tab_closes_before_it_is_sent(self):
@@ -128,7 +128,7 @@ class WindowTests(BrowserTest):
         await leader.evaluate("globalThis.isMute = true")
         await other.evaluate("favorites.put('a').confirmed")
         await self.live(other)
-        await self.eventually(lambda: self.server.metric("lockstep_waiting_requests") == 1)
+        await self.eventually(lambda: self.metric("lockstep_waiting_requests") == 1)
         await leader.evaluate("globalThis.isMute = false")
         await other.evaluate("favorites.put('b').confirmed")
         await self.until(leader, "ids() === 'a,b'")
@@ -136,7 +136,7 @@ class WindowTests(BrowserTest):
         await self.live(leader, other)
         for tab in [leader, other]:
             await self.until(tab, "ids() === 'a,b,c'")
-        self.assertEqual(self.server.metric("lockstep_waiting_requests"), 1)
+        self.assertEqual(self.metric("lockstep_waiting_requests"), 1)
 
     @limit(30)
     async def test_without_web_locks_each_tab_works_alone(self):
@@ -146,7 +146,7 @@ class WindowTests(BrowserTest):
         self.assertFalse(await first.evaluate("'locks' in navigator"))
         second = await self.tab(device)
         await self.live(second)
-        await self.eventually(lambda: self.server.metric("lockstep_waiting_requests") == 2)
+        await self.eventually(lambda: self.metric("lockstep_waiting_requests") == 2)
         await first.evaluate("favorites.put('a').confirmed")
         await self.until(second, "ids() === 'a'")
         await second.evaluate("favorites.put('b').confirmed")
@@ -156,7 +156,7 @@ class WindowTests(BrowserTest):
         self.assertEqual(len(self.server.send("/v1/journal", token=self.outside())["entries"]), 2)
 
     @limit(45)
-    async def test_without_web_locks_the_unsent_writes_of_all_tabs_survive(self):
+    async def test_without_web_locks_the_unconfirmed_writes_of_all_tabs_survive(self):
         self.requests_fail = True
         device = await self.device()
         await device.add_init_script("delete Navigator.prototype.locks")

@@ -1,75 +1,29 @@
 """Tests of the inspector: a Lockstep server and Chromium, both new for each test."""
 
-import asyncio
-import contextlib
-import functools
-import json
 import os
-import re
-import shutil
-import signal
-import subprocess
-import tempfile
-import time
-import unittest
-import urllib.error
-import urllib.request
+import sys
 
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import async_playwright, expect
+from playwright.async_api import expect
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FILES = os.path.join(HERE, "..", "inspector")
+sys.path.insert(0, os.path.join(HERE, "..", "browser"))
+
+import chromium
+from chromium import PASSWORD, ChromiumTest, limit
+
 ADMINISTRATOR = "an-administrator-token-for-tests"
-PASSWORD = "correct horse"
 MARKUP = "<img src=x onerror=\"document.title='broken'\"><script>document.title='broken'</script>"
 
 
-class Server:
-    """The server in LOCKSTEP_BINARY, with a store of its own. It keeps its port when it starts again."""
+class Server(chromium.Server):
+    """A server with the inspector."""
+
+    token = ADMINISTRATOR
 
     def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="lockstep-inspector-")
-        self.url = "http://127.0.0.1:0"
-        self.start()
-
-    def start(self):
-        self.process = subprocess.Popen(
-            [os.environ["LOCKSTEP_BINARY"], "serve", "--port", self.url.rsplit(":", 1)[1], "--inspector", "--threads", "1"]
-            + ["--data", os.path.join(self.folder, "lockstep.db"), "--log-level", "error"],
-            stdout=subprocess.PIPE, text=True, env={**os.environ, "LOCKSTEP_ADMIN_TOKEN": ADMINISTRATOR},
-        )
-        line = self.process.stdout.readline()
-        found = re.search(r"http://\S+", line)
-        if not found:
-            raise RuntimeError(f"the server does not start: {line}")
-        self.url = found[0]
-
-    def end(self, how=signal.SIGTERM):
-        if self.process.poll() is None:
-            self.process.send_signal(how)
-        self.process.wait()
-        self.process.stdout.close()
-
-    def remove(self):
-        self.end()
-        shutil.rmtree(self.folder)
-
-    def send(self, path, method="GET", body=None, token=ADMINISTRATOR):
-        """Returns the JSON of the response."""
-        request = urllib.request.Request(
-            self.url + path, json.dumps(body).encode() if body is not None else None,
-            {"Authorization": f"Bearer {token}"} if token else {}, method=method,
-        )
-        with urllib.request.urlopen(request, timeout=30) as response:
-            text = response.read()
-        return json.loads(text) if text else None
-
-    def sign_up(self, email="ada@example.com", device="phone"):
-        """Returns the id and the token of a new user."""
-        body = {"email": email, "password": PASSWORD, "device": device}
-        made = self.send("/v1/users", "POST", body, token=None)
-        return made["user"]["id"], made["token"]
+        super().__init__("--inspector", LOCKSTEP_ADMIN_TOKEN=ADMINISTRATOR)
 
     def act(self, token, *actions):
         """Performs actions as one transaction: each is a module, a type and a payload."""
@@ -85,60 +39,17 @@ class Server:
             ])
 
 
-def limit(seconds):
-    """Ends the test after this time."""
-
-    def wrap(body):
-        @functools.wraps(body)
-        async def limited(self):
-            async with asyncio.timeout(seconds):
-                await body(self)
-
-        limited.has_limit = True
-        return limited
-
-    return wrap
-
-
-class InspectorTest(unittest.IsolatedAsyncioTestCase):
+class InspectorTest(ChromiumTest):
     """A test fails if a page logs a message, throws an error, or breaks its content security policy."""
 
-    # Chromium logs each request that fails. Tests in which requests must fail set this.
-    requests_fail = False
-
-    def __init_subclass__(cls):
-        for name, body in vars(cls).items():
-            if name.startswith("test_") and not hasattr(body, "has_limit"):
-                raise TypeError(f"{name} has no time limit")
-
-    async def asyncSetUp(self):
-        # unittest turns on the loop's debug mode, which logs each slow step.
-        asyncio.get_running_loop().slow_callback_duration = 60
-        self.messages = []
-        self.server = Server()
-        self.addCleanup(self.server.remove)
-        stack = contextlib.AsyncExitStack()
-        self.addAsyncCleanup(stack.aclose)
-        playwright = await stack.enter_async_context(async_playwright())
-        self.browser = await stack.enter_async_context(await playwright.chromium.launch(
-            executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"),
-        ))
-
-    async def asyncTearDown(self):
-        # The messages of a page arrive before its next response.
-        for context in self.browser.contexts:
-            for page in context.pages:
-                await page.title()
-        self.assertEqual(self.messages, [], "a page logged a message or threw an error")
+    def make_server(self):
+        return Server()
 
     async def page(self, **options):
         """A new window without a token. Time zone and language are fixed."""
-        context = await self.browser.new_context(**{
+        context = await self.new_context(**{
             "viewport": {"width": 1280, "height": 800}, "timezone_id": "UTC", "locale": "en-GB", **options,
         })
-        context.set_default_timeout(15_000)
-        context.on("console", self.note)
-        context.on("weberror", lambda error: self.messages.append(f"error: {error.error}"))
         # Playwright's own scripts run in a world of their own, which the policy does not restrict.
         await context.add_init_script(
             "addEventListener('securitypolicyviolation', event => console.error(`CSP: ${event.violatedDirective} ${event.blockedURI}`))"
@@ -159,11 +70,6 @@ class InspectorTest(unittest.IsolatedAsyncioTestCase):
             "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
             "require-trusted-types-for 'script'; trusted-types 'none'",
         })
-
-    def note(self, message):
-        if self.requests_fail and message.text.startswith("Failed to load resource"):
-            return
-        self.messages.append(f"{message.type}: {message.text}")
 
     async def sign_in(self, page, address="", token=ADMINISTRATOR):
         await page.goto(f"{self.server.url}/inspector/{address}")
@@ -195,17 +101,11 @@ class InspectorTest(unittest.IsolatedAsyncioTestCase):
         width = page.viewport_size["width"]
         self.assertLessEqual(await page.evaluate("document.documentElement.scrollWidth"), width, page.url)
 
-    async def eventually(self, condition, seconds=10):
-        end = time.monotonic() + seconds
-        while not await condition():
-            self.assertLess(time.monotonic(), end, "the condition does not hold in time")
-            await asyncio.sleep(0.05)
-
 
 def example(server):
     """Two users with some history. Returns the id and the token of the first."""
     ada, phone = server.sign_up("ada@example.com", "Ada's phone")
-    tablet = server.send("/v1/sessions", "POST", {"email": "ada@example.com", "password": PASSWORD, "device": "Ada's tablet"}, token=None)["token"]
+    tablet = server.log_in("ada@example.com", "Ada's tablet")
     _, other = server.sign_up("grace@example.com", "Grace's laptop")
     for number, title in enumerate(["Northern lights over Tromsø", "Strokkur geyser", "Lofoten at dawn", "Svartifoss waterfall"]):
         server.act(phone, ("favorites", "add", {"id": f"photo:{number + 1}", "title": title, "data": {"place": "north", "stars": number}}))

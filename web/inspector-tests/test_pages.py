@@ -431,7 +431,7 @@ class ContentTests(InspectorTest):
         await dialog.get_by_label("New password").fill("battery staple")
         await dialog.get_by_role("button", name="Reset").click()
         await expect(dialog).to_have_count(0)
-        self.server.send("/v1/sessions", "POST", {"email": "lovelace@example.com", "password": "battery staple"}, token=None)
+        self.server.send("/v1/sessions", "POST", {"email": "lovelace@example.com", "password": "battery staple"}, token="")
         await page.get_by_role("button", name="Erase…").click()
         await dialog.get_by_label("Type the e-mail address to confirm").fill("ada@example.com")
         await dialog.get_by_role("button", name="Erase for ever").click()
