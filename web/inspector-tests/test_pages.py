@@ -279,7 +279,7 @@ class ContentTests(InspectorTest):
         ada, phone = example(self.server)
         page = await self.open(f"#/users/{ada}/devices")
         await expect(page.get_by_role("row", name=re.compile("Ada's tablet"))).to_contain_text("5 behind")
-        await expect(page.get_by_role("row", name=re.compile("Ada's phone"))).to_contain_text("has not asked")
+        await expect(page.get_by_role("row", name=re.compile("Ada's phone"))).to_contain_text("has not read changes yet")
         await page.get_by_role("button", name="End the session of Ada's tablet").click()
         await page.get_by_role("dialog").get_by_role("button", name="End the session").click()
         await expect(page.get_by_text("Ada's tablet")).to_have_count(0)

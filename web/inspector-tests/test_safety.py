@@ -50,7 +50,7 @@ class TokenTests(InspectorTest):
         made = self.server.send("/v1/admin/tokens", "POST", {"name": "writer", "scopes": ["write"]})
         page = await self.page()
         await self.sign_in(page, token=made["token"])
-        await expect(page.get_by_role("alert")).to_contain_text("does not have the scope read")
+        await expect(page.get_by_role("alert")).to_contain_text("needs the scope read")
 
     @limit(60)
     async def test_a_service_token_with_the_scope_read_looks_and_cannot_change(self):

@@ -40,7 +40,7 @@ function signIn(reason) {
         await begin()
       } catch (error) {
         place.replaceChildren(error.status === 404
-          ? notice('error', 'This server has no administrator', 'Start it with LOCKSTEP_ADMIN_TOKEN.') : failure(error))
+          ? notice('error', 'This server has no administrator token', 'Set LOCKSTEP_ADMIN_TOKEN and start the server again. If it is set, check that the proxy forwards /v1/admin/.') : failure(error))
         token.select()
       }
       send.disabled = false
@@ -148,7 +148,7 @@ async function show(isMove) {
     if (event.key === 'Escape' && handlers.escape) return handlers.escape() !== false
     return handlers.keys?.[event.key]?.(event)
   }
-  if (parts[0] === 'collections' && !hasCollections) return place.append(empty('This server has no declared collections', 'A later version has them.'))
+  if (parts[0] === 'collections' && !hasCollections) return place.append(empty('This server does not support declared collections', 'Its collections are those of its modules. See the page of a user.'))
   const waiting = el('p', { class: 'quiet', role: 'status' }, 'Loading…')
   const timer = setTimeout(() => place.childElementCount || place.append(waiting), 200)
   try {

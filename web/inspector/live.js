@@ -78,7 +78,7 @@ export async function show(main, { query, setQuery, signal, register }) {
     const wanted = user.value.trim()
     try {
       const id = !wanted || /^[0-9a-f-]{36}$/i.test(wanted) ? wanted : await userNamed(wanted, signal)
-      if (id === undefined) return say(`No user has an address that begins with ${wanted}`)
+      if (id === undefined) return say(`No address, or more than one, begins with ${wanted}. Type the whole address.`)
       if (id !== filter.user) setFilter({ user: id })
     } catch (error) { errors.replaceChildren(failure(error)) }
   }
@@ -135,7 +135,7 @@ export async function show(main, { query, setQuery, signal, register }) {
     ].filter(Boolean).join(', ')
     list.element.hidden = !shown.length
     none.replaceChildren(shown.length ? '' : !total && state.dataset.state === 'connecting' ? el('p', { class: 'quiet' }, 'Loading…') : empty(
-      words && total ? 'No entry has this text' : 'No entry yet',
+      words && total ? 'No entry has this text' : filter.user || filter.collection ? 'No matching entry' : 'No entry yet',
       words && total ? 'The search looks at the entries on this page.' : 'Actions appear here as soon as they commit.'))
     known.replaceChildren(...[...new Set(log.entries.slice(-200).map(({ value }) => collectionOf(value)))].map(name => el('option', { value: name })))
   }

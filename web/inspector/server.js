@@ -89,8 +89,8 @@ const isAltered = path => path.split('?')[0].split('/').some(part => /^(\.|%2e){
 function address(path) {
   if (isAltered(path)) {
     throw Object.assign(new Refusal(0, {
-      detail: 'Browsers resolve the names “.” and “..” in paths, so the inspector cannot send this request. History by path is '
-        + 'not available for this name. The present values of a collection are on the page User, State.'
+      detail: 'Browsers resolve the names “.” and “..” in paths, so the inspector cannot send this request. Use “Copy as curl”. '
+        + 'The present values are on the page of the user, under State.'
     }), { isUnreachable: true })
   }
   return new URL(path.replace(/^\//, ''), base)

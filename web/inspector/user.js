@@ -160,11 +160,11 @@ async function state(main, { query, setQuery, signal, register }, user, read) {
 
 // ---- Devices ------------------------------------------------------------------------------------
 
-/** Tells how far a device is behind, by the cursor that it last asked from. */
+/** How many revisions a device is behind, computed from the `since` of its last request. */
 function behind(cursor, revision) {
-  if (!cursor) return el('span', { class: 'quiet' }, 'has not asked yet')
+  if (!cursor) return el('span', { class: 'quiet' }, 'has not read changes yet')
   const number = cursorParts(cursor)?.number
-  if (number === undefined || number > revision) return el('span', { class: 'badge bad' }, 'of another history')
+  if (number === undefined || number > revision) return el('span', { class: 'badge bad' }, 'cursor from before a restore')
   return number === revision ? el('span', { class: 'badge good' }, 'up to date') : el('span', { class: 'badge' }, `${(revision - number).toLocaleString('en')} behind`)
 }
 

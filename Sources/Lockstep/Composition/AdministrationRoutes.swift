@@ -26,7 +26,7 @@ extension UserServices {
       logger.log(.info, "administration", ["change": .string(change), "id": .string(subject), "by": .string(agent)])
     }
     let plain = reader(configuration, sessions)
-    let clock = MonotonicCalendar(time)
+    let clock = MonotonicTimeConverter(time)
     let wait = configuration.longestWait
     var routes = ServiceTokenRoutes(gate, accountsLedger).routes
     routes +=
@@ -47,10 +47,7 @@ extension UserServices {
       )
       .route
     )
-    if let screens {
-      serviceTokens.whenEnded { screens.waiters.wakeAll() }
-      routes += AdminScreenRoutes(gate, screens, clock: clock, longestWait: wait).routes
-    }
+    if let screens { routes += AdminScreenRoutes(gate, screens, clock: clock, longestWait: wait).routes }
     routes +=
       AdminStatusRoutes(
         gate,

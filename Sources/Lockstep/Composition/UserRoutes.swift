@@ -82,7 +82,7 @@ extension UserServices {
     )
     try directory.startExpiry(by: clock)
     accounts.directory.whenEnded { [weak directory] sessions, _ in directory?.end(sessions: sessions) }
-    serviceTokens.whenEnded { [weak directory] in directory?.waiters.wakeAll() }
+    serviceTokens.whenDeleted { [weak directory] in directory?.waiters.wakeAll() }
     return directory
   }
 

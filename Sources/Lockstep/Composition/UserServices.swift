@@ -32,7 +32,7 @@ struct UserServices: Sendable {
   let history: StateHistory
   let maintenance: HistoryMaintenance
   let waiters: WaiterRegistry<UserID>
-  let commits: CommitNotifier
+  let commits: JournalNotifier
   /// Identifies this run of the server.
   let nodeID: String
   let serviceTokens: ServiceTokens
@@ -86,7 +86,7 @@ struct UserServices: Sendable {
       return state
     }
     waiters = WaiterRegistry(configuration.waiting)
-    commits = CommitNotifier(configuration.waiting)
+    commits = JournalNotifier(configuration.waiting)
     let tokens = try store.write { try ServiceTokenRecords(connection: $0).all() }
     serviceTokens = ServiceTokens(accounts, tokens, now: time.now)
     accountsLedger = AccountsLedger(
@@ -148,7 +148,7 @@ struct UserServices: Sendable {
     accounts.directory.whenEnded { [waiters] _, users in
       for user in users { waiters.wake(user) }
     }
-    serviceTokens.whenEnded { [waiters, commits] in
+    serviceTokens.whenDeleted { [waiters, commits] in
       waiters.wakeAll()
       commits.wakeAll()
     }

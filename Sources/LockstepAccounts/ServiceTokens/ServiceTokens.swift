@@ -62,8 +62,9 @@ package final class ServiceTokens: Sendable {
 
   package func token(id: String) -> ServiceToken? { all.first { $0.id == id } }
 
-  /// Prepares a new token. After the commit, call `add(_:)`. Throws `tokenNameTaken` and
-  /// `tooManyTokens`.
+  /// Prepares a new token. After the commit, call `add(_:)`. Throws `tooManyTokens`, and
+  /// `tokenNameTaken` for the name of the administrator token. The write throws `tokenNameTaken` if
+  /// another token has the name.
   package func prepareCreation(
     name: String,
     scopes: Set<ServiceScope>,
@@ -95,7 +96,8 @@ package final class ServiceTokens: Sendable {
     }
   }
 
-  /// Prepares to delete a token. After the commit, call `remove(_:)`. Throws `noSuchToken`.
+  /// Prepares to delete a token. After the commit, call `remove(_:)`. The write throws
+  /// `noSuchToken`.
   package func prepareDeletion(of id: String) -> PreparedAccountsWrite<Void> {
     PreparedAccountsWrite { connection in
       guard try ServiceTokenRecords(connection: connection).delete(id) else { throw AccountsError.noSuchToken }
@@ -103,7 +105,8 @@ package final class ServiceTokens: Sendable {
     }
   }
 
-  /// Refuses a token whose deletion is committed. When this returns, its requests have ended.
+  /// Refuses a token whose deletion is committed. Notifies the token's waiting requests, which then
+  /// end.
   package func remove(_ id: String) {
     let live = tokens.withLock { tokens -> LiveServiceToken? in
       guard let entry = tokens.first(where: { $0.value.id == id }) else { return nil }
@@ -113,8 +116,9 @@ package final class ServiceTokens: Sendable {
     for listener in listeners.withLock({ $0 }) { listener() }
   }
 
-  /// Calls `listener` when a token was deleted, after its `isEnded` has become true.
-  package func whenEnded(_ listener: @escaping @Sendable () -> Void) {
+  /// Calls `listener` after each deletion of a token, when the token's `isEnded` is true. Does not call
+  /// it when a token expires.
+  package func whenDeleted(_ listener: @escaping @Sendable () -> Void) {
     listeners.withLock { $0.append(listener) }
   }
 }

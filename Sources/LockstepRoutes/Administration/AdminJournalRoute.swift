@@ -18,7 +18,7 @@ package final class AdminJournalRoute: Sendable {
   private let store: String
   private let modules: Set<String>
   private let readers: ReaderPool
-  private let commits: CommitNotifier
+  private let commits: JournalNotifier
   private let longestWait: Int
   private let monotonic: @Sendable () -> Int64
 
@@ -27,7 +27,7 @@ package final class AdminJournalRoute: Sendable {
     store: String,
     modules: Set<String>,
     readers: ReaderPool,
-    commits: CommitNotifier,
+    commits: JournalNotifier,
     longestWait: Int,
     monotonic: @escaping @Sendable () -> Int64
   ) {
@@ -90,8 +90,8 @@ package final class AdminJournalRoute: Sendable {
 
   // MARK: Reading
 
-  /// The page at the beginning of a request, and whether it begins at the beginning of the journal
-  /// because the journal does not know the cursor.
+  /// The first page of a request. `isReset` is true if the page starts at the beginning of the
+  /// journal: the request has no cursor, or the journal does not know it.
   private func first(_ query: Query) async throws -> (StoreJournalPage, isReset: Bool) {
     try await readers.read(length: .long) { [store] connection in
       let journal = StoreJournal(connection: connection)
@@ -135,7 +135,9 @@ package final class AdminJournalRoute: Sendable {
 
   private func watch(_ request: Request, _ agent: LiveServiceToken, seen: Int) throws(Problem) -> CommitWatcher {
     guard let seat = commits.seat(WaitingRequest(request, by: agent.id)) else {
-      throw Problem.tooManyWaits("Too many requests wait for the journal already.")
+      throw Problem.tooManyWaits(
+        "Too many requests wait for the journal already. End one of them, or send the request without “wait”."
+      )
     }
     return CommitWatcher(agent: agent, seat: seat, commits: commits, seen: seen)
   }
@@ -231,10 +233,10 @@ package final class AdminJournalRoute: Sendable {
 final class CommitWatcher: Watcher {
   let agent: LiveServiceToken
   let seat: WaiterSeat
-  private let commits: CommitNotifier
+  private let commits: JournalNotifier
   private let seen: Atomic<Int>
 
-  init(agent: LiveServiceToken, seat: WaiterSeat, commits: CommitNotifier, seen: Int) {
+  init(agent: LiveServiceToken, seat: WaiterSeat, commits: JournalNotifier, seen: Int) {
     self.agent = agent
     self.seat = seat
     self.commits = commits

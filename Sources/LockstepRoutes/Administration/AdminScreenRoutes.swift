@@ -11,13 +11,13 @@ import LockstepTime
 package struct AdminScreenRoutes: Sendable {
   private let gate: AdministratorGate
   private let directory: ScreenDirectory
-  private let clock: MonotonicCalendar
+  private let clock: MonotonicTimeConverter
   private let longestWait: Int
 
   package init(
     _ gate: AdministratorGate,
     _ directory: ScreenDirectory,
-    clock: MonotonicCalendar,
+    clock: MonotonicTimeConverter,
     longestWait: Int
   ) {
     self.gate = gate
@@ -97,9 +97,11 @@ package struct AdminScreenRoutes: Sendable {
       return .response(response(screen, preconditions))
     }
     guard let seat = directory.waiters.seat(for: screen.id, WaitingRequest(request, by: agent.id)) else {
-      throw Problem.tooManyWaits("Too many requests of this service token wait for screens already.")
+      throw Problem.tooManyWaits(
+        "Too many requests wait for screens already. End one of them, or send the request without “wait”."
+      )
     }
-    let watcher = ScreenObserverWatcher(screen: screen, agent: agent, seat: seat, seen: seen)
+    let watcher = AdminScreenWatcher(screen: screen, agent: agent, seat: seat, seen: seen)
     return .parked(
       LongPoll(deadline: wait.deadline(for: request), watcher) { poll, isLast in
         if agent.isEnded { throw AdministratorGate.ended }
@@ -143,7 +145,7 @@ private struct ScreenActivity {
 }
 
 /// Watches a screen for an administrator. Unlike `ScreenWatcher`, it does not keep the screen open.
-private struct ScreenObserverWatcher: Watcher {
+private struct AdminScreenWatcher: Watcher {
   let screen: Screen
   let agent: LiveServiceToken
   let seat: WaiterSeat
@@ -156,7 +158,7 @@ private struct ScreenObserverWatcher: Watcher {
 }
 
 /// Converts moments of the monotonic clock to dates.
-package struct MonotonicCalendar: Sendable {
+package struct MonotonicTimeConverter: Sendable {
   private let monotonic: @Sendable () -> Int64
   private let millisecondsSince1970: @Sendable () -> Int64
 

@@ -41,18 +41,18 @@ package struct AdminStatusRoutes: Sendable {
   private let gate: AdministratorGate
   private let node: Node
   private let waiters: WaiterRegistry<UserID>
-  private let commits: CommitNotifier
+  private let commits: JournalNotifier
   private let screens: ScreenDirectory?
-  private let clock: MonotonicCalendar
+  private let clock: MonotonicTimeConverter
   private let uptimeSeconds: @Sendable () -> Double
 
   package init(
     _ gate: AdministratorGate,
     _ node: Node,
     waiters: WaiterRegistry<UserID>,
-    commits: CommitNotifier,
+    commits: JournalNotifier,
     screens: ScreenDirectory?,
-    clock: MonotonicCalendar,
+    clock: MonotonicTimeConverter,
     uptimeSeconds: @escaping @Sendable () -> Double
   ) {
     self.gate = gate

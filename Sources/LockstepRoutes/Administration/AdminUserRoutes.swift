@@ -198,7 +198,12 @@ package struct AdminUserRoutes: Sendable {
       // The record has only the id, so the response has the user as they are now.
       let id = keyed.response.body.flatMap { UserID(String(decoding: $0, as: UTF8.self)) }
       guard let id, let present = try await existing(id) else {
-        throw Problem(.conflict, detail: "The user was added by an earlier request with this key, and was erased.")
+        throw Problem(
+          .conflict,
+          detail:
+            "An earlier request with this Idempotency-Key added the user, who was erased later. To add the user again, use a "
+            + "new key."
+        )
       }
       return Response(KeyedResponse(response: StoredResponse(Self.created(present)), isReplay: true))
     }
@@ -277,7 +282,7 @@ package struct AdminUserRoutes: Sendable {
           },
           committed: {
             cache.forget(user)
-            // The user may have no session whose end would wake them.
+            // The end of a session notifies the user's requests, but the user may have no session.
             waiters.wake(user)
             gate.log("erase user", "\(user)", agent.name)
           },

@@ -12,7 +12,8 @@ package struct AdministratorGate: Sendable {
   let tokens: ServiceTokens
   private let limiter: AttemptLimiter
   private let sessions: TokenAuthenticator
-  /// Logs a change of an account or a service token, with the name of the token that made it.
+  /// Logs a change of an account, a session, a service token or registered defaults, with the name of
+  /// the token that made it.
   let log: @Sendable (_ change: String, _ subject: String, _ agent: String) -> Void
 
   package init(
@@ -56,14 +57,14 @@ package struct AdministratorGate: Sendable {
       let now = sessions.millisecondsSince1970()
       return .making(Problem.init(accounts:)) { () async throws -> Response in
         guard try await sessions.directory.load(token, at: now) == nil else { throw Self.ofUser }
-        throw refusal(of: request)
+        throw problem(forWrongTokenOf: request)
       }
-    case .refused: throw refusal(of: request)
+    case .refused: throw problem(forWrongTokenOf: request)
     }
   }
 
-  /// Counts a wrong token.
-  private func refusal(of request: Request) -> Problem {
+  /// Counts a wrong token. Returns the problem for the response.
+  private func problem(forWrongTokenOf request: Request) -> Problem {
     do throws(AccountsError) {
       try limiter.failedAdministration(from: ClientNetwork(host: request.peer.host))
       return Self.unauthorized(hasToken: true)
@@ -82,7 +83,8 @@ package struct AdministratorGate: Sendable {
   /// The problem of a request that waited when its token ended.
   static var ended: Problem {
     var problem = Problem.unauthorized(true)
-    problem.detail = "The service token was deleted or has expired."
+    problem.detail =
+      "The service token was deleted or has expired. Use another token, or create one with POST /v1/admin/tokens."
     return problem
   }
 
@@ -94,7 +96,8 @@ package struct AdministratorGate: Sendable {
   private static func missing(_ scope: ServiceScope) -> Problem {
     Problem(
       .forbidden,
-      detail: "The service token does not have the scope \(scope.rawValue), which this request needs."
+      detail: "This request needs the scope \(scope.rawValue), which the service token does not have. Use a token "
+        + "with this scope."
     )
   }
 }

@@ -146,7 +146,10 @@ package struct ServiceTokenRoutes: Sendable {
     guard let name = reader.text("name") else { return "" }
     let isVisible = name.unicodeScalars.allSatisfy(isVisible)
     if name.isEmpty || name.utf8.count > longestName || !isVisible || name.first == " " || name.last == " " {
-      reader.add("name", "It must have 1 to \(longestName) bytes, without invisible characters and outer spaces.")
+      reader.add(
+        "name",
+        "It must have 1 to \(longestName) bytes, no invisible characters, and no space at its beginning or end."
+      )
     }
     return name
   }

@@ -3,7 +3,7 @@ import LockstepThreading
 import Synchronization
 
 /// Notifies the requests that follow the journal of all users.
-package final class CommitNotifier: Sendable {
+package final class JournalNotifier: Sendable {
   private let waiters: WaiterRegistry<Int>
   private let commits = Atomic(0)
 
@@ -11,7 +11,7 @@ package final class CommitNotifier: Sendable {
     waiters = WaiterRegistry(limits)
   }
 
-  /// Call this after each commit of a user's transaction.
+  /// Records a commit of a user's transaction, and notifies all waiters.
   package func note() {
     commits.add(1, ordering: .acquiringAndReleasing)
     waiters.wake(0)
