@@ -211,7 +211,7 @@ export declare class Lockstep {
   readonly pending: readonly Entry[]
   /** The writes that the server has refused. The view is without them. */
   readonly refused: readonly Entry[]
-  /** Sends a refused write again, as the newest one. */
+  /** Sends a refused write again, as the newest one and without its condition. */
   retry(entry: { key: string }): Promise<boolean>
   /** Forgets a refused write. */
   dismiss(entry: { key: string }): Promise<boolean>

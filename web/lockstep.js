@@ -1,4 +1,4 @@
-// See lockstep.d.ts for the API, and docs/web.md for the rest.
+// Types: lockstep.d.ts. How it works: README.md.
 
 const none = Object.freeze([])
 const empty = Object.freeze({})
@@ -26,12 +26,11 @@ function same(left, right) {
     names.every(name => Object.hasOwn(right, name) && same(left[name], right[name]))
 }
 
-// Safe with `__proto__`.
 const mapped = (object, change) => Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
 const keep = (object, wanted) => Object.fromEntries(Object.entries(object).filter(([name]) => wanted(name)))
 
 function changed(object, changes) {
-  return keep({ ...object, ...changes }, name => !Object.hasOwn(changes, name) || changes[name] !== null)
+  return keep({ ...object, ...changes }, name => changes[name] !== null)
 }
 
 function merged(value, patch) {
@@ -55,7 +54,7 @@ export function apply(value, change) {
 }
 
 export function difference(before, after) {
-  if (!Array.isArray(after)) {
+  if (isPlain(after)) {
     return {
       kind: 'map',
       set: keep(after, name => !Object.hasOwn(before, name) || !same(before[name], after[name])),
@@ -103,7 +102,7 @@ function longestAscending(numbers) {
 
 const time = now => new Date(now).toISOString()
 
-const has = (items, id) => items.some(item => item.id === id)
+const find = (items, id) => items.find(item => item.id === id)
 
 function inserted(items, index, item) {
   const result = items.slice()
@@ -124,14 +123,13 @@ const list = {
   add(items, payload, now) {
     const { id, index = items.length, ...rest } = payload
     const content = changed(empty, rest)
-    if (has(items, id)) return replaced(items, id, () => content, now)
+    if (find(items, id)) return replaced(items, id, () => content, now)
     return inserted(items, index, { id, ...content, addedAt: time(now), updatedAt: time(now) })
   },
   update: (items, { id, ...patch }, now) => replaced(items, id, old => merged(old, patch), now),
   remove: (items, { id }) => items.filter(item => item.id !== id),
-  move: (items, { id, index }) =>
-    has(items, id) ? inserted(list.remove(items, { id }), index, items.find(item => item.id === id)) : items,
-  toggle: (items, payload, now) => has(items, payload.id) ? list.remove(items, payload) : list.add(items, payload, now),
+  move: (items, { id, index }) => find(items, id) ? inserted(list.remove(items, { id }), index, find(items, id)) : items,
+  toggle: (items, payload, now) => find(items, payload.id) ? list.remove(items, payload) : list.add(items, payload, now),
   clear: () => none
 }
 
@@ -151,7 +149,6 @@ const connected = ['connecting', 'live']
 const active = [...connected, 'offline']
 const asleep = ['needsLogin', 'failed']
 
-// By event: the states before, the state after, the commands.
 const transitions = {
   start: [['idle', 'stopped', ...asleep], 'connecting', 'connect'],
   stop: [['idle', ...active, ...asleep], 'stopped', 'disconnect'],
@@ -196,10 +193,7 @@ function indexedStore(name) {
   return {
     read: key => run('readonly', rows => key === 'outbox' ? rows.getAll(IDBKeyRange.bound('o:', 'o;')) : rows.get(key)),
     write: changes => run('readwrite', rows => {
-      for (const [key, value] of changes) {
-        if (value === undefined) rows.delete(key)
-        else if (key !== 'outbox') rows.put(value, key)
-      }
+      for (const [key, value] of changes) if (key !== 'outbox') value === undefined ? rows.delete(key) : rows.put(value, key)
     })
   }
 }
@@ -234,7 +228,7 @@ class Collection {
   get value() { return this.#value ??= freeze(this.#client._shown(this)) }
   get isReady() { return this.#client._has(this.name) }
 
-  [Symbol.iterator]() { return (Array.isArray(this.value) ? this.value : Object.entries(this.value))[Symbol.iterator]() }
+  [Symbol.iterator]() { return (isPlain(this.value) ? Object.entries(this.value) : this.value)[Symbol.iterator]() }
 
   _update(origin) {
     const previous = this.#value
@@ -406,8 +400,8 @@ export class Lockstep {
     const entry = this.#entry(freeze(clone(actions)))
     const { key } = entry
     if (ifUnchanged) {
-      const seen = this.#outbox.filter(other => other.cursor && overlaps(other, entry))
-      entry.base = (seen.at(-1) ?? this.#position).cursor
+      if (!this.#position.cursor) throw new Refused(failure('There is no copy yet'))
+      entry.base = this.#outbox.reduce((base, other) => advanced(base, other, entry), this.#position)
     }
     const confirmed = new Promise((done, fail) => this.#writes.set(key, { done, fail, resolve }))
     this.#outbox.push(entry)
@@ -417,7 +411,8 @@ export class Lockstep {
       this.#settle({ key, error })
       throw error
     })
-    for (const promise of [saved, confirmed]) promise.catch(() => {})
+    saved.catch(() => {})
+    confirmed.catch(() => {})
     return { key, saved, confirmed, cancel: () => this.#change({ type: 'cancel', key }) }
   }
 
@@ -429,9 +424,8 @@ export class Lockstep {
 
   #keep(entry, changes) { this.#rows.set(rowName(entry.key), Object.assign(entry, changes)) }
 
-  // Only a newer entry leaves the array as it is.
   #filter(wanted) {
-    const kept = this.#outbox.filter(entry => wanted(entry) || void this.#rows.set(rowName(entry.key)))
+    const kept = this.#outbox.filter(entry => wanted(entry) || !this.#rows.set(rowName(entry.key)))
     if (kept.length < this.#outbox.length) this.#outbox = kept
   }
 
@@ -468,7 +462,6 @@ export class Lockstep {
 
   async #execute({ type, key, entry, session, wipe, current }) {
     const known = this.#outbox.find(entry => entry.key === key)
-    let error
     switch (type) {
       case 'write':
         if (entry.user && entry.user !== this.#session.user) throw new Refused(failure('The user logged out'))
@@ -477,13 +470,10 @@ export class Lockstep {
           this.#show('local')
         }
         this.#keep(entry = known ?? entry)
-        error = await this.#save()
-        if (error) {
-          this.#remove(key)
-          throw error
-        }
-        entry.isSaved = true
-        return
+        const error = await this.#save()
+        if (!error) return entry.isSaved = true
+        this.#remove(key)
+        throw error
       case 'resolve': return this.#writes.get(key).resolve?.(current, clone(known.actions))
       case 'session':
         if (wipe || session.user && this.#session.user && session.user !== this.#session.user) await this.#wipe()
@@ -695,8 +685,7 @@ export class Lockstep {
         const arrived = this.#options.now()
         onDocument(response.body)
         const isEarly = isLive && !response.body.changesets.length && arrived - began < 15_000
-        const pause = isEarly ? this.#options.random() * 1_000 : 4 * (this.#options.now() - arrived)
-        await new Promise(resolve => this.#after(pause, resolve))
+        await new Promise(resolve => this.#after(isEarly ? this.#options.random() * 1_000 : 4 * (this.#options.now() - arrived), resolve))
       } else if (response.status === 400 && cursor) {
         this.#position = beginning
       } else if (isPassing(response)) {
@@ -739,7 +728,6 @@ export class Lockstep {
   }
 
   async #sendEntry(entry, signal) {
-    // Another tab may have sent it.
     const stored = await this.#store.read(rowName(entry.key)) ?? { sent: entry.at }
     const sent = stored.sent ?? this.#options.now()
     if (this.#options.now() - sent > 86_400_000 && !entry.isIncluded) return this.#refuse(entry, failure('It may have been applied before'))
@@ -747,13 +735,14 @@ export class Lockstep {
     await this.#save()
     const bearer = await this.#bearer(signal)
     if (signal.aborted || !this.#outbox.includes(entry)) return
-    const actions = entry.actions.map(action => ({ ...action, ifMatch: entry.base }))
+    const actions = entry.actions.map(action => ({ ...action, ifMatch: entry.base?.cursor }))
     const response = await this.#request('/v1/actions', { method: 'POST', body: { actions }, id: entry.id, signal, bearer })
     const { status, body, revision } = response
     if (status === 200) {
       this.#keep(entry, { revision, cursor: body.cursor })
       for (const later of this.#outbox) {
-        if (later.base && later !== entry && overlaps(later, entry)) this.#keep(later, { base: body.cursor })
+        const base = later.base && isWaiting(later) && advanced(later.base, entry, later)
+        if (base && base !== later.base) this.#keep(later, { base })
       }
       this.#drop()
       this.#show()
@@ -763,7 +752,7 @@ export class Lockstep {
     } else {
       const mine = status === 412 && await this.#resolve(entry, body.current)
       if (!mine) return this.#refuse(entry, response)
-      this.#keep(entry, { id: randomID(), actions: freeze(clone(mine)), base: body.cursor, sent: undefined })
+      this.#keep(entry, { id: randomID(), actions: freeze(clone(mine)), base: { cursor: body.cursor, revision }, sent: undefined })
       this.#outbox = [...this.#outbox]
       await this.#save()
       this.#show('local')
@@ -869,7 +858,7 @@ export class Lockstep {
   async #ask(command) {
     const id = randomID()
     const answer = await new Promise(resolve => {
-      const timer = this.#after(3_000, () => resolve())
+      const timer = this.#after(command.current ? 60_000 : 3_000, () => resolve())
       this.#waiting.set(id, answer => {
         this.#clear(timer)
         resolve(answer)
@@ -909,15 +898,14 @@ export class Lockstep {
 
   #listen({ signal }) {
     const page = globalThis.document
-    const on = (target, name, body) => target?.addEventListener?.(name, body, { signal })
-    const wake = type => { if (this.#isLeader) this.#dispatch({ type }) }
-    const save = () => this.#isLeader && this.#save()
+    const on = (target, name, body) => target?.addEventListener?.(name, () => this.#isLeader && body(), { signal })
+    const wake = type => this.#dispatch({ type })
     on(globalThis, 'online', () => wake('wake'))
-    on(page, 'visibilitychange', () => page.visibilityState === 'visible' ? wake('visible') : save())
+    on(page, 'visibilitychange', () => page.visibilityState === 'visible' ? wake('visible') : this.#save())
     let last = this.#options.now()
     let timer
     const tick = () => {
-      if (Math.abs(this.#options.now() - last) > 40_000) wake('wake')
+      if (this.#isLeader && Math.abs(this.#options.now() - last) > 40_000) wake('wake')
       last = this.#options.now()
       timer = this.#after(10_000, tick)
     }
@@ -926,7 +914,7 @@ export class Lockstep {
   }
 }
 
-const isPassing = ({ status, retryAfter }) => retryAfter || status === 401 || status === 408 || status >= 500 && status !== 507
+const isPassing = ({ status, retryAfter }) => retryAfter || [401, 408, 429].includes(status) || status >= 500 && status !== 507
 
 const rowName = key => `o:${key}`
 
@@ -934,11 +922,13 @@ const isWaiting = entry => !entry.refused && entry.revision === undefined
 
 const collectionName = ({ module, payload }) => module === 'defaults' ? `defaults/${payload.suite ?? 'standard'}` : module
 
-function overlaps(left, right) {
-  const subject = action => `${collectionName(action)} ${action.payload.id ?? action.payload.key ?? ''}`
-  const subjects = right.actions.map(subject)
-  return left.actions.some(action => subjects.includes(subject(action)))
-}
+const subject = ({ payload }) => payload.id ?? payload.key
+
+const covers = (left, right) => right.every(action => left.some(other =>
+  collectionName(other) === collectionName(action) && (subject(other) ?? subject(action)) === subject(action)))
+
+const advanced = (base, { cursor, revision, base: condition, actions }, entry) =>
+  cursor && (revision === base.revision + 1 || condition && covers(actions, entry.actions)) ? { cursor, revision } : base
 
 const randomID = () => [0, 0, 0].map(() => Math.random().toString(36).slice(2)).join('')
 
@@ -953,7 +943,7 @@ async function readEvents(body, signal, restart, onEvent) {
     const blocks = (rest + value).split('\n\n')
     rest = blocks.pop()
     for (const block of blocks) {
-      const data = /^data: (.*)/m.exec(block)
+      const data = /^data: ([^\n]*)/m.exec(block)
       if (data) onEvent(JSON.parse(data[1]))
     }
   }

@@ -1,0 +1,110 @@
+// `ifUnchanged`: a change of another device is never overwritten unseen, and the client's own writes
+// are no conflict. Texts and responses that a client must not stumble over.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { Lockstep } from '../lockstep.js'
+import { Server, eventually } from './server.js'
+
+const password = 'correct horse'
+const ifUnchanged = { ifUnchanged: true }
+
+/** Runs a test with a server, a user, and functions that make clients of this user. */
+function withUser(name, body) {
+  test(name, { timeout: 60_000 }, async () => {
+    const server = await Server.start()
+    const clients = []
+    try {
+      const { token } = await server.request('', '/v1/users', 'POST', { email: 'ada@example.com', password })
+      const make = options => {
+        const client = new Lockstep(server.url, { token, ...options })
+        clients.push(client)
+        return client
+      }
+      const live = async client => {
+        client.start()
+        await eventually(() => client.state.name === 'live')
+        return client
+      }
+      const other = (path, method, value) => server.request(token, path, method, value)
+      await body({ make, live, other, server, token })
+    } finally {
+      for (const client of clients) await client.stop()
+      await server.stop()
+    }
+  })
+}
+
+withUser('Without a copy, a write with ifUnchanged is refused at once, because the app has seen nothing', async ({ make, live, other }) => {
+  await other('/v1/defaults/standard/theme', 'PUT', 'mine')
+  const client = make()
+  assert.throws(() => client.suite().set('theme', 'blind', ifUnchanged), { name: 'Refused', status: 0 })
+  await live(client)
+  await client.suite().set('theme', 'seen', ifUnchanged).confirmed
+})
+
+withUser('A change elsewhere before an own plain write is a conflict of the write after that', async ({ make, live, other }) => {
+  const client = await live(make())
+  const favorites = client.list('favorites')
+  await favorites.put('a', { title: 'one', data: 'd0' }).confirmed
+  await eventually(() => client.pending.length === 0 && favorites.get('a'))
+  await client.stop()
+  const plain = favorites.update('a', { title: 'two' })
+  const conditional = favorites.update('a', { data: 'd2' }, ifUnchanged)
+  await other('/v1/favorites/a', 'PATCH', { data: 'd1' })
+  await live(client)
+  await plain.confirmed
+  await assert.rejects(conditional.confirmed, { status: 412 })
+  assert.equal((await other('/v1/favorites/a')).data, 'd1')
+})
+
+withUser('Own writes to the same element or collection are no conflict', async ({ make, live, other }) => {
+  const client = await live(make())
+  const suite = client.suite()
+  await client.stop()
+  const writes = [
+    suite.merge({ theme: 'dark' }), suite.set('theme', 'light', ifUnchanged), suite.clear(), suite.set('x', 1, ifUnchanged),
+    suite.set('y', 2), suite.clear(ifUnchanged), suite.set('z', 3, ifUnchanged), suite.increment('z', 1, ifUnchanged)
+  ]
+  await live(client)
+  for (const write of writes) await write.confirmed
+  assert.deepEqual((await other('/v1/defaults/standard')).values, { z: 4 })
+})
+
+withUser('Conditional writes of a day offline are no conflicts because of changes of other elements', async ({ make, live, other }) => {
+  const client = await live(make())
+  const favorites = client.list('favorites')
+  await favorites.put('note', { title: '0' }).confirmed
+  await eventually(() => client.pending.length === 0 && favorites.get('note'))
+  await client.stop()
+  const writes = [1, 2, 3, 4].map(number => favorites.update('note', { title: `${number}` }, ifUnchanged))
+  for (const id of ['b', 'c']) await other(`/v1/favorites/${id}`, 'PUT', {})
+  await live(client)
+  for (const write of writes) await write.confirmed
+  assert.equal((await other('/v1/favorites/note')).title, '4')
+})
+
+for (const transport of ['poll', 'events']) {
+  withUser(`Over ${transport}, line separators in a text are text`, async ({ make, live, other }) => {
+    const client = await live(make({ transport }))
+    const title = 'a\u2028data: {}\u2029b\u0085c\vd'
+    await other('/v1/favorites/a', 'PUT', { title })
+    await eventually(() => client.list('favorites').get('a')?.title === title)
+    assert.equal(client.state.name, 'live')
+  })
+}
+
+withUser('After 429 without a time, or with a date, a write stays in the outbox and is sent again', async ({ make, live }) => {
+  for (const after of [undefined, 'Wed, 21 Oct 2026 07:28:00 GMT']) {
+    let left = 2
+    const client = await live(make({
+      random: () => 0,
+      fetch: (url, options) => {
+        if (!url.endsWith('/v1/actions') || !left--) return fetch(url, options)
+        const headers = { 'Content-Type': 'application/json', ...after && { 'Retry-After': after } }
+        return Promise.resolve(new Response('{"title":"Slow down"}', { status: 429, headers }))
+      }
+    }))
+    await client.suite().set('x', 1).confirmed
+    assert.deepEqual(client.refused, [])
+  }
+})
