@@ -62,7 +62,7 @@ class TokenTests(InspectorTest):
         await page.get_by_role("button", name="Dry run").click()
         await expect(page.get_by_text("This would happen")).to_be_visible()
         await page.get_by_role("button", name="Commit").click()
-        await expect(page.get_by_role("alert")).to_contain_text("does not have the scope write")
+        await expect(page.get_by_role("alert")).to_contain_text("needs the scope write")
         self.assertEqual(self.server.send(f"/v1/admin/users/{ada}")["revision"], 9)
 
     @limit(60)
@@ -274,7 +274,7 @@ class DotTests(InspectorTest):
             await expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
         for suite in [".", ".."]:
             await self.visit(page, f"#/time/{ada}?" + urllib.parse.urlencode({"collection": f"defaults/{suite}"}))
-            await expect(page.get_by_text("History by path is not available for this name")).to_be_visible()
+            await expect(page.get_by_text("Browsers resolve the names")).to_be_visible()
             await self.visit(page, f"#/registered?suite={suite}")
             await expect(page.get_by_text("Not available for this name", exact=True)).to_be_visible()
         for address in ["#/users/..", "#/users/%2e%2e/devices", "#/time/..", "#/act/.."]:

@@ -136,7 +136,7 @@ class SizeTests(InspectorTest):
         await expect(page.get_by_text("1,000 entries")).to_be_visible()
         await page.get_by_role("grid").evaluate("list => { list.scrollTop = 9000 }")
         place = "key => [...document.querySelectorAll('[data-index]')].find(row => row.textContent.includes(`set ${key}→`))?.getBoundingClientRect().top"
-        await page.wait_for_function(f"({place})('key695') !== undefined")
+        await self.eventually(lambda: page.evaluate(f"({place})('key695') !== undefined"))
         before = await page.evaluate(place, "key695")
         self.server.act(phone, *[("defaults", "set", {"key": f"new{number}", "value": number}) for number in range(20)])
         await expect(page.get_by_role("button", name="New entries")).to_be_visible()

@@ -198,7 +198,7 @@ export function testScript(revisions, { isWhole, origin }) {
     'set -euo pipefail', `SERVER=\${SERVER:-${origin}}`, 'EMAIL=test-$RANDOM$RANDOM@example.com',
     `TOKEN=$(curl -sS --fail-with-body "$SERVER/v1/users" -d "{\\"email\\":\\"$EMAIL\\",\\"password\\":\\"correct horse\\"}" |`,
     `  sed 's/.*"token":"\\([^"]*\\)".*/\\1/')`,
-    'act() { curl -sS --fail-with-body "$SERVER/v1/actions" -H "Authorization: Bearer $TOKEN" -d "$1"; echo; }', '', ...steps, '',
+    'act() { printf %s "$1" | curl -sS --fail-with-body "$SERVER/v1/actions" -H "Authorization: Bearer $TOKEN" --data-binary @-; echo; }', '', ...steps, '',
     '# The state after it', 'curl -sS --fail-with-body "$SERVER/v1/changes" -H "Authorization: Bearer $TOKEN"', ''
   ].filter(line => line !== false).join('\n')
 }

@@ -41,19 +41,7 @@ export const forget = () => {
   logKey = undefined
 }
 
-const placeParts = place => /^([\w-]+)\.j(\d+)\./.exec(place) ?? []
-
-/** Where the list begins: some entries before the end of the journal. */
-async function beginning(isFiltered, signal) {
-  const { cursor } = await get('/v1/admin/journal?since=now', { signal })
-  const [, store, number] = placeParts(cursor)
-  return { store, number: Math.max(0, Number(number) - (isFiltered ? 20_000 : 1_000)) }
-}
-
-const entryPath = place => {
-  const [, store, number] = placeParts(place)
-  return `/v1/admin/journal?since=${store}.j${number - 1}.0&limit=1`
-}
+const entryPath = place => `/v1/admin/journal?from=${encodeURIComponent(place)}&limit=1`
 
 export const title = 'Live'
 
@@ -206,14 +194,13 @@ export async function show(main, { query, setQuery, signal, register }) {
       const path = new URLSearchParams({ limit: 1_000 })
       for (const [name, value] of Object.entries(filter)) if (value) path.set(name, value)
       if (last) path.set('since', last)
-      else {
-        const { store, number } = await beginning(filter.user || filter.collection, own.signal)
-        path.set('since', `${store}.j${number}.0`)
-      }
+      else path.set('last', filter.user || filter.collection ? 20_000 : 1_000)
       await follow(`/v1/admin/journal?${path}`, {
         signal: own.signal, change: setState,
-        take: (data, place) => {
+        take: (data, place, type) => {
           if (own.signal.aborted) return
+          // The store is another one, or an older copy of it.
+          if (type === 'reset') return restart()
           fresh.push(new Entry(data, place))
           flush.timer ||= setTimeout(flush, 100)
         }
@@ -253,8 +240,9 @@ export async function show(main, { query, setQuery, signal, register }) {
   const place = query.get('entry')
   if (place) {
     try {
-      const { entries: [value] } = await get(entryPath(place), { signal })
-      if (value) showPanel(value, place)
+      const { entries: [value], reset } = await get(entryPath(place), { signal })
+      if (value && !reset) showPanel(value, place)
+      else say('This entry is no longer in the journal')
     } catch (error) { if (!signal.aborted) errors.replaceChildren(failure(error)) }
   }
 }

@@ -144,13 +144,16 @@ const escapeDots = path => path.replace(/(?<=\/)\.{1,2}(?=[/?]|$)/g, dots => dot
 
 /** The request as a command. The token stays out of it. */
 export function curl(path, { method = 'GET', body, fields = {} } = {}) {
-  const parts = ['curl -sS']
+  const json = body === undefined ? '' : JSON.stringify(body)
+  // Longer bodies do not fit on a command line.
+  const isLong = json.length > 30_000
+  const parts = [isLong ? `printf %s ${quote(json)} | curl -sS` : 'curl -sS']
   const isExact = isAltered(path)
   if (isExact) parts.push('--path-as-is')
   if (method !== 'GET') parts.push(`-X ${method}`)
   parts.push(quote(isExact ? base.origin + base.pathname.replace(/\/$/, '') + escapeDots(path) : address(path).href), '-H "Authorization: Bearer $LOCKSTEP_ADMIN_TOKEN"')
   for (const [name, value] of Object.entries(fields)) parts.push(`-H ${quote(`${name}: ${value}`)}`)
-  if (body !== undefined) parts.push("-H 'Content-Type: application/json'", `-d ${quote(JSON.stringify(body))}`)
+  if (json) parts.push("-H 'Content-Type: application/json'", isLong ? '--data-binary @-' : `-d ${quote(json)}`)
   return parts.join(' \\\n  ')
 }
 
@@ -165,8 +168,8 @@ export const pause = (milliseconds, signal) => new Promise(resolve => {
 })
 
 /**
- * Follows an event stream until the signal ends it or the server refuses it. `take` gets the data and
- * the id of each event, `change` the name of a state: `connecting`, `live`, or `waiting` with the
+ * Follows an event stream until the signal ends it or the server refuses it. `take` gets the data,
+ * the id and the type of each event, `change` the name of a state: `connecting`, `live`, or `waiting` with the
  * seconds until the next attempt. Connects again after an error, later after each failure, and
  * continues after the last event.
  */
@@ -202,7 +205,7 @@ export async function follow(path, { signal, take, change }) {
         for await (const event of eventsOf(response.body, listen)) {
           failures = 0
           if (event.id) last = event.id
-          if (event.data) take(event.data, event.id)
+          if (event.data) take(event.data, event.id, event.type)
         }
       }
     } catch (error) {
@@ -239,6 +242,8 @@ async function* eventsOf(body, listen) {
         event.data = event.data === undefined ? data : `${event.data}\n${data}`
       } else if (line.startsWith('id:')) {
         event.id = line.slice(3).trim()
+      } else if (line.startsWith('event:')) {
+        event.type = line.slice(6).trim()
       }
     }
   }

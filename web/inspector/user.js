@@ -29,7 +29,7 @@ export async function show(main, page) {
     el('nav', { class: 'tabs', 'aria-label': 'About this user' },
       pages.map(([part, text]) => el('a', { href: `#/users/${id}${part && '/'}${part}`, 'aria-current': part === name ? 'page' : undefined }, text)),
       el('a', { href: `#/time/${id}` }, 'Time travel'), el('a', { href: `#/act/${id}` }, 'Act')))
-  const show = { '': state, devices, waits, journal, account }[name]
+  const show = new Map(Object.entries({ '': state, devices, waits, journal, account })).get(name)
   if (!show) return main.append(empty('There is no such page'))
   await show(main, page, user, reading)
 }
