@@ -13,6 +13,7 @@ import Synchronization
 /// entry, or get entries as server-sent events.
 package final class AdminJournalRoute: Sendable {
   private static let limit = 1_000
+  private static let mostLast = 100_000
 
   private let gate: AdministratorGate
   private let store: String
@@ -47,8 +48,17 @@ package final class AdminJournalRoute: Sendable {
     .described(Self.description)
   }
 
+  /// Where a request begins.
+  private enum Start: Sendable {
+    case after(FeedPosition)
+    /// With the entry at a place. Nil: a cursor of another store.
+    case at(StoreJournal.Place?)
+    /// With the last entries.
+    case last(Int)
+  }
+
   private struct Query: Sendable {
-    let since: FeedPosition
+    let start: Start
     let limit: Int
     let filter: StoreJournalPage.Filter
   }
@@ -64,7 +74,7 @@ package final class AdminJournalRoute: Sendable {
       return user
     }
     let asked = Query(
-      since: try FeedPosition(try resumed ?? query.text("since")),
+      start: try start(query, resumed),
       limit: try query.integer("limit", in: 1...Self.limit) ?? 100,
       filter: StoreJournalPage.Filter(
         user: user,
@@ -78,7 +88,7 @@ package final class AdminJournalRoute: Sendable {
       // Read before the journal, so that a commit in between counts as new.
       let seen = commits.count
       let (page, isReset) = try await first(asked)
-      let hasCursor = if case .cursor = asked.since { true } else { false }
+      let hasCursor = if case .after(.cursor) = asked.start { true } else { false }
       if isStream { return try stream(request, asked, page, seen, isReset: isReset && hasCursor, by: agent) }
       let mayWait = hasCursor && !isReset
       guard let wait, mayWait, wait.seconds > 0, page.entries.isEmpty, !page.isPart else {
@@ -86,6 +96,24 @@ package final class AdminJournalRoute: Sendable {
       }
       return try park(request, asked, page, seen, wait, by: agent)
     }
+  }
+
+  private func start(_ query: QueryParameters, _ resumed: String?) throws(Problem) -> Start {
+    let (since, from) = (try query.text("since"), try query.text("from"))
+    let last = try query.integer("last", in: 1...Self.mostLast)
+    guard [since != nil, from != nil, last != nil].count(where: { $0 }) <= 1 else {
+      throw Problem(.invalidParameter, detail: "Send only one of the parameters “since”, “from” and “last”.")
+    }
+    if let resumed { return .after(try FeedPosition(resumed)) }
+    if let last { return .last(last) }
+    guard let from else { return .after(try FeedPosition(since)) }
+    guard let (place, isOfStore) = StoreJournal.Place.read(from, store: store), place.number > 0 else {
+      throw Problem(
+        .invalidParameter,
+        detail: "The parameter “from” must be the cursor of an entry: the id of an event."
+      )
+    }
+    return .at(isOfStore ? place : nil)
   }
 
   // MARK: Reading
@@ -96,10 +124,14 @@ package final class AdminJournalRoute: Sendable {
     try await readers.read(length: .long) { [store] connection in
       let journal = StoreJournal(connection: connection)
       var (place, isReset) = (StoreJournal.Place.beginning, true)
-      switch query.since {
-      case .beginning: break
-      case .now: (place, isReset) = (try journal.end(), false)
-      case .cursor(_, let text):
+      switch query.start {
+      case .after(.beginning), .at(nil): break
+      case .after(.now): (place, isReset) = (try journal.end(), false)
+      case .last(let count): (place, isReset) = (try journal.end().moved(back: count), false)
+      case .at(let entry?):
+        guard try journal.knows(entry) else { break }
+        (place, isReset) = (entry.moved(back: 1), false)
+      case .after(.cursor(_, let text)):
         guard let (asked, isOfStore) = StoreJournal.Place.read(text, store: store), isOfStore,
           try journal.knows(asked)
         else { break }
@@ -199,6 +231,18 @@ package final class AdminJournalRoute: Sendable {
           schema: .textSchema
         ),
         .journalStart,
+        RouteParameter(
+          "from",
+          in: .query,
+          "Starts with the entry that has this cursor, instead of `since`. The id of an event is the cursor of its entry.",
+          schema: .cursorSchema
+        ),
+        RouteParameter(
+          "last",
+          in: .query,
+          "Starts with the last entries, instead of `since`: at most this many, before the filters.",
+          schema: ["type": "integer", "minimum": 1, "maximum": JSON(mostLast)]
+        ),
         .mostEntries(
           limit,
           "Before the end of the journal, a response can have fewer entries, or none. A request with `wait` waits only "

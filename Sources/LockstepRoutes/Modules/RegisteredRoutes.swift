@@ -131,7 +131,10 @@ package struct RegisteredRoutes: Sendable {
     _ action: DefaultsAction
   ) throws -> [(key: String, value: [UInt8]?)] {
     let present = representation(of: suite, registered)
-    guard preconditions.allowsWrite(to: present.cursor) else {
+    // A suite without registered defaults does not exist, so `If-None-Match: *` permits its creation.
+    let isNew =
+      preconditions.ifNoneMatch == .any && preconditions.ifMatch == nil && registered.values(of: suite).isEmpty
+    guard isNew || preconditions.allowsWrite(to: present.cursor) else {
       throw Problem(
         .preconditionFailed,
         members: [("current", JSON(trusting: present.body.joined ?? [])), ("cursor", .string(present.tag))],

@@ -15,6 +15,9 @@ package struct StoreJournal {
     package init(number: Int, revision: Revision) {
       (self.number, self.revision) = (number, revision)
     }
+
+    /// The place before this many entries. `knows(_:)` does not know it.
+    package func moved(back count: Int) -> Place { Place(number: max(0, number - count), revision: .none) }
   }
 
   /// An entry with its user, and with the name of the device if that has one.

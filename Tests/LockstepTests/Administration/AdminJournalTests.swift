@@ -75,6 +75,31 @@ struct AdminJournalTests {
     }
   }
 
+  @Test("`last` starts with the last entries, and `from` with the entry that has the cursor")
+  func starts() async throws {
+    try await ServerFixture.administered { users in
+      let ada = try await users.signUp()
+      try await ada.addFavorites("a", "b", "c")
+      #expect(ids(try await users.admin.get("\(Self.path)?last=2")) == ["b", "c"])
+      #expect(ids(try await users.admin.get("\(Self.path)?last=100000")) == ["a", "b", "c"])
+      #expect(try await users.admin.get("\(Self.path)?last=1").json["reset"] == false)
+      let stream = try await users.admin.waiting("\(Self.path)?last=2", ["Accept: text/event-stream"])
+      let (count, id) = Self.events(in: try await stream.text(with: #""id":"c""#))
+      #expect(count == 2)
+      stream.close()
+      let entry = try await users.admin.get("\(Self.path)?from=\(id)&limit=1")
+      #expect(ids(entry) == ["b"])
+      #expect(entry.json["reset"] == false)
+      for unknown in ["ffffffff.j1.1-5", id.replacing(".j2.", with: ".j3.")] {
+        #expect(try await users.admin.get("\(Self.path)?from=\(unknown)").json["reset"] == true, "\(unknown)")
+      }
+      for query in ["last=0", "last=x", "from=x", "from=now", "last=1&since=now", "from=\(id)&last=1"] {
+        let refused = try await users.admin.get("\(Self.path)?\(query)")
+        #expect(refused.problem == ProblemSummary("invalid-parameter"), "\(query)")
+      }
+    }
+  }
+
   @Test("A request waits until an entry that it asks for is committed")
   func waiting() async throws {
     try await ServerFixture.administered { users in

@@ -111,9 +111,12 @@ struct ServiceTokenTests {
         #expect(try await robot.put(path, #"{"theme":"dark"}"#, ["Idempotency-Key: k"]).status == 200)
       }
       #expect(try await robot.put(path, "[]").status == 422)
+      let again = try await robot.put(path, "{}", ["If-None-Match: *"])
+      #expect(again.problem == ProblemSummary("precondition-failed"))
       let lines = users.log.lines.filter { $0.contains("change registered defaults") }
       #expect(lines.count == 1)
       #expect(lines[0].contains("standard") && lines[0].contains("robot"))
+      #expect(try await robot.put("/v1/admin/registered/new", #"{"a":1}"#, ["If-None-Match: *"]).status == 200)
     }
   }
 
