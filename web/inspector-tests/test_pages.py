@@ -1,7 +1,10 @@
 """Every page, in light and dark, on wide and narrow screens, and with the keyboard alone."""
 
+import contextlib
 import json
+import os
 import re
+import signal
 
 from playwright.async_api import expect
 
@@ -261,6 +264,40 @@ class ContentTests(InspectorTest):
         self.assertEqual(len([url for url in requests if "at=" in url]), 2)
         await page.get_by_role("tab", name="State before").click()
         await expect(page.get_by_role("tabpanel")).to_contain_text("Strokkur geyser")
+
+    @limit(60)
+    async def test_after_the_store_was_replaced_live_shows_only_the_entries_of_the_new_one(self):
+        self.requests_fail = True
+        example(self.server)
+        page = await self.open()
+        rows = page.locator("[role=row][data-index]")
+        await expect(rows.first).to_be_visible()
+        self.server.end(signal.SIGKILL)
+        for suffix in ["", "-wal", "-shm"]:
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(self.server.data + suffix)
+        self.server.start()
+        _, phone = self.server.sign_up("bob@example.com", "Bob's phone")
+        self.server.act(phone, ("favorites", "add", {"id": "of the new store"}))
+        await expect(rows).to_have_count(1, timeout=40_000)
+        await expect(rows.first).to_contain_text("of the new store")
+        self.server.act(phone, ("favorites", "add", {"id": "and another"}))
+        await expect(rows).to_have_count(2)
+
+    @limit(60)
+    async def test_a_link_to_an_entry_opens_it_although_many_others_came_after_it(self):
+        _, phone = self.server.sign_up()
+        for start in range(0, 1_500, 500):
+            self.server.act(phone, *[("defaults", "set", {"key": f"key{number}", "value": number}) for number in range(start, start + 500)])
+        page = await self.open()
+        await expect(page.get_by_text("1,000 entries")).to_be_visible()
+        await page.get_by_role("grid").evaluate("list => { list.scrollTop = list.scrollHeight }")
+        await page.locator("[role=row][data-index='999']").click()
+        await expect(page.get_by_role("tabpanel")).to_contain_text("key500")
+        address = await page.evaluate("location.hash")
+        self.server.act(phone, *[("defaults", "set", {"key": f"key{number}", "value": 0}) for number in range(500)])
+        other = await self.open(address)
+        await expect(other.get_by_role("tabpanel")).to_contain_text("key500")
 
     @limit(60)
     async def test_the_state_before_is_found_across_a_restart_of_the_server(self):
