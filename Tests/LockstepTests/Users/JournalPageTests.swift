@@ -94,7 +94,7 @@ struct JournalPageTests {
       _ = try await ada.put("/v1/defaults/s/short", "1")
       for number in 0..<60 {
         // Some transactions of several actions, some entries that are longer than a slice.
-        let lengths = (0...random.below(4)).map { _ in random.once(in: 12) ? 90_000 : 10 + random.below(6_000) }
+        let lengths = (0...random.below(4)).map { _ in random.once(in: 24) ? 90_000 : 10 + random.below(6_000) }
         let actions = lengths.enumerated().map { key, length in
           let payload = #"{"suite":"s","key":"\#(key)","value":"\#(number)\#(String(repeating: "x", count: length))"}"#
           return ActionsRouteTests.action("defaults", "set", payload)
