@@ -27,7 +27,7 @@ ACCEPTED = [
     (
         "Schema-valid request rejected",
         400,
-        "(parameter “at”|field Cursor) must be a cursor from a response",
+        "(parameter “at”|field Cursor) must be a cursor from a response|“from” must be the cursor of an entry",
         "A schema describes a cursor's form, but not which cursors the store has issued.",
     ),
     (
@@ -35,6 +35,18 @@ ACCEPTED = [
         400,
         "There is no (element|user) with the id",
         "A page can only begin after an existing element or user.",
+    ),
+    (
+        "Schema-valid request rejected",
+        400,
+        "Send only one of the parameters",
+        "OpenAPI cannot say that parameters exclude each other.",
+    ),
+    (
+        "Schema-valid request rejected",
+        400,
+        "There is no collection",
+        "A collection's name is text, because a suite may have any name.",
     ),
     (
         "Schema-valid request rejected",
