@@ -417,10 +417,12 @@ export class Lockstep {
   }
 
   #entry(actions) {
-    const at = this.#options.now()
-    const key = `${Math.max(at, (parseInt(this.#outbox.at(-1)?.key) || 0) + 1)}-${randomID()}`
+    const at = this.#later()
+    const key = `${at}-${randomID()}`
     return { key, id: key, user: this.#session.user, at, actions }
   }
+
+  #later(at = this.#options.now()) { return Math.max(at, (this.#outbox.at(-1)?.at || 0) + 1) }
 
   #keep(entry, changes) { this.#rows.set(rowName(entry.key), Object.assign(entry, changes)) }
 
@@ -466,6 +468,7 @@ export class Lockstep {
       case 'write':
         if (entry.user && entry.user !== this.#session.user) throw new Refused(failure('The user logged out'))
         if (!known) {
+          entry.at = this.#later(entry.at)
           this.#outbox.push(entry)
           this.#show('local')
         }
@@ -605,7 +608,7 @@ export class Lockstep {
       this.#position = same(copy.names, this.#names) ? copy.position : beginning
       this.#session = session
       this.#rows.clear()
-      this.#take(entries.filter(entry => entry.key && isOwn(entry)))
+      this.#take(entries.filter(entry => entry.key && isOwn(entry)).sort((left, right) => left.at - right.at))
     } catch (error) {
       this.#store = memoryStore()
       this.storeError = error
@@ -730,7 +733,7 @@ export class Lockstep {
   async #sendEntry(entry, signal) {
     const stored = await this.#store.read(rowName(entry.key)) ?? { sent: entry.at }
     const sent = stored.sent ?? this.#options.now()
-    if (this.#options.now() - sent > 86_400_000 && !entry.isIncluded) return this.#refuse(entry, failure('It may have been applied before'))
+    if (this.#options.now() - sent > 864e5 && !entry.isIncluded) return this.#refuse(entry, failure('It may have been applied before'))
     this.#keep(entry, { sent })
     await this.#save()
     const bearer = await this.#bearer(signal)
