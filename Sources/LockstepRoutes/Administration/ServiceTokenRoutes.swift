@@ -161,7 +161,8 @@ package struct ServiceTokenRoutes: Sendable {
     switch character.properties.generalCategory {
     case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: return false
     case .spaceSeparator: return character == " "
-    default: return true
+    // A Braille pattern without dots looks like a space.
+    default: return character != "\u{2800}"
     }
   }
 

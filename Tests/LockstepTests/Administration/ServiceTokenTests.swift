@@ -151,7 +151,10 @@ struct ServiceTokenTests {
       let none = try await users.admin.post(Self.path, #"{"name":"a\nb","scopes":[]}"#)
       #expect(none.problem?.pointers == ["/name", "/scopes"])
       // With invisible characters, and with other spaces, names could look alike.
-      for name in ["ro\u{200B}bot", "ro\u{202E}bot", "ro\u{AD}bot", "ro\u{A0}bot", "ro\u{2028}bot", "robot\u{FE0F}"] {
+      for name in [
+        "ro\u{200B}bot", "ro\u{202E}bot", "ro\u{AD}bot", "ro\u{A0}bot", "ro\u{2028}bot", "ro\u{2800}bot",
+        "robot\u{FE0F}",
+      ] {
         let invisible = try await users.admin.post(Self.path, #"{"name":"\#(name)","scopes":["read"]}"#)
         #expect(invisible.problem?.pointers == ["/name"], "\(name.debugDescription)")
       }
