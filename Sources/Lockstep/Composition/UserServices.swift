@@ -114,7 +114,7 @@ struct UserServices: Sendable {
       now: time.now
     )
     ledger = Ledger(
-      writer: writer,
+      writer: WriteSetWriter(writer, tables: states),
       cache: cache,
       states: states,
       registry: registry,

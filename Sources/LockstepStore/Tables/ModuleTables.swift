@@ -43,13 +43,19 @@ package struct ModuleTables: Sendable {
     try entries.mapValues { try $0.table.damagedRanks(of: user, in: connection) }.filter { !$0.value.isEmpty }
   }
 
-  /// Writes a transaction: the changes to the tables, and the entries of the journal.
-  package func apply(_ writeSet: WriteSet, to connection: SQLiteConnection) throws {
-    for (edits, entry) in writeSet.actions {
-      let location = MutationLocation(user: writeSet.user, collection: entry.collection, revision: writeSet.revision)
+  /// Writes a transaction: the changes to the tables, the entries of the journal, and the record of
+  /// the response.
+  @usableFromInline
+  func apply(_ writes: WriteSet, to connection: SQLiteConnection) throws {
+    let user = writes.user
+    for (edits, entry) in writes.actions {
+      let location = MutationLocation(user: user, collection: entry.collection, revision: entry.revision)
       try entries[entry.collection.module]?.table.apply(edits, at: location, to: connection)
     }
     let journal = Journal(connection: connection)
-    for (_, entry) in writeSet.actions { try journal.add(entry, of: writeSet.user) }
+    for (_, entry) in writes.actions { try journal.add(entry, of: user) }
+    guard let record = writes.record else { return }
+    try IdempotencyRecords(connection: connection)
+      .record(record.response, to: record.key, of: .user(user), at: record.at, record.origin)
   }
 }

@@ -1,6 +1,5 @@
 import LockstepAccounts
 import LockstepCollections
-import LockstepSQLite
 import LockstepStore
 import LockstepThreading
 import LockstepTime
@@ -18,7 +17,7 @@ import Synchronization
 /// still the latest one.
 package final class Ledger: Sendable {
   let registry: RegisteredLedger
-  private let writer: DatabaseWriter
+  private let writer: WriteSetWriter
   private let cache: StateCache
   private let states: ModuleTables
   private let now: @Sendable () -> Timestamp
@@ -32,7 +31,7 @@ package final class Ledger: Sendable {
 
   /// `notify` is called after each committed state is published, by one thread at a time.
   package init(
-    writer: DatabaseWriter,
+    writer: WriteSetWriter,
     cache: StateCache,
     states: ModuleTables,
     registry: RegisteredLedger,
@@ -81,18 +80,12 @@ package final class Ledger: Sendable {
     let early = decideEarly(transaction, reservation)
     do {
       try writer.submit(
-        {
-          let unit = try self.run(transaction, early, on: reservation.states, in: $0)
-          // The writer checks this too, but only when the state below is already the decided one.
-          try $0.checkForeignKeys()
-          // From here on, the unit can fail only together with its group.
-          if let state = unit.change?.state { reservation.states.decide(state, ticket: ticket) }
-          return unit
-        },
-        // A refused transaction has written nothing. But with an idempotency key, it writes the
-        // response of the refusal.
-        throwsUnwritten: key == nil,
-        of: user.writeOwner
+        of: user,
+        mayRecordRefusals: key != nil,
+        decide: { try self.run(transaction, early, on: reservation.states, $0) },
+        decided: { unit in
+          if let state = unit.state { reservation.states.decide(state, ticket: ticket) }
+        }
       ) { result in
         // The reservation keeps the state in memory until it is published.
         let outcome = withExtendedLifetime(reservation) {
@@ -113,16 +106,26 @@ package final class Ledger: Sendable {
     return try decide(transaction, LedgerView(state: state, registered: registry.current), at: now()).committed
   }
 
-  private struct Unit: Sendable {
+  private final class Unit: TransactionDecision {
     let outcome: Transaction.Outcome
-    /// Nil if nothing changed.
-    var change: Change?
+    /// The new state; nil if nothing changed.
+    let state: UserState?
+    /// By how many bytes the user's journal has grown.
+    let written: Int
+    let writes: WriteSet?
+
+    init(_ outcome: Transaction.Outcome, _ change: Change?, _ writes: WriteSet?) {
+      self.outcome = outcome
+      self.writes = writes
+      state = change?.state
+      written = change?.written ?? 0
+    }
   }
 
-  private struct Change: Sendable {
+  private struct Change {
     let state: UserState
-    let writeSet: WriteSet
     let written: Int
+    var writes: WriteSet
   }
 
   // MARK: Deciding
@@ -131,7 +134,7 @@ package final class Ledger: Sendable {
   private struct Decision: Sendable {
     let committed: Committed
     /// Nil if nothing changes.
-    let writeSet: WriteSet?
+    let writes: WriteSet?
 
     func isBased(on view: LedgerView) -> Bool {
       committed.before.state.revision == view.state.revision
@@ -163,7 +166,7 @@ package final class Ledger: Sendable {
     try execution.run()
     let after = LedgerView(state: execution.state, registered: before.registered)
     let committed = Committed(before: before, after: after, mutations: execution.mutations)
-    return Decision(committed: committed, writeSet: execution.hasChanged ? execution.writeSet : nil)
+    return Decision(committed: committed, writes: execution.hasChanged ? execution.writes : nil)
   }
 
   // MARK: On the writer thread
@@ -172,63 +175,67 @@ package final class Ledger: Sendable {
     _ transaction: Transaction,
     _ early: Decision?,
     on states: DecidedStates.Entry,
-    in connection: SQLiteConnection
+    _ facts: StoreFacts
   ) throws -> Unit {
-    try check(transaction.session, in: connection)
+    try check(transaction.session, facts)
     let now = now()
     guard let key = transaction.key else {
-      let (committed, change) = try self.change(transaction, early, on: states, at: now, in: connection)
-      return Unit(outcome: .done(committed), change: change)
+      let (committed, change) = try self.change(transaction, early, on: states, at: now)
+      return Unit(.done(committed), change, change?.writes)
+    }
+    if let known = try facts.response(to: key, of: transaction.user, at: now) {
+      return Unit(.recorded(KeyedResponse(response: known, isReplay: true)), nil, nil)
     }
     var change: Change?
-    let response = try IdempotencyRecords(connection: connection).once(key, of: .user(transaction.user), at: now) {
+    let response: StoredResponse
+    do {
       let committed: Committed
-      (committed, change) = try self.change(transaction, early, on: states, at: now, in: connection)
-      return transaction.response(committed)
-    } refusal: {
-      transaction.refusal($0)
-    } recorded: {
-      transaction.kept($0)
-    } origin: {
-      guard let change, transaction.session.agent == nil else { return nil }
-      return KeyOrigin(session: transaction.session.id, revision: change.state.revision)
+      (committed, change) = try self.change(transaction, early, on: states, at: now)
+      response = transaction.response(committed)
+    } catch {
+      guard let refused = transaction.refusal(error) else { throw error }
+      response = refused
     }
-    return Unit(outcome: .recorded(response), change: change)
+    let origin = transaction.session.agent == nil ? change?.state.revision : nil
+    var writes = change?.writes ?? WriteSet(user: transaction.user)
+    writes.record = ResponseRecord(
+      transaction.kept(response),
+      to: key,
+      at: now,
+      origin.map { KeyOrigin(session: transaction.session.id, revision: $0) }
+    )
+    return Unit(.recorded(KeyedResponse(response: response)), change, writes)
   }
 
   /// Refuses a transaction of an ended session, even if only the store knows that the session has
   /// ended.
-  private func check(_ session: LiveSession, in connection: SQLiteConnection) throws {
+  private func check(_ session: LiveSession, _ facts: StoreFacts) throws {
     // Read before `isEnded`, because a write that is no longer under way has ended its sessions in
     // memory.
     let mayHaveEnded = sessionEndings.areUnderWay
     if session.isEnded { throw SessionEndedError() }
     if session.agent != nil {
       // A service token has no session that ends with the user.
-      guard try UserRecords(connection: connection).has(session.user) else { throw SessionEndedError() }
+      guard try facts.hasUser(session.user) else { throw SessionEndedError() }
       return
     }
-    if mayHaveEnded, try !SessionRecords(connection: connection).has(session.id, of: session.user) {
-      throw SessionEndedError()
-    }
+    if mayHaveEnded, try !facts.hasSession(session.id, of: session.user) { throw SessionEndedError() }
   }
 
   private func change(
     _ transaction: Transaction,
     _ early: Decision?,
     on decided: DecidedStates.Entry,
-    at now: Timestamp,
-    in connection: SQLiteConnection
+    at now: Timestamp
   ) throws -> (Committed, Change?) {
     guard let latest = decided.latest else { throw StateNotLoadedError() }
     let before = LedgerView(state: latest, registered: registry.latest)
     let decision =
       if let early, early.isBased(on: before) { early } else { try decide(transaction, before, at: now) }
     let committed = decision.committed
-    guard let writeSet = decision.writeSet else { return (committed, nil) }
-    try states.apply(writeSet, to: connection)
+    guard let writes = decision.writes else { return (committed, nil) }
     let (state, written) = (committed.after.state, committed.after.state.written - latest.written)
-    return (committed, Change(state: state, writeSet: writeSet, written: written))
+    return (committed, Change(state: state, written: written, writes: writes))
   }
 
   // MARK: After the commit
@@ -241,35 +248,30 @@ package final class Ledger: Sendable {
     _ ticket: UInt64
   ) -> Result<Transaction.Outcome, any Error> {
     let user = transaction.user
-    let committed = try? result.get().change?.state
+    let committed = try? result.get().state
     defer { decided.finish(ticket: ticket, committed: committed) }
     return result.map { unit in
-      if let change = unit.change {
+      if let state = unit.state {
         if let key = transaction.key {
-          transaction.session.note(SessionKey(revision: change.state.revision, key: key.key))
+          transaction.session.note(SessionKey(revision: state.revision, key: key.key))
         }
-        cache.publish(change.state, of: user)
-        notify(user, change.state)
-        maintain(change, of: user)
+        cache.publish(state, of: user)
+        notify(user, state)
+        maintain(unit, state, of: user)
       }
       return unit.outcome
     }
   }
 
-  private func maintain(_ change: Change, of user: UserID) {
-    for (_, entry) in change.writeSet.actions {
-      guard let state = change.state.collections[entry.collection] else { continue }
-      let (bytes, revision) = (entry.mutations.utf8.count, change.state.revision)
-      maintenance.noteMutations(of: user, in: entry.collection, state: state, bytes: bytes, revision: revision)
+  private func maintain(_ unit: Unit, _ state: UserState, of user: UserID) {
+    for (_, entry) in unit.writes?.actions ?? [] {
+      guard let collection = state.collections[entry.collection] else { continue }
+      let (bytes, revision) = (entry.mutations.utf8.count, state.revision)
+      maintenance.noteMutations(of: user, in: entry.collection, state: collection, bytes: bytes, revision: revision)
     }
-    maintenance.noteCommit(of: user, change.state, written: change.written)
+    maintenance.noteCommit(of: user, state, written: unit.written)
   }
 }
 
 /// A transaction was queued without the state of its user, which is a programming error.
 private struct StateNotLoadedError: Error {}
-
-extension UserID {
-  /// Identifies the user to the writer, so that long writes of one user do not delay other users.
-  var writeOwner: WriteOwner { WriteOwner(uuid.high, uuid.low) }
-}

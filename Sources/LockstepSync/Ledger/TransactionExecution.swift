@@ -8,23 +8,25 @@ import LockstepTime
 struct TransactionExecution {
   private(set) var state: UserState
   private(set) var mutations: [[CollectionMutation]] = []
-  private(set) var writeSet: WriteSet
+  private(set) var writes: WriteSet
 
   private let transaction: Transaction
   private let before: LedgerView
   private let tables: ModuleTables
+  private let revision: Revision
   private let now: Timestamp
 
   init(_ before: LedgerView, of transaction: Transaction, in era: Era, tables: ModuleTables, now: Timestamp) {
     state = before.state
-    writeSet = WriteSet(user: transaction.user, revision: state.revision.next(in: era))
+    writes = WriteSet(user: transaction.user)
+    revision = before.state.revision.next(in: era)
     self.transaction = transaction
     self.before = before
     self.tables = tables
     self.now = now
   }
 
-  var hasChanged: Bool { !writeSet.actions.isEmpty }
+  var hasChanged: Bool { !writes.actions.isEmpty }
 
   mutating func run() throws {
     for (index, action) in transaction.actions.enumerated() {
@@ -40,7 +42,6 @@ struct TransactionExecution {
     let decided = try action.decide(ActionContext(state: state, registered: before.registered, now: now))
     mutations.append(decided)
     guard !decided.isEmpty, let module = tables[action.collection.module] else { return }
-    let revision = writeSet.revision
     let size = state.size(of: action.collection)
     let edits = state.reduce(decided, in: action.collection, by: module.reducer, revision: revision)
     try module.quota?.check(size, state.size(of: action.collection), of: action.collection.module)
@@ -57,7 +58,7 @@ struct TransactionExecution {
       mutations: text,
       written: state.written
     )
-    writeSet.actions.append((edits, entry))
+    writes.actions.append((edits, entry))
     state.revision = revision
   }
 }

@@ -120,7 +120,7 @@ final class SyncFixture: Sendable {
       now: now
     )
     let ledger = Ledger(
-      writer: store.writer,
+      writer: WriteSetWriter(store.writer, tables: states),
       cache: cache,
       states: states,
       registry: registry,

@@ -1,18 +1,5 @@
 import LockstepTime
 
-/// The changes of a transaction, ready to be written to the store.
-package struct WriteSet: Sendable {
-  package let user: UserID
-  package let revision: Revision
-  /// For each action that changed something, in order: its edits and its journal entry.
-  package var actions: [(edits: CollectionEdits, entry: JournalEntry)] = []
-
-  package init(user: UserID, revision: Revision) {
-    self.user = user
-    self.revision = revision
-  }
-}
-
 /// An entry of the journal: one action that changed something.
 package struct JournalEntry: Sendable {
   package let revision: Revision

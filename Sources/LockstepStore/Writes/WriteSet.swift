@@ -1,0 +1,34 @@
+import LockstepCollections
+import LockstepTime
+
+/// The writes of one transaction, decided and not stored yet.
+package struct WriteSet: Sendable {
+  package let user: UserID
+  /// For each action that changed something, in order: its edits and its journal entry.
+  package var actions: [(edits: CollectionEdits, entry: JournalEntry)] = []
+  /// Nil for a transaction without an idempotency key.
+  package var record: ResponseRecord?
+
+  package init(user: UserID) {
+    self.user = user
+  }
+
+  package var isEmpty: Bool { actions.isEmpty && record == nil }
+}
+
+/// A response to record for its idempotency key.
+// A class, because most write sets have none, and copying a nil reference is cheap.
+package final class ResponseRecord: Sendable {
+  let response: StoredResponse
+  let key: IdempotencyKey
+  let at: Timestamp
+  /// Nil if nothing changed, or if a service token made the change.
+  let origin: KeyOrigin?
+
+  package init(_ response: StoredResponse, to key: IdempotencyKey, at now: Timestamp, _ origin: KeyOrigin? = nil) {
+    self.response = response
+    self.key = key
+    at = now
+    self.origin = origin
+  }
+}
