@@ -1,4 +1,3 @@
-import LockstepSQLite
 import LockstepStore
 
 /// A change to accounts that only has to be written: passwords are already hashed and verified.
@@ -12,14 +11,14 @@ package struct PreparedAccountsWrite<Value: Sendable>: Sendable {
     let ended: [EndedSession]
   }
 
-  private let body: @Sendable (SQLiteConnection) throws -> (Value, [EndedSession])
+  private let body: @Sendable (StoreConnection) throws -> (Value, [EndedSession])
 
-  package init(_ body: @escaping @Sendable (SQLiteConnection) throws -> (Value, [EndedSession])) {
+  package init(_ body: @escaping @Sendable (StoreConnection) throws -> (Value, [EndedSession])) {
     self.body = body
   }
 
   /// The same change with a check before it, in the same transaction.
-  package func checked(by check: @escaping @Sendable (SQLiteConnection) throws -> Void) -> PreparedAccountsWrite {
+  package func checked(by check: @escaping @Sendable (StoreConnection) throws -> Void) -> PreparedAccountsWrite {
     PreparedAccountsWrite { connection in
       try check(connection)
       return try body(connection)
@@ -28,7 +27,7 @@ package struct PreparedAccountsWrite<Value: Sendable>: Sendable {
 
   /// The same change with another result, which `value` reads in the same transaction.
   package func returning<Other: Sendable>(
-    _ value: @escaping @Sendable (SQLiteConnection) throws -> Other
+    _ value: @escaping @Sendable (StoreConnection) throws -> Other
   ) -> PreparedAccountsWrite<Other> {
     PreparedAccountsWrite<Other> { connection in
       let (_, ended) = try body(connection)
@@ -37,7 +36,7 @@ package struct PreparedAccountsWrite<Value: Sendable>: Sendable {
   }
 
   /// If it throws, the connection's transaction or its savepoint must be rolled back.
-  package func run(in connection: SQLiteConnection) throws -> Written {
+  package func run(in connection: StoreConnection) throws -> Written {
     let (value, ended) = try body(connection)
     return Written(value: value, ended: ended)
   }

@@ -1,5 +1,4 @@
 import LockstepCollections
-import LockstepSQLite
 import LockstepStore
 
 // The changes that an administrator makes to users. An operator's commands make the same ones.
@@ -84,7 +83,7 @@ extension StoredAccounts {
 
   private func run<Value: Sendable>(
     _ commands: [AdminCommand],
-    value: @escaping @Sendable (SQLiteConnection) throws -> Value
+    value: @escaping @Sendable (StoreConnection) throws -> Value
   ) -> PreparedAccountsWrite<Value> {
     let now = now
     return PreparedAccountsWrite { connection in

@@ -1,5 +1,4 @@
 import LockstepCollections
-import LockstepSQLite
 import LockstepStore
 
 extension StoredAccounts {
@@ -60,7 +59,7 @@ extension StoredAccounts {
     _ password: Password,
     in session: LiveSession,
     if condition: (Account) throws(AccountsError) -> Void = { _ in }
-  ) async throws(AccountsError) -> @Sendable (SQLiteConnection) throws -> Void {
+  ) async throws(AccountsError) -> @Sendable (StoreConnection) throws -> Void {
     let attempt = try limiter.confirm(in: session.id)
     do throws(AccountsError) {
       let found = try await read { try UserRecords(connection: $0).account(session.user) }

@@ -1,6 +1,5 @@
 import LockstepCollections
 import LockstepJSON
-import LockstepSQLite
 import LockstepStore
 import LockstepTime
 
@@ -61,20 +60,20 @@ package final class StoredAccounts: Sendable {
   }
 
   /// A session of the user that has not expired.
-  package func session(_ id: SessionID, of user: UserID, from connection: SQLiteConnection) throws -> Session? {
+  package func session(_ id: SessionID, of user: UserID, from connection: StoreConnection) throws -> Session? {
     let sessions = try SessionRecords(connection: connection).sessions(of: user, at: now)
     return sessions.first { $0.session.id == id }.map(directory.latest)
   }
 
   /// The part of a user's export that the accounts have, without secrets.
-  package func export(_ user: UserID, from connection: SQLiteConnection) throws -> JSONObject? {
+  package func export(_ user: UserID, from connection: StoreConnection) throws -> JSONObject? {
     try AccountsExport.json(of: user, at: now, in: connection, latest: directory.latest)
   }
 
   var now: Timestamp { time.now() }
 
   package func read<Value: Sendable>(
-    _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
+    _ body: @escaping @Sendable (StoreConnection) throws -> Value
   ) async throws(AccountsError) -> Value {
     try await AccountsError.converting { try await store.readers.read(body) }
   }
@@ -91,7 +90,7 @@ package enum AccountsExport {
   package static func json(
     of user: UserID,
     at now: Timestamp,
-    in connection: SQLiteConnection,
+    in connection: StoreConnection,
     latest: (StoredSession) -> Session = \.session
   ) throws -> JSONObject? {
     guard let account = try UserRecords(connection: connection).account(user) else { return nil }

@@ -38,11 +38,11 @@ package struct AccountAdministrator: Sendable {
   }
 
   /// Reads the store at one moment, even while a server uses it. Needs the current schema.
-  func read<Result>(_ body: (SQLiteConnection) throws -> Result) throws -> Result {
+  func read<Result>(_ body: (StoreConnection) throws -> Result) throws -> Result {
     let connection = try StorePath.openForReading(path)
     return try connection.snapshot {
       try migrator.expectCurrentSchema(of: connection, path: path)
-      return try body(connection)
+      return try body(.sqlite(connection))
     }
   }
 
@@ -102,7 +102,7 @@ package struct AccountAdministrator: Sendable {
     let connection = try SQLiteConnection(path: path, journal: .asFound)
     // The server runs the checkpoints. Deleted secrets must not stay in the file's free space.
     try connection.execute("PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON")
-    let records = AdminCommandRecords(connection: connection)
+    let records = AdminCommandRecords(connection: .sqlite(connection))
     let id = hexadecimal((0..<16).map { _ in UInt8(truncatingIfNeeded: randomWord()) })
     // Once the command is in the store, the server runs it even if this process ends.
     interruption?.hold()
@@ -130,7 +130,7 @@ package struct AccountAdministrator: Sendable {
   /// the command has run, the caller must read the status and try again.
   private func withdraw(_ id: String, _ connection: SQLiteConnection) throws -> Bool {
     do {
-      return try connection.transaction { try AdminCommandRecords(connection: connection).withdraw(id) }
+      return try connection.transaction { try AdminCommandRecords(connection: .sqlite(connection)).withdraw(id) }
     } catch let error as SQLiteError where error.kind == .busy {
       return false
     }

@@ -1,7 +1,6 @@
 import LockstepAccounts
 import LockstepCollections
 import LockstepLogging
-import LockstepSQLite
 import LockstepStore
 import LockstepThreading
 import LockstepTime
@@ -20,8 +19,8 @@ package struct AdminCommandProcessor: Sendable {
   static let pollInterval = Duration.seconds(1)
 
   let accounts: StoredAccounts
-  let readers: ReaderPool
-  let writer: DatabaseWriter
+  let readers: StoreReaders
+  let writer: StoreWriter
   /// Evicts the state of an erased user from memory.
   let evict: @Sendable (UserID) -> Void
   let now: @Sendable () -> Timestamp
@@ -29,8 +28,8 @@ package struct AdminCommandProcessor: Sendable {
 
   package init(
     accounts: StoredAccounts,
-    readers: ReaderPool,
-    writer: DatabaseWriter,
+    readers: StoreReaders,
+    writer: StoreWriter,
     evict: @escaping @Sendable (UserID) -> Void,
     now: @escaping @Sendable () -> Timestamp,
     logger: Logger

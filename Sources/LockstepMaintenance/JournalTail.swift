@@ -67,7 +67,7 @@ package struct JournalTail {
     let from = try last ?? firstRevision()
     var reached = from
     let entries = try connection.snapshot {
-      guard try UserRecords(connection: connection).account(user) != nil else { throw MaintenanceError.erased }
+      guard try UserRecords(connection: .sqlite(connection)).account(user) != nil else { throw MaintenanceError.erased }
       return try connection.all(Self.entries, user, from, limit) { row in
         reached = try row[0]
         return Entry(
@@ -110,7 +110,7 @@ package struct JournalTail {
       return try connection.first(sql, user, moment) { row in try row[0] as Revision } ?? .none
     case .cursor(let text):
       guard let cursor = Cursor(text), cursor.store == storePrefix,
-        try Journal(connection: connection).knows(cursor.revision, of: user)
+        try Journal(connection: .sqlite(connection)).knows(cursor.revision, of: user)
       else { throw MaintenanceError.unknownCursor(text) }
       return cursor.revision
     }

@@ -148,7 +148,7 @@ package struct StoreCheck: Sendable {
     except unreadable: Set<String>,
     _ report: inout CheckReport
   ) throws -> [String] {
-    let check = UserCheck(states: tables, defaults: defaults, connection: connection)
+    let check = UserCheck(states: tables, defaults: defaults, connection: .sqlite(connection))
     return try connection.snapshot {
       let ids = try connection.all("SELECT id FROM users WHERE id > ? ORDER BY id LIMIT 100", last) { row in
         try row[0] as String

@@ -22,7 +22,7 @@ package struct StoreExport: Sendable {
   /// Passes the document of `GET /v1/me/export` to `write` in pieces. If this throws, the document
   /// is incomplete.
   package func write(_ user: UserID, to write: @escaping @Sendable ([UInt8]) throws -> Void) async throws {
-    let readers = try ReaderPool(path: store, threads: 1)
+    let readers = StoreReaders(try ReaderPool(path: store, threads: 1))
     defer { readers.shutDown() }
     let (identity, registered) = try await readers.read { connection in
       let id = try connection.first("SELECT id FROM store") { row in try row[0] as String } ?? ""

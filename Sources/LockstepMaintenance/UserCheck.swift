@@ -1,6 +1,5 @@
 import LockstepCollections
 import LockstepModules
-import LockstepSQLite
 import LockstepStore
 import LockstepSync
 
@@ -8,7 +7,7 @@ import LockstepSync
 struct UserCheck {
   let states: ModuleTables
   let defaults: DefaultsQuota
-  let connection: SQLiteConnection
+  let connection: StoreConnection
 
   func check(_ user: UserID, _ report: inout CheckReport) throws {
     let present = try states.load(user, from: connection)

@@ -2,7 +2,6 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 import LockstepModules
-import LockstepSQLite
 import LockstepStore
 import LockstepSync
 
@@ -15,7 +14,7 @@ import LockstepSync
 package struct UserExport: Sendable {
   let store: String
   /// The members of the document that describe the account. Nil if there is no such user.
-  let account: @Sendable (UserID, SQLiteConnection) throws -> JSONObject?
+  let account: @Sendable (UserID, StoreConnection) throws -> JSONObject?
   let states: ModuleTables
   /// The user's state in memory, if it is there.
   let present: @Sendable (UserID) -> UserState?
@@ -25,7 +24,7 @@ package struct UserExport: Sendable {
 
   package init(
     store: String,
-    account: @escaping @Sendable (UserID, SQLiteConnection) throws -> JSONObject?,
+    account: @escaping @Sendable (UserID, StoreConnection) throws -> JSONObject?,
     states: ModuleTables,
     present: @escaping @Sendable (UserID) -> UserState?,
     registered: @escaping @Sendable () -> Revision,
@@ -69,7 +68,7 @@ package struct UserExport: Sendable {
     }
   }
 
-  private func gather(of user: UserID, from connection: SQLiteConnection) throws -> Contents? {
+  private func gather(of user: UserID, from connection: StoreConnection) throws -> Contents? {
     // Read before the first statement, because the first statement fixes what all statements see.
     // The state in memory must not be newer.
     let present = present(user)

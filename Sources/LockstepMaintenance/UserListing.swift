@@ -1,5 +1,4 @@
 import LockstepCollections
-import LockstepSQLite
 import LockstepStore
 import LockstepTime
 
@@ -30,7 +29,7 @@ package struct UserListing: Sendable, Equatable {
   package static func page(
     after last: UserID?,
     limit: Int = 500,
-    from connection: SQLiteConnection,
+    from connection: StoreConnection,
     at now: Timestamp
   ) throws -> [UserListing] {
     try connection.all(
@@ -52,7 +51,7 @@ package struct UserListing: Sendable, Equatable {
     withPrefix prefix: String,
     after last: String?,
     limit: Int,
-    from connection: SQLiteConnection,
+    from connection: StoreConnection,
     at now: Timestamp
   ) throws -> [UserListing] {
     let prefix = prefix.lowercased()
@@ -77,7 +76,7 @@ package struct UserListing: Sendable, Equatable {
   /// One user; nil if there is none.
   package static func of(
     _ user: UserID,
-    from connection: SQLiteConnection,
+    from connection: StoreConnection,
     at now: Timestamp
   ) throws -> UserListing? {
     try connection.first(
@@ -92,7 +91,7 @@ package struct UserListing: Sendable, Equatable {
     )
   }
 
-  private static func listing(_ row: borrowing SQLiteRow) throws -> UserListing {
+  private static func listing(_ row: borrowing StoreRow) throws -> UserListing {
     UserListing(
       user: User(id: try row[0], email: try row[1], createdAt: try row[2]),
       disabledAt: try row[3],

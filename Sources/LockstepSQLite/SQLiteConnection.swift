@@ -138,6 +138,18 @@ public final class SQLiteConnection {
     while try statement.step(), try body(statement.row) {}
   }
 
+  /// The same, but `body` owns each row.
+  @inlinable
+  package func forEachOwnedRow<each Value: SQLiteConvertible>(
+    _ sql: StaticString,
+    _ values: repeat each Value,
+    while body: (consuming SQLiteRow) throws -> Bool
+  ) throws {
+    let statement = try begin(sql, repeat each values)
+    defer { statement.end() }
+    while try statement.step(), try body(statement.row) {}
+  }
+
   /// Runs the statement and returns its rows, transformed and in order.
   @inlinable
   public func all<Result, each Value: SQLiteConvertible>(

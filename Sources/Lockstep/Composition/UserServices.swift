@@ -7,6 +7,7 @@ import LockstepModules
 import LockstepRoutes
 import LockstepScreens
 import LockstepSync
+import LockstepStore
 import LockstepThreading
 
 /// The services of users: their accounts, and the parts that read and change their states.
@@ -23,7 +24,7 @@ struct UserServices: Sendable {
   private let screenWrites = FairShareLimiter<UserID>(name: "a user's writes from screens", atOnce: 16, waiting: 65_536)
   let accounts: StoredAccounts
   let readers: UserReaders
-  let writer: DatabaseWriter
+  let writer: StoreWriter
   let states: ModuleTables
   let cache: StateCache
   let registry: RegisteredLedger

@@ -1,5 +1,4 @@
 import LockstepCollections
-import LockstepSQLite
 import LockstepStore
 import LockstepThreading
 import LockstepTime
@@ -51,7 +50,7 @@ package final class SessionDirectory: Sendable {
   private let shards: [LockedState<Shard>]
   private let listeners = LockedState<[EndListener]>([])
   private let flights = SingleFlight<TokenHash, SessionEntry?, AccountsError>()
-  private let readers: ReaderPool
+  private let readers: StoreReaders
   private let usageWriter: SessionUsageWriter
   private let tokenIssuer: TokenIssuer
   private let lifetime: Int64
@@ -118,7 +117,7 @@ package final class SessionDirectory: Sendable {
 
   /// Reads a token's session in the connection's transaction. Call `beginLoading` before the
   /// transaction's first statement.
-  package func read(_ token: UnknownToken, from connection: SQLiteConnection) throws -> SessionUsage? {
+  package func read(_ token: UnknownToken, from connection: StoreConnection) throws -> SessionUsage? {
     try SessionRecords(connection: connection).usage(ofToken: token.hash)
   }
 

@@ -1,5 +1,4 @@
 import LockstepCollections
-import LockstepSQLite
 import LockstepStore
 import LockstepThreading
 
@@ -16,10 +15,10 @@ final class SessionUsageWriter: Sendable {
     var isWriting = false
   }
 
-  private let writer: DatabaseWriter
+  private let writer: StoreWriter
   private let state = LockedState(State())
 
-  init(writer: DatabaseWriter) {
+  init(writer: StoreWriter) {
     self.writer = writer
   }
 
@@ -70,7 +69,7 @@ final class SessionUsageWriter: Sendable {
     return taken
   }
 
-  private static func write(_ usage: [SessionUsage], to connection: SQLiteConnection) throws {
+  private static func write(_ usage: [SessionUsage], to connection: StoreConnection) throws {
     let records = SessionRecords(connection: connection)
     for use in usage { try records.update(use) }
   }

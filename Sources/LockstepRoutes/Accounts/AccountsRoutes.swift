@@ -4,7 +4,6 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepMaintenance
 import LockstepMiddleware
-import LockstepSQLite
 import LockstepStore
 import LockstepSync
 import LockstepThreading
@@ -198,7 +197,7 @@ package struct AccountsRoutes: Sendable {
     _ request: Request,
     _ session: LiveSession,
     orStateOf store: String? = nil
-  ) throws -> @Sendable (SQLiteConnection) throws -> Void {
+  ) throws -> @Sendable (StoreConnection) throws -> Void {
     let preconditions = try Preconditions(of: request.head)
     return { connection in
       guard !preconditions.isEmpty,

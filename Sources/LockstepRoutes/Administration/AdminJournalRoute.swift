@@ -3,7 +3,6 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
-import LockstepSQLite
 import LockstepStore
 import LockstepSync
 import LockstepThreading
@@ -18,7 +17,7 @@ package final class AdminJournalRoute: Sendable {
   private let gate: AdministratorGate
   private let store: String
   private let modules: Set<String>
-  private let readers: ReaderPool
+  private let readers: StoreReaders
   private let commits: JournalNotifier
   private let longestWait: Int
   private let monotonic: @Sendable () -> Int64
@@ -27,7 +26,7 @@ package final class AdminJournalRoute: Sendable {
     _ gate: AdministratorGate,
     store: String,
     modules: Set<String>,
-    readers: ReaderPool,
+    readers: StoreReaders,
     commits: JournalNotifier,
     longestWait: Int,
     monotonic: @escaping @Sendable () -> Int64

@@ -4,7 +4,6 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepMaintenance
 import LockstepMiddleware
-import LockstepSQLite
 import LockstepStore
 import LockstepSync
 import LockstepTime
@@ -22,7 +21,7 @@ package struct AdminUserRoutes: Sendable {
   private let cache: StateCache
   private let waiters: WaiterRegistry<UserID>
   private let now: @Sendable () -> Timestamp
-  private let load: @Sendable (UserID, SQLiteConnection) throws -> UserState
+  private let load: @Sendable (UserID, StoreConnection) throws -> UserState
 
   /// `load` reads a user's state from the store.
   package init(
@@ -31,7 +30,7 @@ package struct AdminUserRoutes: Sendable {
     _ accounts: StoredAccounts,
     _ ledger: AccountsLedger,
     now: @escaping @Sendable () -> Timestamp,
-    load: @escaping @Sendable (UserID, SQLiteConnection) throws -> UserState
+    load: @escaping @Sendable (UserID, StoreConnection) throws -> UserState
   ) {
     self.gate = gate
     self.accounts = accounts
@@ -244,7 +243,7 @@ package struct AdminUserRoutes: Sendable {
     let now = now()
     return .making(Problem.init(accounts:)) { [change] in
       let state = try await state(of: user)
-      let listing = { @Sendable (connection: SQLiteConnection) throws in
+      let listing = { @Sendable (connection: StoreConnection) throws in
         guard let found = try UserListing.of(user, from: connection, at: now) else { throw AccountsError.noSuchUser }
         return Item(found, state)
       }
@@ -294,7 +293,7 @@ package struct AdminUserRoutes: Sendable {
   }
 
   /// Checks the preconditions of a write in its transaction. The item's state was read before.
-  private func check(_ preconditions: Preconditions, _ item: Item, _ connection: SQLiteConnection) throws {
+  private func check(_ preconditions: Preconditions, _ item: Item, _ connection: StoreConnection) throws {
     guard !preconditions.isEmpty else { return }
     var item = item
     let last = try Journal(connection: connection).lastRevision(of: item.listing.user.id)

@@ -1,5 +1,4 @@
 import LockstepCollections
-import LockstepSQLite
 import LockstepTime
 
 /// The permission of a service token.
@@ -39,9 +38,9 @@ package struct ServiceToken: Sendable {
 
 /// The table `service_tokens`.
 package struct ServiceTokenRecords {
-  let connection: SQLiteConnection
+  let connection: StoreConnection
 
-  package init(connection: SQLiteConnection) {
+  package init(connection: StoreConnection) {
     self.connection = connection
   }
 

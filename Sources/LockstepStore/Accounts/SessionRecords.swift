@@ -1,5 +1,4 @@
 import LockstepCollections
-import LockstepSQLite
 import LockstepTime
 
 package struct StoredSession: Sendable {
@@ -38,9 +37,9 @@ package struct SessionUsage: Sendable, Equatable {
 }
 
 package struct SessionRecords {
-  let connection: SQLiteConnection
+  let connection: StoreConnection
 
-  package init(connection: SQLiteConnection) {
+  package init(connection: StoreConnection) {
     self.connection = connection
   }
 
@@ -157,7 +156,7 @@ package struct SessionRecords {
     )
   }
 
-  private static func session(_ row: borrowing SQLiteRow) throws -> StoredSession {
+  private static func session(_ row: borrowing StoreRow) throws -> StoredSession {
     StoredSession(
       session: Session(
         id: try row[0],
@@ -172,7 +171,7 @@ package struct SessionRecords {
     )
   }
 
-  private static func ended(_ row: borrowing SQLiteRow) throws -> EndedSession {
+  private static func ended(_ row: borrowing StoreRow) throws -> EndedSession {
     EndedSession(id: try row[0], tokenHash: try row[1])
   }
 }

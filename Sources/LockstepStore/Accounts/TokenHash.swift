@@ -52,7 +52,7 @@ package struct TokenKey: Sendable, Equatable, Redacted, SQLiteConvertible {
   }
 
   /// The store's key, created if there is none. Call it once at start, in a transaction.
-  package static func findOrMake(in connection: SQLiteConnection, random: () -> UInt64) throws -> TokenKey {
+  package static func findOrMake(in connection: StoreConnection, random: () -> UInt64) throws -> TokenKey {
     let stored = try connection.first("SELECT key FROM token_key") { row in try row[0] as TokenKey }
     if let stored { return stored }
     let new = TokenKey(random: random)

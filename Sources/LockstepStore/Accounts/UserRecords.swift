@@ -1,5 +1,4 @@
 import LockstepCollections
-import LockstepSQLite
 import LockstepTime
 
 /// A user in the store.
@@ -27,9 +26,9 @@ extension Account {
 }
 
 package struct UserRecords {
-  let connection: SQLiteConnection
+  let connection: StoreConnection
 
-  package init(connection: SQLiteConnection) {
+  package init(connection: StoreConnection) {
     self.connection = connection
   }
 
@@ -109,10 +108,10 @@ package struct UserRecords {
       "UPDATE store SET journal_end = max(journal_end, (SELECT coalesce(max(number), 0) FROM journal))"
     )
     try connection.run("DELETE FROM users WHERE id = ?", id)
-    connection.eraseWAL()
+    connection.eraseDeleted()
   }
 
-  private static func account(_ row: borrowing SQLiteRow) throws -> Account {
+  private static func account(_ row: borrowing StoreRow) throws -> Account {
     Account(
       user: User(id: try row[0], email: try row[1], createdAt: try row[2]),
       emailKey: try row[3],

@@ -1,5 +1,4 @@
 import LockstepCollections
-import LockstepSQLite
 import LockstepTime
 
 /// A change to one user's account that an operator asks for.
@@ -51,7 +50,7 @@ package struct AdminCommand: Sendable {
   /// Runs the command within the connection's transaction. Returns the outcome and the sessions
   /// that have ended.
   package func run(
-    in connection: SQLiteConnection,
+    in connection: StoreConnection,
     at now: Timestamp
   ) throws -> (outcome: Outcome, ended: [EndedSession]) {
     let users = UserRecords(connection: connection)
@@ -94,9 +93,9 @@ package struct AdminCommandRecords {
     package let isComplete: Bool
   }
 
-  let connection: SQLiteConnection
+  let connection: StoreConnection
 
-  package init(connection: SQLiteConnection) {
+  package init(connection: StoreConnection) {
     self.connection = connection
   }
 

@@ -34,8 +34,8 @@ package final class DurableStore: Sendable {
 
   /// 32 random hexadecimal digits, created with the file and never changed.
   package let id: String
-  package let writer: DatabaseWriter
-  package let readers: ReaderPool
+  package let writer: StoreWriter
+  package let readers: StoreReaders
   package let readingThreads: Int
 
   private let path: String
@@ -80,8 +80,9 @@ package final class DurableStore: Sendable {
       try Self.clearGaps(of: connection, now: now)
       // The last process may have ended before it erased the WAL.
       if hasWAL { connection.eraseWAL() }
-      writer = try DatabaseWriter(connection: connection, options: options.writer, monotonic: time.monotonic)
-      readers = try ReaderPool(path: file, threads: options.readingThreads, busyTimeout: options.busyTimeout)
+      let database = try DatabaseWriter(connection: connection, options: options.writer, monotonic: time.monotonic)
+      let pool = try ReaderPool(path: file, threads: options.readingThreads, busyTimeout: options.busyTimeout)
+      (writer, readers) = (StoreWriter(database), StoreReaders(pool))
     } catch {
       // SQLite does not say that the file was truncated if the schema is on its last page.
       if (error as? SQLiteError)?.kind == .corrupt, endsWithinPage(path) { throw Self.truncated(path) }
@@ -110,7 +111,7 @@ package final class DurableStore: Sendable {
   }
 
   /// Runs a unit and blocks until its changes are on disk. For commands and for startup.
-  package func write<Value: Sendable>(_ unit: @escaping @Sendable (SQLiteConnection) throws -> Value) throws -> Value {
+  package func write<Value: Sendable>(_ unit: @escaping @Sendable (StoreConnection) throws -> Value) throws -> Value {
     let outcome = LockedState<Result<Value, any Error>?>(nil)
     try writer.submit(unit) { result in
       outcome.withLock { $0 = result }

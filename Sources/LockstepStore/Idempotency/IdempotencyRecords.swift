@@ -1,5 +1,4 @@
 import LockstepCollections
-import LockstepSQLite
 import LockstepTime
 
 /// A response as it is recorded for its idempotency key.
@@ -58,9 +57,9 @@ package struct IdempotencyRecords {
 
   private static let mostSessionKeys = 1_000
 
-  let connection: SQLiteConnection
+  let connection: StoreConnection
 
-  package init(connection: SQLiteConnection) {
+  package init(connection: StoreConnection) {
     self.connection = connection
   }
 
@@ -224,7 +223,7 @@ package struct IdempotencyRecords {
     )
   }
 
-  private static func row(_ row: borrowing SQLiteRow) throws -> (fingerprint: [UInt8], response: StoredResponse) {
+  private static func row(_ row: borrowing StoreRow) throws -> (fingerprint: [UInt8], response: StoredResponse) {
     (try row[0] as [UInt8], StoredResponse(status: try row[1], fields: try row[2], body: try row[3]))
   }
 

@@ -34,9 +34,13 @@ package struct Journal {
   /// as the nearest of these, so that no calculation overflows.
   package static let possibleBytes = 0...(1 << 60)
 
-  let connection: SQLiteConnection
+  static func possible(_ bytes: Int) -> Int {
+    min(max(bytes, possibleBytes.lowerBound), possibleBytes.upperBound)
+  }
 
-  package init(connection: SQLiteConnection) {
+  let connection: StoreConnection
+
+  package init(connection: StoreConnection) {
     self.connection = connection
   }
 
@@ -222,16 +226,15 @@ extension JournalEntry {
   package var place: Journal.Place { Journal.Place(revision: revision, position: position, written: written) }
 }
 
-extension SQLiteRow {
+extension StoreRow {
   /// The number of bytes up to an entry, within `Journal.possibleBytes`.
-  func written(at column: Int) throws(SQLiteError) -> Int {
-    let bytes: Int = try self[column]
-    return min(max(bytes, Journal.possibleBytes.lowerBound), Journal.possibleBytes.upperBound)
+  func written(at column: Int) throws -> Int {
+    Journal.possible(try self[column])
   }
 
   /// The entry in the columns revision, position, collection, at, session_id, acted_by, action,
   /// mutations and written, which begin at `column`.
-  func journalEntry(at column: Int) throws(SQLiteError) -> JournalEntry {
+  func journalEntry(at column: Int) throws -> JournalEntry {
     JournalEntry(
       revision: try self[column],
       position: try self[column + 1],
@@ -246,11 +249,11 @@ extension SQLiteRow {
   }
 
   /// A text that should be JSON; `null` if it is not JSON or not UTF-8.
-  fileprivate func json(at column: Int) throws(SQLiteError) -> String {
-    do throws(SQLiteError) {
+  fileprivate func json(at column: Int) throws -> String {
+    do {
       let text: String = try self[column]
       return (try? JSON(parsing: Array(text.utf8), maximumDepth: JSON.highestDepth)) == nil ? "null" : text
-    } catch  where error.kind == .mismatch {
+    } catch let error as SQLiteError where error.kind == .mismatch {
       return "null"
     }
   }

@@ -1,6 +1,5 @@
 import LockstepCollections
 import LockstepJSON
-import LockstepSQLite
 
 /// The table `snapshots`: collections at past revisions.
 package struct Snapshots {
@@ -9,9 +8,9 @@ package struct Snapshots {
     package let revision: Revision
   }
 
-  let connection: SQLiteConnection
+  let connection: StoreConnection
 
-  package init(connection: SQLiteConnection) {
+  package init(connection: StoreConnection) {
     self.connection = connection
   }
 

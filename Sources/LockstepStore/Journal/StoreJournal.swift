@@ -1,5 +1,4 @@
 import LockstepCollections
-import LockstepSQLite
 
 /// The journal of all users, in the order of their transactions.
 package struct StoreJournal {
@@ -28,9 +27,9 @@ package struct StoreJournal {
     package let entry: JournalEntry
   }
 
-  let connection: SQLiteConnection
+  let connection: StoreConnection
 
-  package init(connection: SQLiteConnection) {
+  package init(connection: StoreConnection) {
     self.connection = connection
   }
 
@@ -86,7 +85,7 @@ package struct StoreJournal {
     )
   }
 
-  private static func entry(_ row: borrowing SQLiteRow) throws -> Entry {
+  private static func entry(_ row: borrowing StoreRow) throws -> Entry {
     let entry = try row.journalEntry(at: 3)
     return Entry(
       place: Place(number: try row[0], revision: entry.revision),

@@ -63,7 +63,7 @@ package enum RemovalRecords {
   }
 
   /// Deletes the record of an empty collection.
-  package static func forget(_ collection: CollectionName, of user: UserID, in connection: SQLiteConnection) throws {
+  package static func forget(_ collection: CollectionName, of user: UserID, in connection: StoreConnection) throws {
     try connection.run(
       "DELETE FROM removals WHERE user_id = ? AND collection = ?",
       user,
@@ -92,7 +92,7 @@ package enum RemovalRecords {
     ) { row in
       let revision: Revision = try row[1]
       guard let name = (try row[0] as String?).map({ CollectionName(text: $0) }) else {
-        (state.revision, state.written) = (revision, try row.written(at: 2))
+        (state.revision, state.written) = (revision, Journal.possible(try row[2]))
         return
       }
       guard let kind = kind(name.module) else { return }

@@ -31,7 +31,13 @@ package struct ModuleTables: Sendable {
   package subscript(module: String) -> Entry? { entries[module] }
 
   /// A user's present state; empty if the store has no data of the user.
-  package func load(_ user: UserID, from connection: SQLiteConnection) throws -> UserState {
+  package func load(_ user: UserID, from connection: StoreConnection) throws -> UserState {
+    switch connection {
+    case .sqlite(let connection): try load(user, from: connection)
+    }
+  }
+
+  private func load(_ user: UserID, from connection: SQLiteConnection) throws -> UserState {
     var state = UserState()
     for entry in entries.values { try entry.table.load(into: &state, of: user, from: connection) }
     try RemovalRecords.loadRevisions(into: &state, of: user, from: connection) { entries[$0]?.reducer.kind }
@@ -39,8 +45,11 @@ package struct ModuleTables: Sendable {
   }
 
   /// The ranks of a user's lists that are damaged, by module.
-  package func damagedRanks(of user: UserID, in connection: SQLiteConnection) throws -> [String: [Int]] {
-    try entries.mapValues { try $0.table.damagedRanks(of: user, in: connection) }.filter { !$0.value.isEmpty }
+  package func damagedRanks(of user: UserID, in connection: StoreConnection) throws -> [String: [Int]] {
+    switch connection {
+    case .sqlite(let connection):
+      try entries.mapValues { try $0.table.damagedRanks(of: user, in: connection) }.filter { !$0.value.isEmpty }
+    }
   }
 
   /// Writes a transaction: the changes to the tables, the entries of the journal, and the record of
@@ -52,10 +61,10 @@ package struct ModuleTables: Sendable {
       let location = MutationLocation(user: user, collection: entry.collection, revision: entry.revision)
       try entries[entry.collection.module]?.table.apply(edits, at: location, to: connection)
     }
-    let journal = Journal(connection: connection)
+    let journal = Journal(connection: .sqlite(connection))
     for (_, entry) in writes.actions { try journal.add(entry, of: user) }
     guard let record = writes.record else { return }
-    try IdempotencyRecords(connection: connection)
+    try IdempotencyRecords(connection: .sqlite(connection))
       .record(record.response, to: record.key, of: .user(user), at: record.at, record.origin)
   }
 }

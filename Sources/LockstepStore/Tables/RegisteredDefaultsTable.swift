@@ -1,12 +1,11 @@
 import LockstepCollections
-import LockstepSQLite
 import LockstepTime
 
 package struct RegisteredDefaultsTable: Sendable {
   package init() {}
 
   /// The registered defaults with their history.
-  package func load(from connection: SQLiteConnection) throws -> RegisteredDefaults {
+  package func load(from connection: StoreConnection) throws -> RegisteredDefaults {
     var registered = RegisteredDefaults()
     try connection.forEach("SELECT suite, key, value, revision FROM registered_defaults ORDER BY revision") { row in
       let value: String? = try row[2]
@@ -22,7 +21,7 @@ package struct RegisteredDefaultsTable: Sendable {
     value: [UInt8]?,
     revision: Revision,
     at now: Timestamp,
-    to connection: SQLiteConnection
+    to connection: StoreConnection
   ) throws {
     try connection.run(
       "INSERT INTO registered_defaults (suite, key, revision, value, at) VALUES (?, ?, ?, ?, ?)",

@@ -17,8 +17,8 @@ package struct WriteSetWriter: Sendable {
   @usableFromInline let writer: DatabaseWriter
   @usableFromInline let tables: ModuleTables
 
-  package init(_ writer: DatabaseWriter, tables: ModuleTables) {
-    self.writer = writer
+  package init(_ writer: StoreWriter, tables: ModuleTables) {
+    self.writer = writer.writer
     self.tables = tables
   }
 
@@ -43,7 +43,7 @@ package struct WriteSetWriter: Sendable {
   ) throws {
     try writer.submit(
       { [tables] connection in
-        let decision = try decide(StoreFacts(connection: connection))
+        let decision = try decide(StoreFacts(connection: .sqlite(connection)))
         if let writes = decision.writes { try tables.apply(writes, to: connection) }
         // The writer checks this too, but only after `decided`.
         try connection.checkForeignKeys()
@@ -61,10 +61,10 @@ package struct WriteSetWriter: Sendable {
 /// The facts that a decision may need and that memory does not have: the store as the earlier
 /// transactions have left it.
 package struct StoreFacts {
-  @usableFromInline let connection: SQLiteConnection
+  @usableFromInline let connection: StoreConnection
 
   @usableFromInline
-  init(connection: SQLiteConnection) {
+  init(connection: StoreConnection) {
     self.connection = connection
   }
 

@@ -1,6 +1,6 @@
 import LockstepCollections
 import LockstepHTTP
-import LockstepSQLite
+import LockstepStore
 
 /// Computes the difference between a user's state and the state at a cursor, with one changeset for
 /// each collection.
@@ -122,7 +122,7 @@ package struct ChangesFeed: Sendable {
     _ changed: [CollectionName],
     of user: UserID,
     _ cached: CachedState,
-    from connection: SQLiteConnection
+    from connection: StoreConnection
   ) throws -> Base? {
     guard try history.knows(cursor.revision, of: user, from: connection) else { return nil }
     let start = cached.milestone(upTo: cursor.revision)

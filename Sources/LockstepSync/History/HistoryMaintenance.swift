@@ -1,5 +1,4 @@
 import LockstepCollections
-import LockstepSQLite
 import LockstepStore
 import LockstepThreading
 import LockstepTime
@@ -35,8 +34,8 @@ package final class HistoryMaintenance: Sendable {
   }
 
   private let pruning: JournalPruner
-  private let readers: ReaderPool
-  private let writer: DatabaseWriter
+  private let readers: StoreReaders
+  private let writer: StoreWriter
   private let now: @Sendable () -> Timestamp
   private let written = Atomic(0)
   private let pruned = Atomic(0)
@@ -45,8 +44,8 @@ package final class HistoryMaintenance: Sendable {
 
   package init(
     pruning: JournalPruner,
-    readers: ReaderPool,
-    writer: DatabaseWriter,
+    readers: StoreReaders,
+    writer: StoreWriter,
     now: @escaping @Sendable () -> Timestamp
   ) {
     self.pruning = pruning
@@ -131,11 +130,11 @@ package final class HistoryMaintenance: Sendable {
     }
   }
 
-  private typealias Unit = @Sendable (SQLiteConnection) throws -> Void
+  private typealias Unit = @Sendable (StoreConnection) throws -> Void
 
   /// Runs `body` on the long reader, and the unit that it returns on the writer thread. If a queue
   /// is full or the work fails, a later transaction tries again.
-  private func prepare(for user: UserID, _ body: @escaping @Sendable (SQLiteConnection) throws -> Unit?) {
+  private func prepare(for user: UserID, _ body: @escaping @Sendable (StoreConnection) throws -> Unit?) {
     try? readers.submit(length: .long, body) { [writer] result in
       guard case .success(let unit?) = result else { return }
       let write: Unit = { connection in

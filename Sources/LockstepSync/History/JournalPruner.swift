@@ -1,5 +1,4 @@
 import LockstepCollections
-import LockstepSQLite
 import LockstepStore
 import LockstepTime
 
@@ -29,7 +28,7 @@ package struct JournalPruner: Sendable {
 
   /// The next step, if it is due. This reads and rebuilds the collections that changed in the step,
   /// so it must not run on the writer thread.
-  func plan(_ user: UserID, now: Timestamp, in connection: SQLiteConnection) throws -> Plan? {
+  func plan(_ user: UserID, now: Timestamp, in connection: StoreConnection) throws -> Plan? {
     let journal = Journal(connection: connection)
     guard let first = try journal.firstRevision(of: user) else { return nil }
     let end = try journal.end(of: user)
@@ -52,7 +51,7 @@ package struct JournalPruner: Sendable {
 
   /// The obsolete snapshots of a user, in parts that one transaction deletes. SQLite overwrites deleted
   /// data, so deleting a snapshot takes about as long as writing it.
-  func obsoleteSnapshots(of user: UserID, in connection: SQLiteConnection) throws -> [[Snapshots.Name]] {
+  func obsoleteSnapshots(of user: UserID, in connection: StoreConnection) throws -> [[Snapshots.Name]] {
     var (parts, bytes): ([[Snapshots.Name]], Int) = ([], 0)
     for (name, length) in try Snapshots(connection: connection).obsolete(of: user) {
       if parts.isEmpty || bytes + length > snapshotBytes { (parts, bytes) = (parts + [[]], 0) }
@@ -67,7 +66,7 @@ package struct JournalPruner: Sendable {
     of user: UserID,
     after start: Revision = .none,
     upTo end: Revision,
-    in connection: SQLiteConnection
+    in connection: StoreConnection
   ) throws -> [CollectionName] {
     try connection.all(
       "SELECT DISTINCT collection FROM journal WHERE user_id = ? AND revision > ? AND revision <= ?",
@@ -84,7 +83,7 @@ package struct JournalPruner: Sendable {
     to end: Journal.End,
     of user: UserID,
     now: Timestamp,
-    in connection: SQLiteConnection
+    in connection: StoreConnection
   ) throws -> Revision? {
     let bound = first.number + Self.step - 1
     let oldest = Timestamp(millisecondsSince1970: now.millisecondsSince1970 - Int64(policy.days) * 86_400_000)
@@ -99,7 +98,7 @@ package struct JournalPruner: Sendable {
     from first: Revision,
     to end: Journal.End,
     of user: UserID,
-    in connection: SQLiteConnection
+    in connection: StoreConnection
   ) throws -> Revision? {
     let excess = end.written - policy.bytes
     guard excess > 0 else { return nil }
@@ -111,7 +110,7 @@ package struct JournalPruner: Sendable {
   private func entry(
     number: Int,
     of user: UserID,
-    in connection: SQLiteConnection
+    in connection: StoreConnection
   ) throws -> (revision: Revision, at: Timestamp)? {
     try connection.first(
       "SELECT revision, at FROM journal WHERE user_id = ? AND revision >= ? ORDER BY revision LIMIT 1",
@@ -153,7 +152,7 @@ package struct JournalPruner: Sendable {
 
     /// Writes snapshots. Returns false if the plan is no longer valid: the user was erased, or another
     /// plan was faster.
-    func write(_ snapshots: [Snapshot], in connection: SQLiteConnection) throws -> Bool {
+    func write(_ snapshots: [Snapshot], in connection: StoreConnection) throws -> Bool {
       guard try Journal(connection: connection).firstRevision(of: user) == first else { return false }
       let records = Snapshots(connection: connection)
       for (name, text) in snapshots { try records.keep(text, as: name, of: user, at: bound) }
@@ -162,7 +161,7 @@ package struct JournalPruner: Sendable {
 
     /// Writes the last snapshots, and deletes the entries that all of them replace. Returns the number
     /// of pruned revisions, or 0 if the plan is no longer valid.
-    func finish(_ snapshots: [Snapshot], in connection: SQLiteConnection) throws -> Int {
+    func finish(_ snapshots: [Snapshot], in connection: StoreConnection) throws -> Int {
       guard try write(snapshots, in: connection) else { return 0 }
       for name in emptied where try !hasChanged(name, in: connection) {
         // The number of a user's collections is limited, so the traces of an empty collection are
@@ -175,7 +174,7 @@ package struct JournalPruner: Sendable {
     }
 
     /// Whether a collection has changed since the plan was made.
-    private func hasChanged(_ name: CollectionName, in connection: SQLiteConnection) throws -> Bool {
+    private func hasChanged(_ name: CollectionName, in connection: StoreConnection) throws -> Bool {
       try connection.first(
         "SELECT 1 FROM journal WHERE user_id = ? AND revision > ? AND collection = ? LIMIT 1",
         user,

@@ -1,5 +1,4 @@
 import LockstepCollections
-import LockstepSQLite
 import LockstepStore
 
 /// Rebuilds past states from a snapshot and the mutations after it.
@@ -22,7 +21,7 @@ package struct StateHistory: Sendable {
     at revision: Revision,
     _ extent: Extent,
     after start: UserState? = nil,
-    from connection: SQLiteConnection
+    from connection: StoreConnection
   ) throws -> UserState? {
     guard try knows(revision, of: user, from: connection) else { return nil }
     let names: Set<CollectionName>
@@ -46,7 +45,7 @@ package struct StateHistory: Sendable {
 
   /// Whether the state after a revision can be rebuilt, because the revision is in the history and
   /// not pruned.
-  package func knows(_ revision: Revision, of user: UserID, from connection: SQLiteConnection) throws -> Bool {
+  package func knows(_ revision: Revision, of user: UserID, from connection: StoreConnection) throws -> Bool {
     try Journal(connection: connection).knows(revision, of: user)
   }
 
@@ -58,7 +57,7 @@ package struct StateHistory: Sendable {
     of user: UserID,
     at revision: Revision,
     after start: UserState? = nil,
-    from connection: SQLiteConnection
+    from connection: StoreConnection
   ) throws -> [CollectionName: CollectionState] {
     // History is pruned from its beginning. So if the journal still has the revision of the start, it
     // has all later entries.

@@ -1,5 +1,4 @@
 import LockstepAccounts
-import LockstepSQLite
 import LockstepStore
 import LockstepTime
 
@@ -17,15 +16,15 @@ package struct AccountsLedger: Sendable {
   }
 
   let accounts: StoredAccounts
-  let readers: ReaderPool
-  let writer: DatabaseWriter
+  let readers: StoreReaders
+  let writer: StoreWriter
   let inFlightKeys: InFlightKeys
   let now: @Sendable () -> Timestamp
 
   package init(
     accounts: StoredAccounts,
-    readers: ReaderPool,
-    writer: DatabaseWriter,
+    readers: StoreReaders,
+    writer: StoreWriter,
     inFlightKeys: InFlightKeys,
     now: @escaping @Sendable () -> Timestamp
   ) {

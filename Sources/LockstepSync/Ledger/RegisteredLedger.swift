@@ -1,5 +1,4 @@
 import LockstepCollections
-import LockstepSQLite
 import LockstepStore
 import LockstepThreading
 import LockstepTime
@@ -15,7 +14,7 @@ package final class RegisteredLedger: Sendable {
   }
 
   private let contents: LockedState<Contents>
-  private let writer: DatabaseWriter
+  private let writer: StoreWriter
   private let inFlightKeys: InFlightKeys
   private let era: Era
   private let now: @Sendable () -> Timestamp
@@ -24,7 +23,7 @@ package final class RegisteredLedger: Sendable {
   /// `notify` is called after each committed change, by one thread at a time.
   package init(
     _ registered: RegisteredDefaults,
-    writer: DatabaseWriter,
+    writer: StoreWriter,
     inFlightKeys: InFlightKeys = InFlightKeys(),
     era: Era,
     now: @escaping @Sendable () -> Timestamp,
@@ -98,7 +97,7 @@ package final class RegisteredLedger: Sendable {
     }
   }
 
-  private func run(_ change: Change, in connection: SQLiteConnection) throws -> Outcome {
+  private func run(_ change: Change, in connection: StoreConnection) throws -> Outcome {
     var registered = latest
     guard let key = change.key else {
       let response = try perform(change, on: &registered, in: connection)
@@ -115,7 +114,7 @@ package final class RegisteredLedger: Sendable {
   private func perform(
     _ change: Change,
     on registered: inout RegisteredDefaults,
-    in connection: SQLiteConnection
+    in connection: StoreConnection
   ) throws -> StoredResponse {
     let suite = change.suite
     let present = registered.values(of: suite)

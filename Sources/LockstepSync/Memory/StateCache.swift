@@ -1,6 +1,6 @@
 import LockstepAccounts
 import LockstepCollections
-import LockstepSQLite
+import LockstepStore
 import LockstepThreading
 
 /// The latest committed states of active users, in memory.
@@ -23,14 +23,14 @@ package final class StateCache: Sendable {
   private let changes: ChangeCounts
   private let flights = SingleFlight<UserID, CachedState, any Error>()
   private let readers: UserReaders
-  private let load: @Sendable (UserID, SQLiteConnection) throws -> UserState
+  private let load: @Sendable (UserID, StoreConnection) throws -> UserState
 
   /// `capacity` is in bytes, approximately. `changes` are those of the directory of sessions.
   package init(
     capacity: Int,
     readers: UserReaders,
     changes: ChangeCounts = ChangeCounts(),
-    load: @escaping @Sendable (UserID, SQLiteConnection) throws -> UserState
+    load: @escaping @Sendable (UserID, StoreConnection) throws -> UserState
   ) {
     contents = LockedState(Contents(states: CachedStates(capacity: capacity, largeUsers: readers.largeUsers)))
     self.readers = readers
@@ -86,7 +86,7 @@ package final class StateCache: Sendable {
     }
   }
 
-  func read(_ user: UserID, from connection: SQLiteConnection) throws -> UserState { try load(user, connection) }
+  func read(_ user: UserID, from connection: StoreConnection) throws -> UserState { try load(user, connection) }
 
   /// Keeps a state that was read, unless a newer one was published since `beginLoading`. Nil: the
   /// load failed.

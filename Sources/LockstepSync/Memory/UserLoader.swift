@@ -1,7 +1,7 @@
 import LockstepAccounts
 import LockstepCollections
 import LockstepHTTP
-import LockstepSQLite
+import LockstepStore
 import LockstepThreading
 
 /// Loads sessions and states of users who are not in memory, in batches.
@@ -27,7 +27,7 @@ package final class UserLoader: Sendable {
   private let contents = LockedState(Contents())
   private let directory: SessionDirectory
   private let cache: StateCache
-  private let readers: ReaderPool
+  private let readers: StoreReaders
   private let batchLimit: Int
 
   /// At most half of the reader threads load batches, so that the others stay free for other reads.
@@ -73,7 +73,7 @@ package final class UserLoader: Sendable {
     if isLast { Self.finish(failed) } else { submitBatch() }
   }
 
-  private func loadBatch(from connection: SQLiteConnection) throws {
+  private func loadBatch(from connection: StoreConnection) throws {
     let loads = contents.withLock { contents in
       let loads = Array(contents.waiting.prefix(Self.batchSize))
       contents.waiting.removeFirst(loads.count)
@@ -108,7 +108,7 @@ private struct Batch {
     sessions = Array(repeating: nil, count: loads.count)
   }
 
-  mutating func loadSessions(from connection: SQLiteConnection) throws {
+  mutating func loadSessions(from connection: StoreConnection) throws {
     let begun = loads.map { directory.beginLoading($0.token) }
     var next = 0
     // Ends the loads that were begun but not finished because of an error.
@@ -127,7 +127,7 @@ private struct Batch {
     }
   }
 
-  mutating func loadStates(from connection: SQLiteConnection, wakeSize: Int) throws {
+  mutating func loadStates(from connection: StoreConnection, wakeSize: Int) throws {
     let begun = sessions.map { $0.map { cache.beginLoading($0.user) } ?? false }
     var next = 0
     defer {

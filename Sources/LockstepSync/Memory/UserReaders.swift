@@ -1,5 +1,4 @@
 import LockstepCollections
-import LockstepSQLite
 import LockstepStore
 import LockstepThreading
 
@@ -10,12 +9,12 @@ package struct UserReaders: Sendable {
   /// A user's journal with more bytes is long. Reading all of it takes over a millisecond.
   static let longJournal = 1024 * 1024
 
-  package let readers: ReaderPool
+  package let readers: StoreReaders
   package let shares: FairShareLimiter<UserID>
   let largeUsers = LargeUsers()
   let threads: Int
 
-  package init(_ readers: ReaderPool, threads: Int) {
+  package init(_ readers: StoreReaders, threads: Int) {
     self.readers = readers
     self.threads = threads
     shares = FairShareLimiter(name: "a user's reads", atOnce: threads / 2, waiting: Self.waiting)
@@ -26,7 +25,7 @@ package struct UserReaders: Sendable {
   package func readHistory<Value: Sendable>(
     of user: UserID,
     written: Int?,
-    _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
+    _ body: @escaping @Sendable (StoreConnection) throws -> Value
   ) async throws -> Value {
     if let written, written <= Self.longJournal { return try await read(for: user, body) }
     return try await shares.run(for: user) { [largeUsers] in
@@ -42,7 +41,7 @@ package struct UserReaders: Sendable {
   /// Runs `body` on a reader thread when it is the user's turn.
   package func read<Value: Sendable>(
     for user: UserID,
-    _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
+    _ body: @escaping @Sendable (StoreConnection) throws -> Value
   ) async throws -> Value {
     try await shares.run(for: user) { [largeUsers] in
       try await readers.read(length: largeUsers.contains(user) ? .long : .short, body)

@@ -157,7 +157,7 @@ struct ServedAdminCommandTests {
   private static func status(of path: String) throws -> AdminCommandRecords.Status? {
     let connection = try SQLiteConnection(path: path, access: .readOnly, journal: .asFound)
     let id = try connection.first("SELECT id FROM orders") { row in try row[0] as String }
-    return try AdminCommandRecords(connection: connection).status(of: try #require(id))
+    return try AdminCommandRecords(connection: .sqlite(connection)).status(of: try #require(id))
   }
 
   private static func hash(_ password: String) async throws -> PasswordHash {

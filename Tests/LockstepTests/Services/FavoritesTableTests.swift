@@ -117,8 +117,8 @@ struct FavoritesServiceTests {
     try await tables.fixture.store.writer.write { connection in
       let place = MutationLocation(user: user, collection: CollectionName("favorites"), revision: 1)
       let inserted = ListEdit.inserted("a", Self.item("a"), ListGap(at: 0, of: ListState()))
-      try service.apply(.list([inserted]), at: place, to: connection)
-      try service.apply(.list([.cleared]), at: place, to: connection)
+      try service.apply(.list([inserted]), at: place, to: connection.sqlite)
+      try service.apply(.list([.cleared]), at: place, to: connection.sqlite)
     }
     #expect(try await play([], on: mine).revision == 1)
   }

@@ -32,12 +32,12 @@ struct ServiceTables {
         let place = MutationLocation(user: user, collection: collection, revision: memory.revision)
         let reducer = service.kind == .list ? CollectionReducer.plainList : .plainMap
         let edits = memory.reduce([fact], in: collection, by: reducer, revision: memory.revision)
-        try service.apply(edits, at: place, to: connection)
+        try service.apply(edits, at: place, to: connection.sqlite)
       }
       var stored = UserState()
       stored.revision = memory.revision
-      try service.load(into: &stored, of: user, from: connection)
-      try RemovalRecords.loadRevisions(into: &stored, of: user, from: connection) { _ in service.kind }
+      try service.load(into: &stored, of: user, from: connection.sqlite)
+      try RemovalRecords.loadRevisions(into: &stored, of: user, from: connection.sqlite) { _ in service.kind }
       return (memory, stored)
     }
   }

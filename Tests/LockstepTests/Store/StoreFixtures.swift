@@ -54,3 +54,14 @@ final class StoreFixture: Sendable {
     try SQLiteConnection(path: path ?? self.path, journal: .asFound, busyTimeout: .zero)
   }
 }
+
+extension StoreConnection {
+  var sqlite: SQLiteConnection {
+    switch self {
+    case .sqlite(let connection): connection
+    }
+  }
+
+  /// Runs the statements of a script.
+  func execute(_ script: String) throws { try sqlite.execute(script) }
+}

@@ -28,7 +28,7 @@ extension ServerFixture {
 
 /// A blocked writer. The test must release it.
 struct HeldWriter {
-  fileprivate let writer: DatabaseWriter
+  fileprivate let writer: StoreWriter
   fileprivate let gate: ThreadGate
 
   /// The number of waiting writes.

@@ -494,7 +494,7 @@ struct HistoryTests {
 
 extension JournalPruner {
   /// Prunes a step in one transaction. Returns the number of pruned revisions.
-  fileprivate func prune(_ user: UserID, now: Timestamp, in connection: SQLiteConnection) throws -> Int {
+  fileprivate func prune(_ user: UserID, now: Timestamp, in connection: StoreConnection) throws -> Int {
     guard var (plan, snapshots) = try plan(user, now: now, in: connection)?.takingSnapshots() else { return 0 }
     while !plan.states.isEmpty {
       guard try plan.write(snapshots, in: connection) else { return 0 }
