@@ -1,7 +1,7 @@
 FROM swift:6.3.1-bookworm AS build
 RUN apt-get update \
  && apt-get install -y --no-install-recommends \
-      ca-certificates libcurl4-openssl-dev libsodium-dev libsqlite3-dev zlib1g-dev \
+      ca-certificates libcurl4-openssl-dev libpq-dev libsodium-dev libsqlite3-dev zlib1g-dev \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /lockstep
 COPY . .

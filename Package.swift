@@ -18,9 +18,11 @@ let package = Package(
     .library(name: "LockstepReactorTesting", targets: ["LockstepReactorTesting"]),
   ],
   targets: [
-    // C libraries of the system. libcurl is not linked; it is loaded when it is needed.
+    // C libraries of the system. libcurl and libpq are not linked; they are loaded when they are
+    // needed.
     .systemLibrary(name: "CLockstepCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CLockstepLinux"),
+    .systemLibrary(name: "CLockstepPostgreSQL", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(name: "CLockstepSQLite", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CLockstepSodium", providers: [.apt(["libsodium-dev"])]),
     .systemLibrary(name: "CLockstepZlib", providers: [.apt(["zlib1g-dev"])]),

@@ -5,10 +5,11 @@
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 script=$(realpath --relative-to="$root" "$0")
 
-# The libraries that the build links: Debian's package, and a header whose presence shows that it is
-# installed.
+# The libraries that the build links, or whose headers it uses: Debian's package, and a header whose
+# presence shows that it is installed.
 build_packages=(
   libcurl4-openssl-dev:curl/curl.h
+  libpq-dev:postgresql/libpq-fe.h
   libsodium-dev:sodium.h
   libsqlite3-dev:sqlite3.h
   zlib1g-dev:zlib.h
