@@ -33,6 +33,7 @@ let package = Package(
     .target(name: "LockstepReactorTesting", dependencies: ["LockstepReactor"]),
     .target(name: "LockstepThreading"),
     .target(name: "LockstepSQLite", dependencies: ["CLockstepSQLite", "LockstepThreading"]),
+    .target(name: "LockstepPostgreSQL", dependencies: ["CLockstepPostgreSQL", "LockstepThreading"]),
     .target(
       name: "LockstepMigrations",
       path: "migrations",
@@ -164,6 +165,10 @@ let package = Package(
     .testTarget(
       name: "LockstepSQLiteTests",
       dependencies: ["CLockstepSQLite", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading"]
+    ),
+    .testTarget(
+      name: "LockstepPostgreSQLTests",
+      dependencies: ["LockstepPostgreSQL", "LockstepTestSupport", "LockstepThreading"]
     ),
     .testTarget(name: "LockstepMigrationsTests", dependencies: ["LockstepMigrations"]),
     .testTarget(name: "LockstepHTTPTests", dependencies: ["LockstepHTTP", "LockstepJSON", "LockstepTime"]),
