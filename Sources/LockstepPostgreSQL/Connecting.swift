@@ -1,8 +1,12 @@
 import CLockstepPostgreSQL
 import Glibc
 
-/// Makes connections.
-enum Connecting {
+/// Makes one connection.
+struct Connecting {
+  private let libpq: PostgreSQLLibrary
+  private let connectionString: String
+  private let options: PostgreSQLConnection.Options
+
   /// Returns a connection that the caller must finish.
   static func connect(
     _ connectionString: String,
@@ -10,33 +14,52 @@ enum Connecting {
     _ libpq: PostgreSQLLibrary
   ) throws(PostgreSQLError) -> OpaquePointer {
     try ConnectionString.check(connectionString, libpq)
-    guard let connection = start(connectionString, options, libpq) else {
-      throw PostgreSQLError(kind: .cannotConnect, message: "out of memory", operation: .connect)
-    }
-    do throws(PostgreSQLError) {
-      try finish(connection, options, libpq)
-      return connection
-    } catch {
+    return try Connecting(libpq: libpq, connectionString: connectionString, options: options).connect()
+  }
+
+  /// libpq moves on to the next host when a host refuses, but without blocking calls it never gives
+  /// up a host that does not respond. So each host gets a share of the time. If a host uses it up,
+  /// libpq starts again with the other hosts.
+  private func connect() throws(PostgreSQLError) -> OpaquePointer {
+    var connection = try start(nil)
+    let (timeout, allHosts) = limits(connection)
+    let deadline = ContinuousClock.now + timeout
+    var hosts = allHosts
+    while true {
+      let silent: Place?
+      do throws(PostgreSQLError) {
+        silent = try finish(connection, share: timeout / allHosts.count, deadline)
+      } catch {
+        libpq.functions.finish(connection)
+        throw error
+      }
+      guard let silent else { return connection }
       libpq.functions.finish(connection)
-      throw error
+      hosts.remove(silent)
+      guard hosts.count > 0, ContinuousClock.now < deadline else {
+        throw PostgreSQLError(
+          kind: .timedOut,
+          message: "\(silent) did not respond, and \(PostgreSQLError.text(of: timeout)) are over",
+          operation: .connect
+        )
+      }
+      connection = try start(hosts)
     }
   }
 
-  private static func start(
-    _ connectionString: String,
-    _ options: PostgreSQLConnection.Options,
-    _ libpq: PostgreSQLLibrary
-  ) -> OpaquePointer? {
-    // A later keyword overrides an earlier one, so the string overrides all but the last.
-    let keywords = [
-      ("fallback_application_name", options.applicationName),
-      // Without these, a connection to a server that disappeared would stay open for hours.
-      ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
-      ("tcp_user_timeout", "15000"),
-      ("dbname", connectionString),
-      // All texts are decoded as UTF-8.
-      ("client_encoding", "UTF8"),
-    ]
+  /// Begins to connect, to these hosts or to those of the connection string.
+  private func start(_ hosts: Hosts?) throws(PostgreSQLError) -> OpaquePointer {
+    // A later keyword overrides an earlier one.
+    let keywords =
+      [
+        ("fallback_application_name", options.applicationName),
+        // Without these, a connection to a server that disappeared would stay open for hours.
+        ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
+        ("tcp_user_timeout", "15000"),
+        ("dbname", connectionString),
+        // All texts are decoded as UTF-8.
+        ("client_encoding", "UTF8"),
+      ] + (hosts?.keywords ?? [])
     // libpq copies the texts before it returns.
     let names = keywords.map { strdup($0.0) }
     let values = keywords.map { strdup($0.1) }
@@ -44,107 +67,67 @@ enum Connecting {
     let connection = libpq.functions.connectStartParams(
       names.map { UnsafePointer($0) } + [nil],
       values.map { UnsafePointer($0) } + [nil],
+      // Expands the connection string in `dbname`.
       1
     )
-    guard let connection else { return nil }
+    guard let connection else {
+      throw PostgreSQLError(kind: .cannotConnect, message: "out of memory", operation: .connect)
+    }
     // The server's notices would go to stderr.
     _ = libpq.functions.setNoticeReceiver(connection, { _, _ in }, nil)
     _ = libpq.functions.setErrorVerbosity(connection, PQERRORS_VERBOSE)
+    guard libpq.functions.status(connection) != CONNECTION_BAD else {
+      defer { libpq.functions.finish(connection) }
+      throw startError(connection)
+    }
     return connection
   }
 
   /// Waits until the connection is made.
-  private static func finish(
+  ///
+  /// - Returns: nil, or the host that used up its share of the time.
+  private func finish(
     _ connection: OpaquePointer,
-    _ options: PostgreSQLConnection.Options,
-    _ libpq: PostgreSQLLibrary
-  ) throws(PostgreSQLError) {
-    let functions = libpq.functions
-    guard functions.status(connection) != CONNECTION_BAD else { throw startError(connection, libpq) }
-    let (timeout, hosts) = limits(connection, options, libpq)
-    let deadline = ContinuousClock.now + timeout
-    var attempt = Attempt(connection, libpq)
-    var attemptDeadline = min(deadline, .now + timeout / hosts)
+    share: Duration,
+    _ deadline: ContinuousClock.Instant
+  ) throws(PostgreSQLError) -> Place? {
+    var place = Place(connection, libpq)
+    var placeDeadline = min(deadline, .now + share)
     var direction = PGRES_POLLING_WRITING
     while direction != PGRES_POLLING_OK {
-      guard direction != PGRES_POLLING_FAILED else { throw error(connection, libpq) }
-      let current = Attempt(connection, libpq)
-      if current != attempt {
-        attempt = current
-        attemptDeadline = min(deadline, .now + timeout / hosts)
+      guard direction != PGRES_POLLING_FAILED else { throw PostgreSQLError(connecting: text(connection)) }
+      let current = Place(connection, libpq)
+      if current != place {
+        place = current
+        placeDeadline = min(deadline, .now + share)
       }
       let events = direction == PGRES_POLLING_READING ? Int(POLLIN) : Int(POLLOUT)
-      if SocketWait.wait(for: [(current.descriptor, events)], until: attemptDeadline) == nil {
-        guard ContinuousClock.now < deadline else {
-          throw PostgreSQLError(
-            kind: .timedOut,
-            message: "no connection within \(PostgreSQLError.text(of: timeout)) (\(attempt.place))",
-            operation: .connect
-          )
-        }
-        // libpq cannot skip a host that does not respond. A socket that is shut down fails, and then
-        // libpq continues with the next host.
-        shutdown(current.descriptor, Int32(SHUT_RDWR))
-        attemptDeadline = deadline
-      }
-      direction = functions.connectPoll(connection)
+      // libpq may use another socket after each step.
+      let descriptor = libpq.functions.socket(connection)
+      guard SocketWait.wait(for: [(descriptor, events)], until: placeDeadline) != nil else { return place }
+      direction = libpq.functions.connectPoll(connection)
     }
-    _ = functions.setErrorVerbosity(connection, PQERRORS_DEFAULT)
+    _ = libpq.functions.setErrorVerbosity(connection, PQERRORS_DEFAULT)
+    return nil
   }
 
-  /// One of the addresses that libpq tries.
-  private struct Attempt: Equatable {
-    let descriptor: Int32
-    let host: String
-    let address: String
-    let port: String
-
-    init(_ connection: OpaquePointer, _ libpq: PostgreSQLLibrary) {
-      func text(_ characters: UnsafePointer<CChar>?) -> String { characters.map { String(cString: $0) } ?? "" }
-      descriptor = libpq.functions.socket(connection)
-      host = text(libpq.functions.host(connection))
-      address = text(libpq.functions.hostaddr(connection))
-      port = text(libpq.functions.port(connection))
-    }
-
-    var place: String { "host \(host), port \(port)" }
-
-    /// libpq may connect to the same address twice, for example to try without encryption.
-    static func == (left: Attempt, right: Attempt) -> Bool {
-      (left.host, left.address, left.port) == (right.host, right.address, right.port)
-    }
-  }
-
-  /// The time limit and the number of hosts.
-  private static func limits(
-    _ connection: OpaquePointer,
-    _ options: PostgreSQLConnection.Options,
-    _ libpq: PostgreSQLLibrary
-  ) -> (Duration, Int) {
-    guard let values = libpq.functions.conninfo(connection) else { return (options.connectTimeout, 1) }
+  /// The time limit and the hosts.
+  private func limits(_ connection: OpaquePointer) -> (Duration, Hosts) {
+    guard let values = libpq.functions.conninfo(connection) else { return (options.connectTimeout, Hosts()) }
     defer { libpq.functions.conninfoFree(values) }
     func value(_ keyword: String) -> String { ConnectionString.value(of: keyword, in: values) ?? "" }
-    let hosts = max(
-      value("host").split(separator: ",", omittingEmptySubsequences: false).count,
-      value("hostaddr").split(separator: ",", omittingEmptySubsequences: false).count
-    )
     let seconds = Int32(value("connect_timeout")) ?? 0
-    return (seconds > 0 ? .seconds(Int64(seconds)) : options.connectTimeout, max(hosts, 1))
+    return (
+      seconds > 0 ? .seconds(Int64(seconds)) : options.connectTimeout,
+      Hosts(names: value("host"), addresses: value("hostaddr"), ports: value("port"))
+    )
   }
 
-  private static func error(_ connection: OpaquePointer, _ libpq: PostgreSQLLibrary) -> PostgreSQLError {
-    PostgreSQLError(connecting: text(connection, libpq))
-  }
-
-  /// An error that libpq found before it connected to a host.
-  private static func startError(_ connection: OpaquePointer, _ libpq: PostgreSQLLibrary) -> PostgreSQLError {
-    let text = text(connection, libpq)
+  /// An error that libpq found before it had connected to a host.
+  private func startError(_ connection: OpaquePointer) -> PostgreSQLError {
+    let text = text(connection)
     if text.hasPrefix("definition of service") || text.contains("service file") {
-      return PostgreSQLError(
-        kind: .noSuchService,
-        message: PostgreSQLError.firstLine(text),
-        operation: .connect
-      )
+      return PostgreSQLError(kind: .noSuchService, message: PostgreSQLError.firstLine(text), operation: .connect)
     }
     if ["invalid ", "could not match "].contains(where: { text.hasPrefix($0) }) {
       return PostgreSQLError(
@@ -156,7 +139,67 @@ enum Connecting {
     return PostgreSQLError(connecting: text)
   }
 
-  private static func text(_ connection: OpaquePointer, _ libpq: PostgreSQLLibrary) -> String {
+  private func text(_ connection: OpaquePointer) -> String {
     libpq.functions.errorMessage(connection).map { String(cString: $0) } ?? ""
+  }
+
+  /// One of the hosts that libpq tries.
+  private struct Place: Equatable, CustomStringConvertible {
+    let host: String
+    let port: String
+
+    init(_ connection: OpaquePointer, _ libpq: PostgreSQLLibrary) {
+      func text(_ characters: UnsafePointer<CChar>?) -> String { characters.map { String(cString: $0) } ?? "" }
+      host = text(libpq.functions.host(connection))
+      port = text(libpq.functions.port(connection))
+    }
+
+    var description: String { "the host \(host), port \(port)" }
+  }
+
+  /// The hosts of the connection string. libpq separates them with commas.
+  private struct Hosts {
+    private var names: [Substring] = []
+    private var addresses: [Substring] = []
+    private var ports: [Substring] = []
+
+    /// Hosts that are not known.
+    init() {}
+
+    init(names: String, addresses: String, ports: String) {
+      func list(_ text: String) -> [Substring] {
+        text.isEmpty ? [] : text.split(separator: ",", omittingEmptySubsequences: false)
+      }
+      self.names = list(names)
+      self.addresses = list(addresses)
+      self.ports = list(ports)
+      // One port may stand for all hosts.
+      if self.ports.count < count { self.ports = Array(repeating: self.ports.first ?? "", count: count) }
+    }
+
+    private(set) var isUsedUp = false
+
+    /// At least 1, because without a host libpq connects to its default.
+    var count: Int { isUsedUp ? 0 : max(names.count, addresses.count, 1) }
+
+    /// Removes the host that does not respond. libpq names a host by its name, if it has one.
+    mutating func remove(_ place: Place) {
+      let found = (0..<count).first { index in
+        let name = [names, addresses].compactMap { $0.indices.contains(index) ? $0[index] : nil }.first { !$0.isEmpty }
+        return name.map { $0 == place.host } ?? true
+          && ports.indices.contains(index) && (ports[index].isEmpty || ports[index] == place.port)
+      }
+      guard count > 1, let found else {
+        isUsedUp = true
+        return
+      }
+      if names.indices.contains(found) { names.remove(at: found) }
+      if addresses.indices.contains(found) { addresses.remove(at: found) }
+      if ports.indices.contains(found) { ports.remove(at: found) }
+    }
+
+    var keywords: [(String, String)] {
+      [("host", names), ("hostaddr", addresses), ("port", ports)].map { ($0.0, $0.1.joined(separator: ",")) }
+    }
   }
 }

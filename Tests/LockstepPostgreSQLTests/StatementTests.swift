@@ -1,4 +1,6 @@
+import Glibc
 import LockstepPostgreSQL
+import LockstepThreading
 import Testing
 
 @Suite("Statements", .timeLimit(.minutes(10)), .enabled(if: TestServer.isAvailable, TestServer.reason))
@@ -262,31 +264,33 @@ struct StatementTests {
   }
 
   @Test("Two connections that wait for each other get a deadlock")
-  func deadlock() async throws {
-    let first = try TestServer.connect()
-    try first.execute("SET deadlock_timeout = 50; BEGIN; SELECT pg_advisory_xact_lock(4711)")
-    try connection.execute(
-      "SET deadlock_timeout = 50; SET lock_timeout = '20s'; BEGIN; SELECT pg_advisory_xact_lock(4712)"
-    )
-    let other = Task.detached { [first = Unchecked(first)] in
-      (try? first.value.execute("SELECT pg_advisory_xact_lock(4712)")) == nil
+  func deadlock() throws {
+    let script = "SET deadlock_timeout = 50; BEGIN; SELECT pg_advisory_xact_lock"
+    try connection.execute("\(script)(4711)")
+    let hasLock = LockedState(false)
+    let otherKind = LockedState<PostgreSQLError.Kind?>(nil)
+    let other = try NamedThread(name: "deadlock") {
+      do {
+        let other = try TestServer.connect()
+        defer { hasLock.withLock { $0 = true } }
+        try other.execute("\(script)(4712)")
+        hasLock.withLock { $0 = true }
+        try other.execute("SELECT pg_advisory_xact_lock(4711)")
+      } catch {
+        otherKind.withLock { $0 = (error as? PostgreSQLError)?.kind }
+      }
     }
-    let kind: PostgreSQLError.Kind?
+    while hasLock.withLock({ !$0 }) { usleep(1_000) }
+    var kind: PostgreSQLError.Kind?
     do {
-      try connection.execute("SELECT pg_advisory_xact_lock(4711)")
-      kind = nil
+      try connection.execute("SELECT pg_advisory_xact_lock(4712)")
     } catch {
       kind = error.kind
       #expect(error.isTransient)
     }
     try connection.execute("ROLLBACK")
-    let otherFailed = await other.value
-    #expect(otherFailed != (kind == .deadlock))
-  }
-
-  /// Passes a connection to one other thread, which is the only one that uses it then.
-  private struct Unchecked: @unchecked Sendable {
-    let value: PostgreSQLConnection
-    init(_ value: PostgreSQLConnection) { self.value = value }
+    other.join()
+    // PostgreSQL ends one of the two.
+    #expect([kind, otherKind.withLock { $0 }].compactMap { $0 } == [.deadlock])
   }
 }
