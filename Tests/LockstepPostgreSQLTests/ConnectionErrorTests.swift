@@ -216,7 +216,7 @@ struct ConnectionErrorTests {
     defer { close(listener) }
     let known = try TestServer.connect()
     var options = PostgreSQLConnection.Options()
-    options.connectTimeout = .seconds(1)
+    options.connectTimeout = .seconds(4)
     for hosts in ["127.0.0.1,\(known.host)", "\(known.host),127.0.0.1", "127.0.0.1,127.0.0.1,\(known.host)"] {
       let ports = hosts.split(separator: ",").map { $0 == "127.0.0.1" ? "\(port)" : "5432" }.joined(separator: ",")
       let connection = try TestServer.connect(adding: "host=\(hosts) port=\(ports)", with: options)
