@@ -18,8 +18,7 @@ let package = Package(
     .library(name: "LockstepReactorTesting", targets: ["LockstepReactorTesting"]),
   ],
   targets: [
-    // C libraries of the system. libcurl and libpq are not linked; they are loaded when they are
-    // needed.
+    // C libraries of the system. libcurl and libpq are not linked; they are loaded when they are needed.
     .systemLibrary(name: "CLockstepCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CLockstepLinux"),
     .systemLibrary(name: "CLockstepPostgreSQL", providers: [.apt(["libpq-dev"])]),
@@ -44,6 +43,8 @@ let package = Package(
         .embedInCode("sqlite/0006_modules.sql"),
         .embedInCode("sqlite/0007_orders.sql"), .embedInCode("sqlite/0008_cleared_gaps.sql"),
         .embedInCode("sqlite/0009_session_keys.sql"), .embedInCode("sqlite/0010_administration.sql"),
+        .embedInCode("postgresql/0001_identity.sql"), .embedInCode("postgresql/0002_users.sql"),
+        .embedInCode("postgresql/0003_collections.sql"), .embedInCode("postgresql/0004_nodes.sql"),
       ]
     ),
     .target(
@@ -76,7 +77,7 @@ let package = Package(
       name: "LockstepStore",
       dependencies: [
         "CLockstepSodium", "LockstepCollections", "LockstepJSON", "LockstepLogging", "LockstepMigrations",
-        "LockstepSQLite", "LockstepThreading", "LockstepTime",
+        "LockstepPostgreSQL", "LockstepSQLite", "LockstepThreading", "LockstepTime",
       ]
     ),
     .target(
@@ -118,7 +119,8 @@ let package = Package(
       name: "LockstepMiddleware",
       dependencies: [
         "CLockstepZlib", "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer",
-        "LockstepJSON", "LockstepLogging", "LockstepSQLite", "LockstepStore", "LockstepSync", "LockstepThreading",
+        "LockstepJSON", "LockstepLogging", "LockstepPostgreSQL", "LockstepSQLite", "LockstepStore", "LockstepSync",
+        "LockstepThreading",
       ]
     ),
     .target(
@@ -134,7 +136,8 @@ let package = Package(
       dependencies: [
         "CLockstepLinux", "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer",
         "LockstepJSON", "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations",
-        "LockstepModules", "LockstepReactor", "LockstepRoutes", "LockstepScreens", "LockstepSQLite", "LockstepStore",
+        "LockstepModules", "LockstepPostgreSQL", "LockstepReactor", "LockstepRoutes", "LockstepScreens",
+        "LockstepSQLite", "LockstepStore",
         "LockstepSync", "LockstepThreading", "LockstepTime",
       ]
     ),
@@ -187,7 +190,8 @@ let package = Package(
         "LockstepModules", "LockstepRoutes", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepTime",
         "CLockstepSQLite", "CLockstepZlib", "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer", "LockstepJSON",
         "Lockstep", "LockstepMigrations", "LockstepReactor", "LockstepWebFiles",
-        "LockstepReactorTesting", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading", "CAllocationCounter",
+        "LockstepPostgreSQL", "LockstepReactorTesting", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading",
+        "CAllocationCounter",
       ]
     ),
     .testTarget(

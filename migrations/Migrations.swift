@@ -18,7 +18,7 @@ public struct Migration: Sendable, Equatable {
     self.init(number: number, name: name, sql: String(decoding: file, as: UTF8.self))
   }
 
-  /// All steps, in order.
+  /// All steps of a store in SQLite, in order.
   ///
   /// To add one, write the next numbered file, add it to Package.swift (`.embedInCode`) and add a
   /// line here. Never change a released file: the server would reject stores that have applied it.
@@ -33,5 +33,13 @@ public struct Migration: Sendable, Equatable {
     Migration(8, "0008_cleared_gaps", PackageResources._008_cleared_gaps_sql),
     Migration(9, "0009_session_keys", PackageResources._009_session_keys_sql),
     Migration(10, "0010_administration", PackageResources._010_administration_sql),
+  ]
+
+  /// All steps of a store in PostgreSQL, in order. Each name differs from those of SQLite.
+  public static let postgreSQL: [Migration] = [
+    Migration(1, "0001_identity", PackageResources._001_identity_sql),
+    Migration(2, "0002_users", PackageResources._002_users_sql),
+    Migration(3, "0003_collections", PackageResources._003_collections_sql),
+    Migration(4, "0004_nodes", PackageResources._004_nodes_sql),
   ]
 }

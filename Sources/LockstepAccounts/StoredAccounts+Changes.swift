@@ -5,6 +5,7 @@ extension StoredAccounts {
   /// A write that ends a session. It throws `noSuchSession` if the user has no such session.
   package func revoking(_ session: SessionID, of user: UserID) -> PreparedAccountsWrite<Void> {
     PreparedAccountsWrite { connection in
+      try connection.lock(user)
       guard let ended = try SessionRecords(connection: connection).end(session, of: user) else {
         throw AccountsError.noSuchSession
       }
@@ -68,7 +69,8 @@ extension StoredAccounts {
       guard try await hasher.verify(password, against: found.passwordHash) else { throw .wrongPassword }
       limiter.succeeded(attempt)
       return { connection in
-        guard try SessionRecords(connection: connection).has(session.id, of: session.user),
+        guard try connection.lock(session.user),
+          try SessionRecords(connection: connection).has(session.id, of: session.user),
           let account = try UserRecords(connection: connection).account(session.user)
         else { throw AccountsError.sessionEnded }
         guard account.passwordVersion == found.passwordVersion else { throw AccountsError.wrongPassword }

@@ -87,6 +87,7 @@ extension StoredAccounts {
     return PreparedAccountsWrite { connection in
       let (users, sessions) = (UserRecords(connection: connection), SessionRecords(connection: connection))
       // In the meantime the password may have changed, and the user may be disabled or erased.
+      try connection.lock(id)
       let current = try users.account(id)
       guard let current, current.passwordVersion == account.passwordVersion else {
         throw AccountsError.wrongCredentials

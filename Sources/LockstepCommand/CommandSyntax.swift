@@ -9,6 +9,8 @@ struct CommandSyntax<Settings: CommandSettings>: Sendable {
   /// The arguments that are not options, in order.
   var operands: [CommandOption<Settings>] = []
   let options: [CommandOption<Settings>]
+  /// The names of options that exclude each other.
+  var exclusive: [[String]] = []
   /// Returns a sentence if the settings contradict each other, otherwise nil.
   var fault: @Sendable (Settings) -> String? = { _ in nil }
 

@@ -23,6 +23,10 @@ enum ExitCode: Int32 {
   case store = 74
   /// A later attempt may succeed, because another process uses the store or the server is busy.
   case temporary = 75
+  /// The role of the database lacks a right, or its password is wrong.
+  case noPermission = 77
+  /// The database does not exist, or cannot hold this program's store.
+  case configuration = 78
   /// The process was ended by a second signal, or by SIGINT while a server had its admin command.
   case interrupted = 130
   /// The process was ended by SIGTERM while a server had its admin command.
@@ -59,6 +63,18 @@ enum ExitCode: Int32 {
     case .inUse, .overloaded, .closed: .temporary
     case .cannotLock, .replaced: .store
     case .noThread: .unavailable
+    case .unusableDatabase: .configuration
+    case .postgreSQL(let error): code(for: error)
+    }
+  }
+
+  private static func code(for error: PostgreSQLError) -> ExitCode {
+    switch error.kind {
+    case .invalidConnectionString: .usage
+    case .libraryMissing, .cannotConnect, .lostConnection, .timedOut, .tooManyConnections, .shutdown: .unavailable
+    case .authentication, .insufficientPrivilege: .noPermission
+    case .noSuchDatabase, .noSuchRole, .noSuchService, .readOnly: .configuration
+    default: .store
     }
   }
 

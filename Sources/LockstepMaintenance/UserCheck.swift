@@ -19,11 +19,7 @@ struct UserCheck {
 
   /// The differences between the tables and the state that is rebuilt from journal and snapshots.
   private func differences(of user: UserID, from present: UserState) throws -> [String] {
-    let recorded = try connection.all(
-      "SELECT collection FROM journal WHERE user_id = ?1 UNION SELECT collection FROM snapshots WHERE user_id = ?1",
-      user
-    ) { CollectionName(text: try $0[0] as String) }
-    let names = Set(recorded).union(present.collections.keys)
+    let names = try Journal(connection: connection).recordedCollections(of: user).union(present.collections.keys)
     let rebuilt = try StateHistory(states: states).rebuild(names, of: user, at: present.revision, from: connection)
     return names.sorted().compactMap { name in
       guard states[name.module] != nil else {
@@ -56,16 +52,11 @@ struct UserCheck {
   }
 
   private func checkForGaps(_ user: UserID, _ report: inout CheckReport) throws {
-    let row = try connection.first(
-      """
-      SELECT count(DISTINCT revision >> 20), min(revision >> 20), max(revision >> 20) FROM journal WHERE user_id = ?
-      """,
-      user
-    ) { row in (try row[0] as Int, try row[1] as Int?, try row[2] as Int?) }
-    guard case (let count, let first?, let last?)? = row, last - first + 1 != count else { return }
+    guard let (count, range) = try Journal(connection: connection).kept(of: user), range.count != count else { return }
     report.add(
       .users,
-      "user \(user): the journal has \(count) of the \(last - first + 1) revisions from \(first) to \(last)"
+      "user \(user): the journal has \(count) of the \(range.count) revisions from \(range.first ?? 0) to "
+        + "\(range.last ?? 0)"
     )
   }
 

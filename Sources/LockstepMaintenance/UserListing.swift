@@ -39,7 +39,7 @@ package struct UserListing: Sendable, Equatable {
       WHERE u.id > ? GROUP BY u.id ORDER BY u.id LIMIT ?
       """,
       now,
-      last?.description ?? "",
+      last?.description ?? "00000000-0000-0000-0000-000000000000",
       limit,
       transform: listing
     )
@@ -56,13 +56,22 @@ package struct UserListing: Sendable, Equatable {
   ) throws -> [UserListing] {
     let prefix = prefix.lowercased()
     return try connection.all(
-      """
-      SELECT u.id, u.email, u.created_at, u.disabled_at, u.password_version, count(s.id), max(s.last_seen_at)
-      FROM users AS u LEFT JOIN sessions AS s ON s.user_id = u.id AND s.expires_at > ?1
-      WHERE u.email_key > ?2 AND u.email_key >= ?3 AND substr(u.email_key, 1, length(?3)) = ?3
-        AND u.email_key < ?3 || ?4
-      GROUP BY u.email_key ORDER BY u.email_key LIMIT ?5
-      """,
+      StoreSQL(
+        sqlite: """
+          SELECT u.id, u.email, u.created_at, u.disabled_at, u.password_version, count(s.id), max(s.last_seen_at)
+          FROM users AS u LEFT JOIN sessions AS s ON s.user_id = u.id AND s.expires_at > ?1
+          WHERE u.email_key > ?2 AND u.email_key >= ?3 AND substr(u.email_key, 1, length(?3)) = ?3
+            AND u.email_key < ?3 || ?4
+          GROUP BY u.email_key ORDER BY u.email_key LIMIT ?5
+          """,
+        postgreSQL: """
+          SELECT u.id, u.email, u.created_at, u.disabled_at, u.password_version, count(s.id), max(s.last_seen_at)
+          FROM users AS u LEFT JOIN sessions AS s ON s.user_id = u.id AND s.expires_at > ?1
+          WHERE u.email_key > ?2 AND u.email_key >= ?3 AND substr(u.email_key, 1, length(?3)) = ?3
+            AND u.email_key < ?3 || ?4
+          GROUP BY u.id ORDER BY u.email_key LIMIT ?5
+          """
+      ),
       now,
       last ?? "",
       prefix,

@@ -1,4 +1,5 @@
 import LockstepHTTP
+import LockstepPostgreSQL
 import LockstepSQLite
 import LockstepStore
 import LockstepSync
@@ -23,6 +24,15 @@ extension Problem {
     // The disk fails, or another process has locked the database. The server logs this once.
     case let error as SQLiteError where error.isStoreFailure || error.kind == .busy || error.kind == .rolledBack:
       .overloaded("The store cannot be used at present. The server's log has the reason.")
+    case is StaleStateError:
+      .overloaded(
+        "The database has another history since a failover. Read the state again, and send the request again."
+      )
+    case let error as PostgreSQLError where error.kind == .diskFull:
+      .overloaded("The disk of the database is full: writes fail until there is room again.")
+    case let error as PostgreSQLError where error.isStoreFailure:
+      .overloaded("The store cannot be used at present. The server's log has the reason.")
+    case is StoreError: .overloaded("The store cannot be used at present. The server's log has the reason.")
     // The client that waited for a reader has disconnected, or the server is shutting down.
     case is CancellationError, is PoolShutDownError: .overloaded("The server is shutting down.")
     default: nil

@@ -5,9 +5,9 @@ import CLockstepPostgreSQL
 /// No text contains the password of a connection string. The description does not contain `detail`,
 /// which may quote values of rows. The server's message itself may quote a value that it cannot
 /// convert.
-package struct PostgreSQLError: Error, Sendable {
+public struct PostgreSQLError: Error, Sendable, Equatable {
   /// The kinds of errors, by what a caller can do about them.
-  package enum Kind: Sendable, Equatable {
+  public enum Kind: Sendable, Equatable {
     /// libpq cannot parse the connection string, or refuses one of its values.
     case invalidConnectionString
     /// libpq is not installed.
@@ -55,10 +55,12 @@ package struct PostgreSQLError: Error, Sendable {
     case listen
   }
 
-  package let kind: Kind
+  /// The kind of the error.
+  public let kind: Kind
   /// The server's five-character code; nil if the server did not report the error.
-  package let sqlState: String?
-  package let message: String
+  public let sqlState: String?
+  /// The message of the server or of libpq.
+  public let message: String
   /// The server's second message. It may quote values of rows.
   package let detail: String?
   package let hint: String?
@@ -86,6 +88,29 @@ package struct PostgreSQLError: Error, Sendable {
     self.hint = hint
     self.constraint = constraint
     self.statementIndex = statementIndex
+  }
+
+  /// Whether the connection is lost, so that a new one may work.
+  package var isLostConnection: Bool { kind == .lostConnection || kind == .shutdown }
+
+  /// Whether the database or the way to it failed, and not the statement.
+  package var isStoreFailure: Bool {
+    switch kind {
+    case .libraryMissing, .invalidConnectionString, .cannotConnect, .authentication, .noSuchDatabase, .noSuchRole,
+      .noSuchService, .lostConnection, .timedOut, .readOnly, .tooManyConnections, .deadlock, .serialization,
+      .lockTimeout, .undefinedTable, .undefinedFunction, .insufficientPrivilege, .diskFull, .canceled, .shutdown:
+      true
+    case .uniqueViolation, .mismatch, .other: false
+    }
+  }
+
+  /// A column has another type than requested.
+  package static func mismatch(column: Int, found: String, wanted: String) -> PostgreSQLError {
+    PostgreSQLError(
+      kind: .mismatch,
+      message: "column \(column) has \(found), not \(wanted)",
+      operation: .run(sql: nil)
+    )
   }
 
   /// Whether the same transaction may succeed if it is run again.
@@ -124,7 +149,7 @@ package struct PostgreSQLError: Error, Sendable {
 extension PostgreSQLError: CustomStringConvertible {
   /// For example: `PostgreSQL could not run "INSERT INTO …": duplicate key value violates unique
   /// constraint "users_pkey" (SQLSTATE 23505).`
-  package var description: String {
+  public var description: String {
     var text = "\(prefix): \(message)"
     while text.hasSuffix(".") { text.removeLast() }
     if let sqlState { text += " (SQLSTATE \(sqlState))" }

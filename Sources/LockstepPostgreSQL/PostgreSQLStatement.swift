@@ -38,4 +38,7 @@ package struct PostgreSQLPipeline {
     elements.append((statement, values))
     return elements.count - 1
   }
+
+  /// Adds the statements of another pipeline.
+  package mutating func add(contentsOf other: PostgreSQLPipeline) { elements += other.elements }
 }

@@ -51,7 +51,15 @@ extension DatabaseWriter {
 
     package init() {}
 
-    mutating func countCommit(of size: Int, failed: Int, time: Int64) {
+    /// Sets how many units wait.
+    package mutating func setWaiting(_ count: Int) { waiting = count }
+
+    package mutating func countFailedCommit(of size: Int) {
+      failedCommits += 1
+      failedUnits += size
+    }
+
+    package mutating func countCommit(of size: Int, failed: Int, time: Int64) {
       units += size - failed
       failedUnits += failed
       commits += 1

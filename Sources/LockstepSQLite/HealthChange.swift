@@ -42,8 +42,8 @@ extension ReaderPool {
 }
 
 /// Reports when a kind of work begins to fail and when it succeeds again.
-struct FailureMonitor {
-  typealias Listener = LockedState<(@Sendable (DatabaseWriter.HealthChange) -> Void)?>
+package struct FailureMonitor: Sendable {
+  package typealias Listener = LockedState<(@Sendable (DatabaseWriter.HealthChange) -> Void)?>
 
   /// The shortest time between two reports of failures, in nanoseconds.
   private static let pause: Int64 = 10_000_000_000
@@ -54,7 +54,11 @@ struct FailureMonitor {
   private(set) var isFailing = false
   private(set) var lastReport: Int64?
 
-  mutating func noteFailure(_ error: any Error) {
+  package init(work: DatabaseWriter.Work, listener: Listener, monotonic: @escaping @Sendable () -> Int64) {
+    (self.work, self.listener, self.monotonic) = (work, listener, monotonic)
+  }
+
+  package mutating func noteFailure(_ error: any Error) {
     let now = monotonic()
     if isFailing || lastReport.map({ now - $0 < Self.pause }) ?? false { return }
     isFailing = true
@@ -62,7 +66,7 @@ struct FailureMonitor {
     report(.began(work, error))
   }
 
-  mutating func noteSuccess() {
+  package mutating func noteSuccess() {
     guard isFailing else { return }
     isFailing = false
     report(.ended(work))

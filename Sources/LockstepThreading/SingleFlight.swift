@@ -51,6 +51,11 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Fail
     flights.withLock { if !$0.isEmpty { $0[key]?.isOutdated = true } }
   }
 
+  /// Marks all running work as outdated.
+  package func invalidateAll() {
+    flights.withLock { flights in for key in flights.keys { flights[key]?.isOutdated = true } }
+  }
+
   /// The number of callers that wait for another caller's work.
   package var waitingCount: Int { flights.withLock { $0.values.reduce(0) { $0 + $1.waiting.count } } }
 

@@ -24,6 +24,7 @@ struct RefusalTests {
     ("--host", [""], "it is empty"),
     ("--port", ["", "-1", "65536", "80a", "0x50", "８０", " 80", "+80"], "it must be a whole number from 0 to 65535"),
     ("--data", [""], "it is empty"),
+    ("--store", [""], "it is empty"),
     ("--threads", ["", "0", "257", "two"], "it must be a whole number from 1 to 256"),
     (
       "--cors-origin",
@@ -140,6 +141,21 @@ struct RefusalTests {
     #expect(configuration.data == "--port")
     let relative = try OptionParser.settings(of: ServeCommand.syntax, arguments: ["--data", "-"]) { _ in nil }
     #expect(relative.data == "-")
+  }
+
+  @Test("A store is a file or a database, and the command line overrides the variable of the other one")
+  func stores() throws {
+    let syntax = ServeCommand.syntax
+    let both = ["--data", "a.db", "--store=postgresql://b/c"]
+    #expect(throws: OptionParser.UsageError(message: "--data and --store cannot be combined.")) {
+      try OptionParser.settings(of: syntax, arguments: both) { _ in nil }
+    }
+    let variables = ["LOCKSTEP_DATA": "a.db", "LOCKSTEP_STORE": "postgresql://b/c"]
+    #expect(try OptionParser.settings(of: syntax, arguments: []) { variables[$0] }.store == "postgresql://b/c")
+    #expect(try OptionParser.settings(of: syntax, arguments: ["--data", "d.db"]) { variables[$0] }.store == nil)
+    #expect(throws: OptionParser.UsageError.self) {
+      try OptionParser.settings(of: syntax, arguments: ["--store=postgresql://b/c", "--backup-dir=x"]) { _ in nil }
+    }
   }
 
   @Test("Memory for bodies that is less than the largest body is refused, whichever option was given")

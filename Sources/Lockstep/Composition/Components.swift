@@ -45,7 +45,7 @@ struct Components: Sendable {
       address: address,
       startedAt: Timestamp(millisecondsSince1970: startedAt),
       configuration: configuration.json,
-      storePath: configuration.data,
+      storePath: configuration.store == nil ? configuration.data : nil,
       backups: backups
     )
     // Each event loop has its own routes, because loops would contend for the reference count of a

@@ -95,7 +95,7 @@ public final class LockstepServer: Sendable {
       .info,
       "listening",
       [
-        "address": .string(address.description), "data": .string(configuration.data),
+        "address": .string(address.description), "data": .string(configuration.storeText),
         "threads": .integer(Int64(engine.loops)), "version": .string(lockstepVersion),
       ]
     )
@@ -115,7 +115,7 @@ public final class LockstepServer: Sendable {
         "the inspector is off, because there is no administrator token: set LOCKSTEP_ADMIN_TOKEN"
       )
     }
-    if hasStore, StorePath.isOpenToOthers(configuration.data) {
+    if hasStore, configuration.store == nil, StorePath.isOpenToOthers(configuration.data) {
       logger.log(
         .warning,
         "other users of this machine can read the store: stop the server and chmod 600 the file and those beside it",

@@ -20,6 +20,22 @@ public struct Services: Sendable {
     self.shutDown = shutDown
   }
 
+  private static func open(
+    _ configuration: Configuration,
+    _ migrator: Migrator,
+    _ time: TimeSource
+  ) throws(StoreError) -> DurableStore {
+    if let database = configuration.store {
+      return try DurableStore(postgreSQL: database, time: time, migrator: migrator)
+    }
+    return try DurableStore(
+      path: configuration.data,
+      time: time,
+      options: .init(lockPatience: .seconds(1)),
+      migrator: migrator
+    )
+  }
+
   /// Opens the store that the configuration names, and creates the services of a server with these
   /// modules besides `favorites`, `defaults` and `profile`. The caller must shut them down.
   ///
@@ -31,12 +47,7 @@ public struct Services: Sendable {
     time: TimeSource
   ) throws -> Services {
     try ModuleCheck.check(modules)
-    let store = try DurableStore(
-      path: configuration.data,
-      time: time,
-      options: .init(lockPatience: .seconds(1)),
-      migrator: Migrator(of: modules)
-    )
+    let store = try open(configuration, Migrator(of: modules), time)
     do {
       let users = try UserServices(configuration, own: modules, store: store, time: time)
       var services = Services(store: store) {

@@ -13,7 +13,8 @@ import LockstepThreading
 /// The services of users: their accounts, and the parts that read and change their states.
 struct UserServices: Sendable {
   let store: String
-  private let path: String
+  /// The file of a store in SQLite.
+  private let path: String?
   let time: TimeSource
   // Two password hashes run at a time, and up to 64 wait. So many logins at once delay only logins.
   private let hashing: WorkerPool
@@ -47,7 +48,7 @@ struct UserServices: Sendable {
 
   init(_ configuration: Configuration, own: [UserModule], store: DurableStore, time: TimeSource) throws {
     let sodium = try Sodium()
-    let era = Era(random: sodium.randomWord())
+    let eras = EraSource(Era(random: sodium.randomWord()))
     let inFlightKeys = InFlightKeys()
     nodeID = String(sodium.randomWord(), radix: 16)
     let followed = FollowedUsers()
@@ -55,7 +56,7 @@ struct UserServices: Sendable {
     self.time = time
     self.own = own
     self.store = String(store.id.prefix(Cursor.storeDigits))
-    path = configuration.data
+    path = configuration.store == nil ? configuration.data : nil
     hashing = try WorkerPool(name: "hash", threads: 2, capacity: 64)
     encoding = try WorkerPool(name: "encode", threads: encoders, capacity: 4_096)
     zones = try WorkerPool(name: "zone", threads: 1, capacity: 64)
@@ -101,7 +102,7 @@ struct UserServices: Sendable {
       try store.write { try RegisteredDefaultsTable().load(from: $0) },
       writer: writer,
       inFlightKeys: inFlightKeys,
-      era: era,
+      eras: eras,
       now: time.now,
       notify: { [waiters] registered in
         waiters.wakeAll()
@@ -115,13 +116,13 @@ struct UserServices: Sendable {
       now: time.now
     )
     ledger = Ledger(
-      writer: WriteSetWriter(writer, tables: states),
+      writer: try writer.writeSetWriter(of: states),
       cache: cache,
       states: states,
       registry: registry,
       inFlightKeys: inFlightKeys,
       maintenance: maintenance,
-      era: era,
+      eras: eras,
       sessionEndings: accounts.directory.sessionEndings,
       now: time.now,
       notify: { [waiters, commits, registry] user, state in
@@ -144,6 +145,10 @@ struct UserServices: Sendable {
       upstream: upstream ?? LocalProfileUpstream(),
       dates: TimeZones(workers: zones)
     )
+    store.onWriterConnection { [cache] in
+      eras.begin(Era(random: sodium.randomWord()))
+      cache.forgetAll()
+    }
     // Requests of an ended session stop waiting. Waiters are not recorded by session, because
     // sessions rarely end.
     accounts.directory.whenEnded { [waiters] _, users in
@@ -192,7 +197,7 @@ struct UserServices: Sendable {
     page.addSessions(cached: accounts.directory.count, accounts.limiter.metrics)
     page.addHistory(writtenBytes: history.writtenBytes, prunedRevisions: history.prunedRevisions)
     page.add(
-      StoreSize(ofStoreAt: path),
+      path.map { StoreSize(ofStoreAt: $0) },
       waiting: [
         ("hash", hashing.waiting), ("encode", encoding.waiting), ("zone", zones.waiting),
         ("read", readers.readers.waiting),

@@ -7,7 +7,8 @@ extension Configuration {
   /// The settings for administrators, without secrets.
   var json: JSON {
     [
-      "host": .string(host), "port": number(port), "data": .string(data),
+      "host": .string(host), "port": number(port), "data": store == nil ? .string(data) : .null,
+      "store": .string(store == nil ? "sqlite" : "postgresql"),
       "threads": number(threads ?? ProcessLimits.cores),
       "registration": .string(accounts.registration.rawValue),
       "tokenDays": .integer(accounts.tokenLifetime.components.seconds / 86_400),
@@ -29,6 +30,9 @@ extension Configuration {
       "logFormat": .string("\(logFormat)"), "logLevel": .string("\(logLevel)"), "accessLog": .bool(accessLog),
     ]
   }
+
+  /// The store in the log, without secrets.
+  var storeText: String { store == nil ? data : "PostgreSQL" }
 
   private func number(_ value: Int?) -> JSON { value.map { .integer(Int64($0)) } ?? .null }
 

@@ -14,6 +14,9 @@ public struct Configuration: Sendable {
   public var port = 8080
   /// The SQLite file of the store.
   public var data = "./lockstep.db"
+  /// The connection string of a PostgreSQL database, as libpq reads it; nil for a store in the file
+  /// `data`. It may contain a password.
+  public var store: String?
   /// The number of event loops; nil for one for each core.
   public var threads: Int?
   /// The origins whose pages may use the server from a browser; empty disables CORS.

@@ -16,6 +16,8 @@ package final class ChangeCounts: Sendable {
     counts = (0..<Self.size).map { _ in ChangeCount() }
   }
 
+  package func incrementAll() { for count in counts { count.increment() } }
+
   package subscript(_ user: UserID) -> ChangeCount {
     counts[Int(UInt(bitPattern: user.hashValue) % UInt(Self.size))]
   }

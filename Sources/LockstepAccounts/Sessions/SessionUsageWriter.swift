@@ -70,7 +70,6 @@ final class SessionUsageWriter: Sendable {
   }
 
   private static func write(_ usage: [SessionUsage], to connection: StoreConnection) throws {
-    let records = SessionRecords(connection: connection)
-    for use in usage { try records.update(use) }
+    try SessionRecords(connection: connection).update(usage)
   }
 }

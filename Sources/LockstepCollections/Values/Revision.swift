@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The number of transactions that have changed a user's state up to a point, and the era of the
 /// last one.
 ///
@@ -26,14 +28,22 @@ public struct Revision: Sendable, Hashable, Comparable {
     rawValue = number << Era.bits | era.value
   }
 
+  /// A stored revision.
+  package init(number: Int, eraNumber: Int) {
+    rawValue = number << Era.bits | eraNumber
+  }
+
   /// The number of transactions up to this revision, including the one that made it.
   package var number: Int { rawValue >> Era.bits }
+
+  /// The era as it is stored; 0 if it is unknown.
+  package var eraNumber: Int { rawValue & (1 << Era.bits - 1) }
 
   package func next(in era: Era) -> Revision { Revision(number: number + 1, era: era) }
 
   /// Whether this revision is later in the same history. A greater number of another era belongs to a
   /// lost history.
-  package func isAhead(of other: Revision) -> Bool { number > other.number && era == other.era }
+  package func isAhead(of other: Revision) -> Bool { number > other.number && eraNumber == other.eraNumber }
 
   /// Orders by the number, then by the era.
   public static func < (left: Revision, right: Revision) -> Bool { left.rawValue < right.rawValue }
@@ -51,7 +61,7 @@ package struct Era: Sendable, Hashable {
 
   fileprivate let value: Int
 
-  private init(value: Int) {
+  fileprivate init(value: Int) {
     self.value = value
   }
 
@@ -68,6 +78,18 @@ package struct Era: Sendable, Hashable {
   }
 }
 
+/// The era of this process. On PostgreSQL, each connection of the writer begins a new one, because after a
+/// failover the server could give out the same numbers again.
+package final class EraSource: Sendable {
+  private let value: Atomic<Int>
+
+  package init(_ era: Era) { value = Atomic(era.value) }
+
+  package var current: Era { Era(value: value.load(ordering: .acquiring)) }
+
+  package func begin(_ era: Era) { value.store(era.value, ordering: .releasing) }
+}
+
 // The form in cursors.
 extension Revision: LosslessStringConvertible {
   /// The number, then a hyphen and the era if the era is known.
@@ -80,9 +102,9 @@ extension Revision: LosslessStringConvertible {
   /// Appends the form that `description` returns.
   func append(to bytes: inout [UInt8]) {
     Self.append(number, to: &bytes)
-    guard era != 0 else { return }
+    guard eraNumber != 0 else { return }
     bytes.append(UInt8(ascii: "-"))
-    Self.append(era, to: &bytes)
+    Self.append(eraNumber, to: &bytes)
   }
 
   private static func append(_ number: Int, to bytes: inout [UInt8]) {
@@ -122,7 +144,4 @@ extension Revision: LosslessStringConvertible {
     }
     return number
   }
-
-  /// 0 if the era is unknown.
-  private var era: Int { rawValue & (1 << Era.bits - 1) }
 }

@@ -11,6 +11,12 @@ public struct UUIDv7: Hashable, Sendable, Comparable, CustomStringConvertible {
     low = 0x8000_0000_0000_0000 | random62 & 0x3FFF_FFFF_FFFF_FFFF
   }
 
+  /// Nil if the bits are not those of a UUIDv7.
+  package init?(high: UInt64, low: UInt64) {
+    guard high >> 12 & 0xF == 7, low >> 62 == 2 else { return nil }
+    (self.high, self.low) = (high, low)
+  }
+
   /// Reads the text form, `018f1e2c-….`: 32 hexadecimal digits of either case in five groups.
   /// Returns `nil` for anything else, including UUIDs of another version.
   @inlinable
@@ -33,8 +39,7 @@ public struct UUIDv7: Hashable, Sendable, Comparable, CustomStringConvertible {
         if position < 18 { words.0 = words.0 << 4 | digit } else { words.1 = words.1 << 4 | digit }
       }
     }
-    guard words.0 >> 12 & 0xF == 7, words.1 >> 62 == 2 else { return nil }
-    (high, low) = words
+    self.init(high: words.0, low: words.1)
   }
 
   /// The time at which the id was made, in milliseconds since 1970.

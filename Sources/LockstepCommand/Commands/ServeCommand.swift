@@ -19,7 +19,12 @@ enum ServeCommand {
       standard error.
       """,
     options: ServeOptions.all,
+    exclusive: [["--data", "--store"]],
     fault: { configuration in
+      if configuration.store != nil, configuration.backups.folder != nil {
+        return
+          "--backup-dir makes backups of a file. Use the tools of PostgreSQL for --store: pg_dump or pg_basebackup."
+      }
       let (memory, body) = (configuration.limits.bodyMemory, configuration.limits.body)
       guard memory < body else { return nil }
       return "--max-body-memory (\(sizeText(memory))) cannot be less than --max-body "
@@ -31,7 +36,7 @@ enum ServeCommand {
     CommandEntry(syntax) { configuration in
       do {
         return try serve(configuration, modules)
-      } catch let error as StoreError {
+      } catch let error as StoreError where configuration.store == nil {
         // Supervisors see the same exit code for all errors of the store.
         throw CommandError(.store, "\(error)")
       }

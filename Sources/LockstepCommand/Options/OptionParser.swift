@@ -12,7 +12,13 @@ enum OptionParser {
     variable: (String) -> String?
   ) throws(UsageError) -> Settings {
     var settings = Settings()
-    for option in syntax.options where option.hasVariable {
+    let given = Set(arguments.map { split($0).name })
+    for names in syntax.exclusive where names.count(where: given.contains) > 1 {
+      throw UsageError(message: "\(names.joined(separator: " and ")) cannot be combined.")
+    }
+    // An argument also overrides the variables of the options that it excludes.
+    let excluded = Set(syntax.exclusive.filter { $0.contains(where: given.contains) }.joined())
+    for option in syntax.options where option.hasVariable && !excluded.contains(option.name) {
       // An empty variable counts as unset, because compose files pass on variables without a value.
       guard let value = variable(option.variable), !value.isEmpty else { continue }
       try apply(option, value, name: option.variable, to: &settings)

@@ -16,6 +16,14 @@ enum ServeOptions {
       .help("The port to listen on; 0 chooses a free port."),
     Option("--data", \.data, .text("<file>"), .server)
       .help("The SQLite file of the store. The server creates it if it does not exist."),
+    Option("--store", \.store, .text("<connection>"), .server, isSecret: true)
+      .help(
+        "The PostgreSQL database of the store instead of a file: a URI such as postgresql://user@host/database, or libpq's "
+          + "keywords and values. Set the variable LOCKSTEP_STORE if the connection string has a password, because every user "
+          + "of this machine can read arguments with ps. The server creates its tables if the database is empty. In this "
+          + "version, one server at a time uses a database. The option needs libpq. Default: none, the store is the file of "
+          + "--data."
+      ),
     Option("--threads", \.threads, .integer(1...256), .server)
       .help("The number of event loops, one thread each. Default: one per core."),
     Option("--cors-origin", \.corsOrigins, .origins, .server)

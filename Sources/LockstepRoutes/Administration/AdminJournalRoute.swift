@@ -126,7 +126,7 @@ package final class AdminJournalRoute: Sendable {
       switch query.start {
       case .after(.beginning), .at(nil): break
       case .after(.now): (place, isReset) = (try journal.end(), false)
-      case .last(let count): (place, isReset) = (try journal.end().moved(back: count), false)
+      case .last(let count): (place, isReset) = (try journal.place(beforeLast: count), false)
       case .at(let entry?):
         guard try journal.knows(entry) else { break }
         (place, isReset) = (entry.moved(back: 1), false)

@@ -18,7 +18,7 @@ package struct AdminStatusRoutes: Sendable {
     package var startedAt: Timestamp
     /// The settings, without secrets.
     package var configuration: JSON
-    package var storePath: String
+    package var storePath: String?
     package var backups: BackupScheduler?
 
     package init(
@@ -26,7 +26,7 @@ package struct AdminStatusRoutes: Sendable {
       address: String,
       startedAt: Timestamp,
       configuration: JSON,
-      storePath: String,
+      storePath: String?,
       backups: BackupScheduler?
     ) {
       self.id = id
@@ -137,7 +137,7 @@ package struct AdminStatusRoutes: Sendable {
   // MARK: Status
 
   private var status: JSON {
-    let size = StoreSize(ofStoreAt: node.storePath)
+    let size = node.storePath.map { StoreSize(ofStoreAt: $0) }
     var backups: JSON = .null
     if let metrics = node.backups?.metrics {
       backups = [
@@ -148,7 +148,7 @@ package struct AdminStatusRoutes: Sendable {
     }
     return [
       "version": .string(lockstepVersion), "uptimeSeconds": .integer(Int64(uptimeSeconds())),
-      "storeBytes": .integer(Int64(size.bytes + size.logBytes)), "backups": backups,
+      "storeBytes": size.map { .integer(Int64($0.bytes + $0.logBytes)) } ?? .null, "backups": backups,
       "configuration": node.configuration,
     ]
   }
@@ -167,7 +167,7 @@ package struct AdminStatusRoutes: Sendable {
           fields: [.cacheControl],
           json: .schema([
             "version": .textSchema, "uptimeSeconds": ["type": "integer", "minimum": 0],
-            "storeBytes": ["type": "integer", "minimum": 0],
+            "storeBytes": ["type": ["integer", "null"], "minimum": 0],
             "backups": ["anyOf": [backups, ["type": "null"]]], "configuration": ["type": "object"],
           ])
         )

@@ -174,10 +174,12 @@ extension MetricsPage {
     single("lockstep_history_pruned_revisions_total", "Revisions pruned since the server started.", prunedRevisions)
   }
 
-  package mutating func add(_ size: StoreSize, waiting pools: [(String, Int)]) {
-    single("lockstep_store_bytes", "Size of the database file in bytes.", size.bytes)
-    single("lockstep_store_log_bytes", "Size of the write-ahead log in bytes.", size.logBytes)
-    if let free = size.freeBytes { single("lockstep_store_free_bytes", "Free bytes on the store's disk.", free) }
+  package mutating func add(_ size: StoreSize?, waiting pools: [(String, Int)]) {
+    if let size {
+      single("lockstep_store_bytes", "Size of the database file in bytes.", size.bytes)
+      single("lockstep_store_log_bytes", "Size of the write-ahead log in bytes.", size.logBytes)
+      if let free = size.freeBytes { single("lockstep_store_free_bytes", "Free bytes on the store's disk.", free) }
+    }
     let help = "Tasks that wait for a thread, by pool: hashing, encoding, time zones, reading users."
     each("lockstep_pool_waiting", help, "pool", pools)
   }

@@ -45,10 +45,19 @@ package struct SessionRecords {
 
   package func insert(_ stored: StoredSession) throws {
     try connection.run(
-      """
-      INSERT INTO sessions (user_id, id, token_hash, device, created_at, last_seen_at, expires_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?)
-      """,
+      StoreSQL(
+        sqlite: """
+          INSERT INTO sessions (user_id, id, token_hash, device, created_at, last_seen_at, expires_at)
+          VALUES (?, ?, ?, ?, ?, ?, ?)
+          """,
+        postgreSQL: """
+          WITH inserted AS (
+            INSERT INTO sessions (user_id, id, token_hash, device, created_at, last_seen_at, expires_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING token_hash, user_id, id
+          )
+          INSERT INTO tokens (token_hash, user_id, session_id) SELECT token_hash, user_id, id FROM inserted
+          """
+      ),
       stored.user,
       stored.session.id,
       stored.tokenHash,
@@ -62,11 +71,19 @@ package struct SessionRecords {
   /// The last use of a token's session. Nil if there is no such session, or its user is disabled.
   package func usage(ofToken hash: TokenHash) throws -> SessionUsage? {
     try connection.first(
-      """
-      SELECT s.id, s.user_id, s.last_seen_at, s.expires_at, s.cursor
-      FROM sessions AS s JOIN users AS u ON u.id = s.user_id
-      WHERE s.token_hash = ? AND u.disabled_at IS NULL
-      """,
+      StoreSQL(
+        sqlite: """
+          SELECT s.id, s.user_id, s.last_seen_at, s.expires_at, s.cursor
+          FROM sessions AS s JOIN users AS u ON u.id = s.user_id
+          WHERE s.token_hash = ? AND u.disabled_at IS NULL
+          """,
+        postgreSQL: """
+          SELECT s.id, s.user_id, s.last_seen_at, s.expires_at, s.cursor
+          FROM tokens AS t JOIN sessions AS s ON s.user_id = t.user_id AND s.id = t.session_id
+            JOIN users AS u ON u.id = t.user_id
+          WHERE t.token_hash = ? AND u.disabled_at IS NULL
+          """
+      ),
       hash
     ) { row in
       SessionUsage(
@@ -97,7 +114,15 @@ package struct SessionRecords {
     )
   }
 
-  package func update(_ usage: SessionUsage) throws {
+  package func update(_ usage: [SessionUsage]) throws {
+    guard case .postgreSQL(let session) = connection else {
+      for use in usage { try update(use) }
+      return
+    }
+    try session.update(usage)
+  }
+
+  private func update(_ usage: SessionUsage) throws {
     try connection.run(
       "UPDATE sessions SET last_seen_at = ?, expires_at = ?, cursor = ? WHERE user_id = ? AND id = ?",
       usage.lastSeenAt,
@@ -111,7 +136,14 @@ package struct SessionRecords {
   /// Ends one session. Returns nil if the user has no such session.
   package func end(_ id: SessionID, of user: UserID) throws -> EndedSession? {
     try connection.first(
-      "DELETE FROM sessions WHERE user_id = ? AND id = ? RETURNING id, token_hash",
+      StoreSQL(
+        sqlite: "DELETE FROM sessions WHERE user_id = ? AND id = ? RETURNING id, token_hash",
+        postgreSQL: """
+          WITH gone AS (DELETE FROM sessions WHERE user_id = ? AND id = ? RETURNING id, token_hash),
+          tokens AS (DELETE FROM tokens WHERE token_hash IN (SELECT token_hash FROM gone))
+          SELECT id, token_hash FROM gone
+          """
+      ),
       user,
       id,
       transform: Self.ended
@@ -120,7 +152,14 @@ package struct SessionRecords {
 
   package func endAll(of user: UserID, except kept: SessionID? = nil) throws -> [EndedSession] {
     try connection.all(
-      "DELETE FROM sessions WHERE user_id = ? AND id IS NOT ? RETURNING id, token_hash",
+      StoreSQL(
+        sqlite: "DELETE FROM sessions WHERE user_id = ? AND id IS NOT ? RETURNING id, token_hash",
+        postgreSQL: """
+          WITH gone AS (DELETE FROM sessions WHERE user_id = ? AND id IS DISTINCT FROM ? RETURNING id, token_hash),
+          tokens AS (DELETE FROM tokens WHERE token_hash IN (SELECT token_hash FROM gone))
+          SELECT id, token_hash FROM gone
+          """
+      ),
       user,
       kept,
       transform: Self.ended
@@ -130,12 +169,22 @@ package struct SessionRecords {
   /// Ends the least recently used sessions of a user, so that `count` are left.
   package func endLeastRecentlyUsed(of user: UserID, keeping count: Int) throws -> [EndedSession] {
     try connection.all(
-      """
-      DELETE FROM sessions WHERE user_id = ? AND id IN (
-        SELECT id FROM sessions WHERE user_id = ? ORDER BY last_seen_at DESC, id DESC LIMIT -1 OFFSET ?
-      ) RETURNING id, token_hash
-      """,
-      user,
+      StoreSQL(
+        sqlite: """
+          DELETE FROM sessions WHERE user_id = ?1 AND id IN (
+            SELECT id FROM sessions WHERE user_id = ?1 ORDER BY last_seen_at DESC, id DESC LIMIT -1 OFFSET ?2
+          ) RETURNING id, token_hash
+          """,
+        postgreSQL: """
+          WITH gone AS (
+            DELETE FROM sessions WHERE user_id = ?1 AND id IN (
+              SELECT id FROM sessions WHERE user_id = ?1 ORDER BY last_seen_at DESC, id DESC OFFSET ?2
+            ) RETURNING id, token_hash
+          ),
+          tokens AS (DELETE FROM tokens WHERE token_hash IN (SELECT token_hash FROM gone))
+          SELECT id, token_hash FROM gone
+          """
+      ),
       user,
       count,
       transform: Self.ended
@@ -145,11 +194,24 @@ package struct SessionRecords {
   /// Deletes up to `limit` sessions, of all users, that expired before `moment`.
   package func removeExpired(before moment: Timestamp, limit: Int) throws -> [EndedSession] {
     try connection.all(
-      """
-      DELETE FROM sessions WHERE (user_id, id) IN (
-        SELECT user_id, id FROM sessions WHERE expires_at < ? ORDER BY expires_at LIMIT ?
-      ) RETURNING id, token_hash
-      """,
+      StoreSQL(
+        sqlite: """
+          DELETE FROM sessions WHERE (user_id, id) IN (
+            SELECT user_id, id FROM sessions WHERE expires_at < ? ORDER BY expires_at LIMIT ?
+          ) RETURNING id, token_hash
+          """,
+        // Another node may delete the same rows.
+        postgreSQL: """
+          WITH expired AS (
+            SELECT user_id, id FROM sessions WHERE expires_at < ? ORDER BY expires_at LIMIT ? FOR UPDATE SKIP LOCKED
+          ),
+          gone AS (
+            DELETE FROM sessions WHERE (user_id, id) IN (SELECT user_id, id FROM expired) RETURNING id, token_hash
+          ),
+          tokens AS (DELETE FROM tokens WHERE token_hash IN (SELECT token_hash FROM gone))
+          SELECT id, token_hash FROM gone
+          """
+      ),
       moment,
       limit,
       transform: Self.ended

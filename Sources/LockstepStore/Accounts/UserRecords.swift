@@ -33,9 +33,14 @@ package struct UserRecords {
   }
 
   package func account(withKey key: String) throws -> Account? {
-    try connection.first("SELECT id FROM users WHERE email_key = ?", key) { try $0[0] as UserID }.flatMap {
-      try account($0)
-    }
+    try connection.first(
+      StoreSQL(
+        sqlite: "SELECT id FROM users WHERE email_key = ?",
+        postgreSQL: "SELECT user_id FROM addresses WHERE email_key = ?"
+      ),
+      key
+    ) { try $0[0] as UserID }
+    .flatMap { try account($0) }
   }
 
   package func account(_ id: UserID) throws -> Account? {
@@ -56,10 +61,20 @@ package struct UserRecords {
   /// Inserts a user unless another user has the address. Returns whether the user was inserted.
   package func insert(_ account: Account) throws -> Bool {
     try connection.run(
-      """
-      INSERT INTO users (id, email, created_at, email_key, password_hash, password_version, password_changed_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (email_key) DO NOTHING
-      """,
+      StoreSQL(
+        sqlite: """
+          INSERT INTO users (id, email, created_at, email_key, password_hash, password_version, password_changed_at)
+          VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (email_key) DO NOTHING
+          """,
+        postgreSQL: """
+          WITH address AS (
+            INSERT INTO addresses (email_key, user_id) VALUES (?4, ?1::uuid) ON CONFLICT DO NOTHING RETURNING user_id
+          ),
+          head AS (INSERT INTO heads (user_id, number, era, written) SELECT user_id, 0, 0, 0 FROM address)
+          INSERT INTO users (id, email, created_at, email_key, password_hash, password_version, password_changed_at)
+          SELECT user_id, ?2::text, ?3::bigint, ?4, ?5::text, ?6::bigint, ?7::bigint FROM address
+          """
+      ),
       account.user.id,
       account.user.email,
       account.user.createdAt,
@@ -90,7 +105,22 @@ package struct UserRecords {
   /// Returns false, and changes nothing, if another user has the address.
   package func changeEmail(of id: UserID, to address: EmailAddress) throws -> Bool {
     if let other = try account(withKey: address.key), other.user.id != id { return false }
+    if case .postgreSQL = connection, try !changeKey(of: id, to: address.key) { return false }
     try connection.run("UPDATE users SET email = ?, email_key = ? WHERE id = ?", address.text, address.key, id)
+    return true
+  }
+
+  /// Changes the key in the table `addresses`. Returns false if another user has the key.
+  private func changeKey(of id: UserID, to key: String) throws -> Bool {
+    let present = try account(id)?.emailKey
+    if present == key { return true }
+    let inserted = try connection.run(
+      "INSERT INTO addresses (email_key, user_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
+      key,
+      id
+    )
+    guard inserted == 1 else { return false }
+    try connection.run("DELETE FROM addresses WHERE email_key = ?", present)
     return true
   }
 
@@ -105,9 +135,28 @@ package struct UserRecords {
   package func erase(_ id: UserID) throws {
     // If the last entry of the journal goes, no later entry may get its number.
     try connection.run(
-      "UPDATE store SET journal_end = max(journal_end, (SELECT coalesce(max(number), 0) FROM journal))"
+      StoreSQL(
+        sqlite: "UPDATE store SET journal_end = max(journal_end, (SELECT coalesce(max(number), 0) FROM journal))",
+        postgreSQL:
+          "UPDATE store SET journal_end = greatest(journal_end, (SELECT coalesce(max(place), 0) FROM journal))"
+      )
     )
-    try connection.run("DELETE FROM users WHERE id = ?", id)
+    try connection.run(
+      StoreSQL(
+        sqlite: "DELETE FROM users WHERE id = ?",
+        postgreSQL: """
+          WITH a AS (DELETE FROM addresses WHERE email_key = (SELECT email_key FROM users WHERE id = ?1)),
+            t AS (DELETE FROM tokens WHERE token_hash IN (SELECT token_hash FROM sessions WHERE user_id = ?1)),
+            s AS (DELETE FROM sessions WHERE user_id = ?1),
+            l AS (DELETE FROM list_elements WHERE user_id = ?1), m AS (DELETE FROM map_values WHERE user_id = ?1),
+            r AS (DELETE FROM removals WHERE user_id = ?1), j AS (DELETE FROM journal WHERE user_id = ?1),
+            p AS (DELETE FROM snapshots WHERE user_id = ?1), k AS (DELETE FROM idempotency_keys WHERE user_id = ?1),
+            h AS (DELETE FROM heads WHERE user_id = ?1)
+          DELETE FROM users WHERE id = ?1
+          """
+      ),
+      id
+    )
     connection.eraseDeleted()
   }
 

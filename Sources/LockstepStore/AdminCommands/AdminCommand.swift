@@ -57,7 +57,7 @@ package struct AdminCommand: Sendable {
     if case .add(let address, let hash) = work {
       return (try users.insert(Account(user, address, hash, at: now)) ? .done : .addressTaken, [])
     }
-    guard try users.account(user) != nil else { return (.noSuchUser, []) }
+    guard try connection.lock(user) else { return (.noSuchUser, []) }
     switch work {
     case .enable:
       _ = try users.setDisabled(user, since: nil)

@@ -37,13 +37,14 @@ package final class DurableStore: Sendable {
   package let writer: StoreWriter
   package let readers: StoreReaders
   package let readingThreads: Int
+  /// Identifies this run of the server.
+  private let nodeID: String
 
-  private let path: String
   private let time: TimeSource
-  /// The file that was opened.
-  private let file: FileIdentity?
-  /// Nil after `close()`.
-  private let lock: LockedState<StoreLock?>
+  /// Nil for a store in SQLite.
+  private let connector: PostgreSQLConnector?
+  /// The file of a store in SQLite.
+  private let file: OpenStoreFile?
   private let check: CachedCheck<Result<Void, StoreError>>
 
   /// Opens the store and migrates its schema. Creates the file if there is none, readable by its
@@ -66,10 +67,14 @@ package final class DurableStore: Sendable {
       // Keeps the journal mode of the file for now. The database of another program must be refused
       // before it is switched to a WAL.
       let connection = try SQLiteConnection(path: path, journal: .asFound, busyTimeout: options.busyTimeout)
-      file = FileIdentity(path: path)
+      let identity = FileIdentity(path: path)
       let file = connection.resolvedPath
       try Self.expectWholePages(of: connection)
-      lock = LockedState(try StoreLock.take(store: file, patience: options.lockPatience))
+      self.file = OpenStoreFile(
+        path: path,
+        identity: identity,
+        lock: LockedState(try StoreLock.take(store: file, patience: options.lockPatience))
+      )
       // Overwrites deleted data, so that free pages contain nothing of an erased user. Debian's SQLite
       // does so by default, but others do not. Migrations delete data too.
       try connection.execute("PRAGMA secure_delete = ON")
@@ -89,9 +94,49 @@ package final class DurableStore: Sendable {
       throw StoreError(thrown: error)
     }
     readingThreads = options.readingThreads
-    self.path = path
+    self.time = time
+    nodeID = Self.identity(from: random)
+    connector = nil
+    check = CachedCheck(lifetime: .seconds(1), elapsed: time.elapsed)
+  }
+
+  /// Opens the store in a PostgreSQL database, and migrates its schema. Blocks its caller. Tries for
+  /// about `patience` to connect, because a database that starts with the server needs some time.
+  package init(
+    postgreSQL connectionString: String,
+    time: TimeSource = .system,
+    readingThreads: Int = 3,
+    patience: Duration = .seconds(30),
+    migrator: Migrator = Migrator(),
+    random: some RandomNumberGenerator = SystemRandomNumberGenerator()
+  ) throws(StoreError) {
+    do {
+      let connector = PostgreSQLConnector(connectionString)
+      let session = try connector.connect(.units, within: patience)
+      id = try PostgreSQLMigrator(migrator).migrate(
+        session,
+        newID: Self.identity(from: random),
+        now: time.millisecondsSince1970()
+      )
+      session.connection.close()
+      connector.setID(id)
+      self.connector = connector
+      readers = StoreReaders(try PostgreSQLReaders(connector, threads: readingThreads))
+      writer = StoreWriter(try PostgreSQLWriters(connector, monotonic: time.monotonic))
+    } catch {
+      throw StoreError(thrown: error)
+    }
+    nodeID = Self.identity(from: random)
+    file = nil
+    self.readingThreads = readingThreads
     self.time = time
     check = CachedCheck(lifetime: .seconds(1), elapsed: time.elapsed)
+  }
+
+  /// Sets a listener for each new connection of the writer to PostgreSQL. After a failover, the history
+  /// may be another one.
+  package func onWriterConnection(_ listener: @escaping @Sendable () -> Void) {
+    connector?.onWriterConnection(listener)
   }
 
   /// Writes a row and returns when it is on disk.
@@ -125,17 +170,30 @@ package final class DurableStore: Sendable {
   package func close() {
     readers.shutDown()
     writer.shutDown()
-    lock.withLock { $0 = nil }
+    file?.lock.withLock { $0 = nil }
   }
 
   nonisolated(nonsending) private func writeCheck() async throws {
-    let time = time
-    let rows = try await writer.write { connection in
-      try connection.run("UPDATE store SET checked_at = ?", time.millisecondsSince1970())
+    let now = time.millisecondsSince1970()
+    guard let file else {
+      let node = nodeID
+      return try await writer.write { connection in
+        try connection.run(
+          """
+          INSERT INTO nodes (id, started_at, checked_at) VALUES (?1, ?2, ?2)
+          ON CONFLICT (id) DO UPDATE SET checked_at = excluded.checked_at
+          """,
+          node,
+          now
+        )
+      }
     }
-    if rows != 1 { throw StoreError.inconsistent(path: path, what: "the table store has \(rows) rows, not one") }
+    let rows = try await writer.write { try $0.run("UPDATE store SET checked_at = ?", now) }
+    if rows != 1 { throw StoreError.inconsistent(path: file.path, what: "the table store has \(rows) rows, not one") }
     // Writes to an open file still succeed after the file is deleted.
-    if file == nil || file != FileIdentity(path: path) { throw StoreError.replaced(path: path) }
+    if file.identity == nil || file.identity != FileIdentity(path: file.path) {
+      throw StoreError.replaced(path: file.path)
+    }
   }
 
   private static func findOrMakeIdentity(_ connection: SQLiteConnection, newID: String, now: Int64) throws -> String {
@@ -160,6 +218,14 @@ package final class DurableStore: Sendable {
     var random = random
     return hexadecimal((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) })
   }
+}
+
+/// The file of a store that this process has open.
+private struct OpenStoreFile {
+  let path: String
+  let identity: FileIdentity?
+  /// Nil after the store was closed.
+  let lock: LockedState<StoreLock?>
 }
 
 // MARK: - The file

@@ -104,6 +104,10 @@ struct AppliedMigration {
   let name: String
   let checksum: String
 
+  init(number: Int, name: String, checksum: String) {
+    (self.number, self.name, self.checksum) = (number, name, checksum)
+  }
+
   init(_ row: borrowing SQLiteRow) throws {
     (number, name, checksum) = (try row[0], try row[1], try row[2])
   }

@@ -1,3 +1,4 @@
+import LockstepCollections
 import LockstepSQLite
 
 /// A connection to the store, for one unit of the writer or for one read.
@@ -6,21 +7,26 @@ import LockstepSQLite
 // The methods are inlinable, because generic ones look up metadata for each call.
 package enum StoreConnection {
   case sqlite(SQLiteConnection)
+  case postgreSQL(PostgreSQLSession)
 
   /// Runs the statement and ignores its rows. Returns the number of rows that an `INSERT`, `UPDATE`
   /// or `DELETE` changed.
   @discardableResult
   @inlinable
-  package func run<each Value: SQLiteConvertible>(_ sql: StaticString, _ values: repeat each Value) throws -> Int {
+  package func run<each Value: SQLiteConvertible>(_ sql: StoreSQL, _ values: repeat each Value) throws -> Int {
     switch self {
-    case .sqlite(let connection): try connection.run(sql, repeat each values)
+    case .sqlite(let connection): return try connection.run(sql.sqlite, repeat each values)
+    case .postgreSQL(let session):
+      var list: [SQLiteValue] = []
+      for value in repeat each values { list.append(value.sqliteValue) }
+      return try session.run(sql, list)
     }
   }
 
   /// Runs the statement and passes each row to `body`.
   @inlinable
   package func forEach<each Value: SQLiteConvertible>(
-    _ sql: StaticString,
+    _ sql: StoreSQL,
     _ values: repeat each Value,
     body: (borrowing StoreRow) throws -> Void
   ) throws {
@@ -33,20 +39,24 @@ package enum StoreConnection {
   /// Runs the statement and passes its rows to `body`, as long as `body` returns true.
   @inlinable
   package func forEachRow<each Value: SQLiteConvertible>(
-    _ sql: StaticString,
+    _ sql: StoreSQL,
     _ values: repeat each Value,
     while body: (borrowing StoreRow) throws -> Bool
   ) throws {
     switch self {
     case .sqlite(let connection):
-      try connection.forEachOwnedRow(sql, repeat each values) { row in try body(.sqlite(row)) }
+      try connection.forEachOwnedRow(sql.sqlite, repeat each values) { row in try body(.sqlite(row)) }
+    case .postgreSQL(let session):
+      var list: [SQLiteValue] = []
+      for value in repeat each values { list.append(value.sqliteValue) }
+      try session.forEachRow(sql, list) { row in try body(.postgreSQL(row)) }
     }
   }
 
   /// Runs the statement and returns its rows, transformed and in order.
   @inlinable
   package func all<Result, each Value: SQLiteConvertible>(
-    _ sql: StaticString,
+    _ sql: StoreSQL,
     _ values: repeat each Value,
     transform: (borrowing StoreRow) throws -> Result
   ) throws -> [Result] {
@@ -58,7 +68,7 @@ package enum StoreConnection {
   /// Runs the statement up to its first row. Returns the row, transformed, or nil if there is none.
   @inlinable
   package func first<Result, each Value: SQLiteConvertible>(
-    _ sql: StaticString,
+    _ sql: StoreSQL,
     _ values: repeat each Value,
     transform: (borrowing StoreRow) throws -> Result
   ) throws -> Result? {
@@ -70,10 +80,33 @@ package enum StoreConnection {
     return result
   }
 
-  /// After the transaction, erases what it has deleted from the files of the store.
+  /// After the transaction, erases what it has deleted from the files of the store. PostgreSQL has its
+  /// own ways: see docs/fleet.md.
   package func eraseDeleted() {
     switch self {
     case .sqlite(let connection): connection.eraseWAL()
+    case .postgreSQL: break
+    }
+  }
+
+  /// Locks a user until the end of the transaction. Other nodes then change neither the user's state
+  /// nor the user's account. Returns whether the user exists. Call this before anything else of the user
+  /// is read. In SQLite, a writer is alone anyway.
+  @discardableResult
+  package func lock(_ user: UserID) throws -> Bool {
+    switch self {
+    case .sqlite: try UserRecords(connection: self).has(user)
+    case .postgreSQL: try first("SELECT 1 FROM heads WHERE user_id = ? FOR UPDATE", user) { _ in true } ?? false
+    }
+  }
+
+  /// Locks a name that all nodes know until the end of the transaction.
+  package func lock(_ name: [UInt8]) throws {
+    switch self {
+    case .sqlite: break
+    case .postgreSQL:
+      let hash = DomainHash.of("lock", name, count: 16).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+      try forEach("SELECT 1 FROM pg_advisory_xact_lock(?::bigint)", Int64(bitPattern: hash)) { _ in }
     }
   }
 
@@ -81,6 +114,7 @@ package enum StoreConnection {
   package func snapshot<Result>(_ body: () throws -> Result) throws -> Result {
     switch self {
     case .sqlite(let connection): try connection.snapshot(body)
+    case .postgreSQL(let session): try session.snapshot(body)
     }
   }
 }
@@ -88,12 +122,14 @@ package enum StoreConnection {
 /// The current row of a statement, borrowed by the closure that reads it.
 package enum StoreRow: ~Copyable {
   case sqlite(SQLiteRow)
+  case postgreSQL(PostgreSQLStoreRow)
 
   /// The value of a column, counted from 0. Throws if the column has another type.
   @inlinable package subscript<Value: SQLiteConvertible>(column: Int) -> Value {
     get throws {
       switch self {
       case .sqlite(let row): try row[column]
+      case .postgreSQL(let row): try row.value(at: column)
       }
     }
   }
@@ -101,6 +137,7 @@ package enum StoreRow: ~Copyable {
   package func integer(at column: Int) throws -> Int {
     switch self {
     case .sqlite(let row): try row.integer(at: column)
+    case .postgreSQL(let row): try row.value(at: column)
     }
   }
 }

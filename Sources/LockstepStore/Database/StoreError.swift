@@ -1,4 +1,5 @@
 import Glibc
+import LockstepPostgreSQL
 import LockstepSQLite
 import LockstepThreading
 
@@ -25,6 +26,9 @@ public enum StoreError: Error, Sendable, Equatable {
   /// The store's records contradict each other.
   case inconsistent(path: String, what: String)
   case database(SQLiteError)
+  case postgreSQL(PostgreSQLError)
+  /// The PostgreSQL database cannot hold a store.
+  case unusableDatabase(name: String, what: String, advice: String)
   /// Another server or command has the store open.
   case inUse(path: String)
   /// The lock file cannot be created or locked; the reason is an `errno`.
@@ -43,6 +47,7 @@ public enum StoreError: Error, Sendable, Equatable {
       switch error {
       case let error as StoreError: error
       case let error as SQLiteError: .database(error)
+      case let error as PostgreSQLError: .postgreSQL(error)
       case let error as NamedThread.NotStarted: .noThread(error)
       case is PoolOverloadedError: .overloaded
       case is PoolShutDownError: .closed
@@ -88,6 +93,10 @@ extension StoreError: CustomStringConvertible {
       "The store \(path) contradicts itself: \(what). It is damaged or was changed by hand. Restore a backup."
     case .database(let error):
       error.description
+    case .postgreSQL(let error):
+      error.description
+    case .unusableDatabase(let name, let what, let advice):
+      "Lockstep cannot use the database \(name): \(what). \(advice)"
     case .inUse(let path):
       "Another lockstep is using the store \(path). Stop it first, or name another file."
     case .cannotLock(let path, let reason):

@@ -1,22 +1,40 @@
 import LockstepSQLite
+import LockstepThreading
 
-/// The threads that read the store: see `ReaderPool`.
+/// The threads that read the store: see `ReaderPool` and `PostgreSQLReaders`.
 package struct StoreReaders: Sendable {
-  let pool: ReaderPool
+  private enum Database: Sendable {
+    case sqlite(ReaderPool)
+    case postgreSQL(PostgreSQLReaders)
+  }
+
+  private let database: Database
 
   package init(_ pool: ReaderPool) {
-    self.pool = pool
+    database = .sqlite(pool)
+  }
+
+  init(_ readers: PostgreSQLReaders) {
+    database = .postgreSQL(readers)
   }
 
   /// How many reads wait to run.
-  package var waiting: Int { pool.waiting }
+  package var waiting: Int {
+    switch database {
+    case .sqlite(let pool): pool.waiting
+    case .postgreSQL(let readers): readers.waiting
+    }
+  }
 
   /// Runs `body` on one of the threads, on one state of the store.
   nonisolated(nonsending) package func read<Value: Sendable>(
     length: ReaderPool.Length = .short,
     _ body: @escaping @Sendable (StoreConnection) throws -> Value
   ) async throws -> Value {
-    try await pool.read(length: length) { try body(.sqlite($0)) }
+    switch database {
+    case .sqlite(let pool): try await pool.read(length: length) { try body(.sqlite($0)) }
+    case .postgreSQL: try await withCompletion { try submit(length: length, body, completion: $0) }
+    }
   }
 
   /// Queues `body` like `read`. `completion` is called once, on the reader thread.
@@ -25,7 +43,11 @@ package struct StoreReaders: Sendable {
     _ body: @escaping @Sendable (StoreConnection) throws -> Value,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) throws {
-    try pool.submit(length: length, { try body(.sqlite($0)) }, completion: completion)
+    switch database {
+    case .sqlite(let pool): try pool.submit(length: length, { try body(.sqlite($0)) }, completion: completion)
+    case .postgreSQL(let readers):
+      try readers.submit(length: length, { try body(.postgreSQL($0)) }, completion: completion)
+    }
   }
 
   /// Queues `body`, which opens its own snapshots (`StoreConnection.snapshot`), one after the other.
@@ -33,15 +55,29 @@ package struct StoreReaders: Sendable {
     _ body: @escaping @Sendable (StoreConnection) throws -> Value,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) throws {
-    try pool.submitWithoutSnapshot({ try body(.sqlite($0)) }, completion: completion)
+    switch database {
+    case .sqlite(let pool): try pool.submitWithoutSnapshot({ try body(.sqlite($0)) }, completion: completion)
+    case .postgreSQL(let readers):
+      try readers.submitWithoutSnapshot({ try body(.postgreSQL($0)) }, completion: completion)
+    }
   }
 
   /// Sets the listener for failures of the store.
   package func onHealthChange(
     monotonic: @escaping @Sendable () -> Int64,
     _ listener: @escaping @Sendable (DatabaseWriter.HealthChange) -> Void
-  ) { pool.onHealthChange(monotonic: monotonic, listener) }
+  ) {
+    switch database {
+    case .sqlite(let pool): pool.onHealthChange(monotonic: monotonic, listener)
+    case .postgreSQL(let readers): readers.onHealthChange(monotonic: monotonic, listener)
+    }
+  }
 
   /// See `ReaderPool.shutDown`.
-  package func shutDown() { pool.shutDown() }
+  package func shutDown() {
+    switch database {
+    case .sqlite(let pool): pool.shutDown()
+    case .postgreSQL(let readers): readers.shutDown()
+    }
+  }
 }

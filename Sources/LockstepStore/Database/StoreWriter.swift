@@ -1,11 +1,21 @@
 import LockstepSQLite
+import LockstepThreading
 
-/// The thread that writes the store: see `DatabaseWriter`.
+/// Runs units that write the store: see `DatabaseWriter` and `PostgreSQLUnits`.
 package struct StoreWriter: Sendable {
-  @usableFromInline let writer: DatabaseWriter
+  package enum Database: Sendable {
+    case sqlite(DatabaseWriter)
+    case postgreSQL(PostgreSQLWriters)
+  }
+
+  package let database: Database
 
   package init(_ writer: DatabaseWriter) {
-    self.writer = writer
+    database = .sqlite(writer)
+  }
+
+  init(_ writers: PostgreSQLWriters) {
+    database = .postgreSQL(writers)
   }
 
   /// Queues a unit: see `DatabaseWriter.submit`.
@@ -15,7 +25,10 @@ package struct StoreWriter: Sendable {
     of owner: WriteOwner? = nil,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) throws {
-    try writer.submit({ try unit(.sqlite($0)) }, of: owner, completion: completion)
+    switch database {
+    case .sqlite(let writer): try writer.submit({ try unit(.sqlite($0)) }, of: owner, completion: completion)
+    case .postgreSQL(let writers): try writers.submit(unit, completion: completion)
+    }
   }
 
   /// Runs a unit and returns its value when its changes are on disk: see `DatabaseWriter.write`.
@@ -24,16 +37,37 @@ package struct StoreWriter: Sendable {
     of owner: WriteOwner? = nil,
     _ unit: @escaping @Sendable (StoreConnection) throws -> Value
   ) async throws -> Value {
-    try await writer.write(of: owner) { try unit(.sqlite($0)) }
+    try await withCompletion { try submit(unit, of: owner, completion: $0) }
   }
 
-  package var statistics: DatabaseWriter.Statistics { writer.statistics }
+  /// The writer of decided transactions. Call this once.
+  package func writeSetWriter(of tables: ModuleTables) throws -> WriteSetWriter {
+    switch database {
+    case .sqlite(let writer): WriteSetWriter(.sqlite(writer), tables: tables)
+    case .postgreSQL(let writers): WriteSetWriter(.postgreSQL(try writers.startGroupCommit(of: tables)), tables: tables)
+    }
+  }
+
+  package var statistics: DatabaseWriter.Statistics {
+    switch database {
+    case .sqlite(let writer): writer.statistics
+    case .postgreSQL(let writers): writers.statistics
+    }
+  }
 
   /// Sets the listener for failures of the store.
   package func onHealthChange(_ listener: @escaping @Sendable (DatabaseWriter.HealthChange) -> Void) {
-    writer.onHealthChange(listener)
+    switch database {
+    case .sqlite(let writer): writer.onHealthChange(listener)
+    case .postgreSQL(let writers): writers.onHealthChange(listener)
+    }
   }
 
   /// See `DatabaseWriter.shutDown`.
-  package func shutDown() { writer.shutDown() }
+  package func shutDown() {
+    switch database {
+    case .sqlite(let writer): writer.shutDown()
+    case .postgreSQL(let writers): writers.shutDown()
+    }
+  }
 }

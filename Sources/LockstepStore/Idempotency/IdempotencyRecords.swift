@@ -138,8 +138,9 @@ package struct IdempotencyRecords {
   /// tokens, which contain a line break, are left out.
   package func keys(of user: UserID) throws -> [(key: String, at: Timestamp)] {
     try connection.all(
-      "SELECT key, at FROM idempotency_keys WHERE user_id = ? AND instr(key, char(10)) = 0 ORDER BY at, key",
-      user
+      "SELECT key, at FROM idempotency_keys WHERE user_id = ? AND replace(key, ?, '') = key ORDER BY at, key",
+      user,
+      "\n"
     ) { row in (try row[0] as String, try row[1] as Timestamp) }
   }
 
@@ -178,9 +179,11 @@ package struct IdempotencyRecords {
     case .user(let user):
       try connection.run(
         """
-        INSERT OR REPLACE INTO idempotency_keys
-          (user_id, key, fingerprint, at, status, fields, body, session_id, revision)
+        INSERT INTO idempotency_keys (user_id, key, fingerprint, at, status, fields, body, session_id, revision)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (user_id, key) DO UPDATE SET
+          fingerprint = excluded.fingerprint, at = excluded.at, status = excluded.status, fields = excluded.fields,
+          body = excluded.body, session_id = excluded.session_id, revision = excluded.revision
         """,
         user,
         key.key,
@@ -195,7 +198,10 @@ package struct IdempotencyRecords {
     case .outsider(let hash):
       try connection.run(
         """
-        INSERT OR REPLACE INTO outsider_keys (id, fingerprint, at, status, fields, body) VALUES (?, ?, ?, ?, ?, ?)
+        INSERT INTO outsider_keys (id, fingerprint, at, status, fields, body) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT (id) DO UPDATE SET
+          fingerprint = excluded.fingerprint, at = excluded.at, status = excluded.status, fields = excluded.fields,
+          body = excluded.body
         """,
         Self.id(key.key, hash),
         key.fingerprint,

@@ -82,7 +82,10 @@ package struct Journal {
 
   package func end(of user: UserID) throws -> End {
     try connection.first(
-      "SELECT revision, written FROM journal WHERE user_id = ? ORDER BY revision DESC, position DESC LIMIT 1",
+      StoreSQL(
+        sqlite: "SELECT revision, written FROM journal WHERE user_id = ? ORDER BY revision DESC, position DESC LIMIT 1",
+        postgreSQL: "SELECT number << 20 | era, written FROM heads WHERE user_id = ?"
+      ),
       user
     ) { End(revision: try $0[0], written: try $0.written(at: 1)) } ?? End()
   }
@@ -90,7 +93,10 @@ package struct Journal {
   /// About how many bytes the user's entries have that are not pruned.
   package func keptBytes(of user: UserID) throws -> Int {
     let first = try connection.first(
-      "SELECT written FROM journal WHERE user_id = ? ORDER BY revision, position LIMIT 1",
+      StoreSQL(
+        sqlite: "SELECT written FROM journal WHERE user_id = ? ORDER BY revision, position LIMIT 1",
+        postgreSQL: "SELECT written FROM journal WHERE user_id = ? ORDER BY number, position LIMIT 1"
+      ),
       user
     ) { try $0[0] as Int }
     return try end(of: user).written - (first ?? 0)
@@ -100,7 +106,11 @@ package struct Journal {
   /// the first kept revision. Nil if there is none.
   package func firstRevision(of user: UserID, past written: Int = -1) throws -> Revision? {
     try connection.first(
-      "SELECT revision FROM journal WHERE user_id = ? AND written > ? ORDER BY revision, position LIMIT 1",
+      StoreSQL(
+        sqlite: "SELECT revision FROM journal WHERE user_id = ? AND written > ? ORDER BY revision, position LIMIT 1",
+        postgreSQL:
+          "SELECT number << 20 | era FROM journal WHERE user_id = ? AND written > ? ORDER BY number, position LIMIT 1"
+      ),
       user,
       written
     ) { try $0[0] }
@@ -111,7 +121,12 @@ package struct Journal {
     // The empty state before revision 1 is known until the entries of revision 1 are pruned.
     if revision == .none { return try firstRevision(of: user).map { $0.number == 1 } ?? true }
     return try connection.first(
-      "SELECT 1 FROM journal WHERE user_id = ? AND revision = ? LIMIT 1",
+      StoreSQL(
+        sqlite: "SELECT 1 FROM journal WHERE user_id = ? AND revision = ? LIMIT 1",
+        postgreSQL: """
+          SELECT 1 FROM journal WHERE user_id = ?1 AND number = ?2::bigint >> 20 AND era = ?2::bigint & 1048575 LIMIT 1
+          """
+      ),
       user,
       revision
     ) { _ in true } ?? false
@@ -121,11 +136,105 @@ package struct Journal {
   /// entries may be long.
   package func revisions(of user: UserID, after revision: Revision, limit: Int) throws -> [Revision] {
     try connection.all(
-      "SELECT revision FROM journal WHERE user_id = ? AND revision > ? ORDER BY revision, position LIMIT ?",
+      StoreSQL(
+        sqlite: "SELECT revision FROM journal WHERE user_id = ? AND revision > ? ORDER BY revision, position LIMIT ?",
+        postgreSQL: """
+          SELECT number << 20 | era FROM journal
+          WHERE user_id = ?1 AND number > ?2::bigint >> 20 ORDER BY number, position LIMIT ?3
+          """
+      ),
       user,
       revision,
       limit
     ) { try $0[0] }
+  }
+
+  /// The first entry whose revision has this number or a higher one.
+  package func firstEntry(of user: UserID, from number: Int) throws -> (revision: Revision, at: Timestamp)? {
+    try connection.first(
+      StoreSQL(
+        sqlite: "SELECT revision, at FROM journal WHERE user_id = ? AND revision >= ? ORDER BY revision LIMIT 1",
+        postgreSQL: """
+          SELECT number << 20 | era, at FROM journal WHERE user_id = ? AND number >= ?::bigint >> 20
+          ORDER BY number LIMIT 1
+          """
+      ),
+      user,
+      Revision(number: number)
+    ) { (try $0[0], try $0[1]) }
+  }
+
+  /// The collections that entries after one revision, up to another one, have changed.
+  package func collections(
+    of user: UserID,
+    changedAfter start: Revision,
+    upTo end: Revision
+  ) throws -> [CollectionName] {
+    try connection.all(
+      StoreSQL(
+        sqlite: "SELECT DISTINCT collection FROM journal WHERE user_id = ? AND revision > ? AND revision <= ?",
+        postgreSQL: """
+          SELECT DISTINCT collection FROM journal
+          WHERE user_id = ? AND number > ?::bigint >> 20 AND number <= ?::bigint >> 20
+          """
+      ),
+      user,
+      start,
+      end
+    ) { CollectionName(text: try $0[0] as String) }
+  }
+
+  /// The collections that the journal or a snapshot of the user has.
+  package func recordedCollections(of user: UserID) throws -> Set<CollectionName> {
+    let names = try connection.all(
+      "SELECT collection FROM journal WHERE user_id = ?1 UNION SELECT collection FROM snapshots WHERE user_id = ?1",
+      user
+    ) { CollectionName(text: try $0[0] as String) }
+    return Set(names)
+  }
+
+  /// How many revisions the journal has, and the numbers of the first and the last; nil if it has none.
+  package func kept(of user: UserID) throws -> (count: Int, range: ClosedRange<Int>)? {
+    try connection.first(
+      StoreSQL(
+        sqlite: """
+          SELECT count(DISTINCT revision >> 20), min(revision >> 20), max(revision >> 20)
+          FROM journal WHERE user_id = ?
+          """,
+        postgreSQL: "SELECT count(DISTINCT number), min(number), max(number) FROM journal WHERE user_id = ?"
+      ),
+      user
+    ) { row -> (Int, ClosedRange<Int>)? in
+      guard let first = try row[1] as Int?, let last = try row[2] as Int? else { return nil }
+      return (try row[0], first...max(first, last))
+    }
+    .flatMap { $0 }
+  }
+
+  /// Whether an entry after a revision has changed the collection.
+  package func hasChanged(_ name: CollectionName, of user: UserID, after revision: Revision) throws -> Bool {
+    try connection.first(
+      StoreSQL(
+        sqlite: "SELECT 1 FROM journal WHERE user_id = ? AND revision > ? AND collection = ? LIMIT 1",
+        postgreSQL:
+          "SELECT 1 FROM journal WHERE user_id = ? AND number > ?::bigint >> 20 AND collection = ? LIMIT 1"
+      ),
+      user,
+      revision,
+      name.description
+    ) { _ in true } ?? false
+  }
+
+  /// Deletes the user's entries up to and including a revision.
+  package func delete(upTo revision: Revision, of user: UserID) throws {
+    try connection.run(
+      StoreSQL(
+        sqlite: "DELETE FROM journal WHERE user_id = ? AND revision <= ?",
+        postgreSQL: "DELETE FROM journal WHERE user_id = ? AND number <= ?::bigint >> 20"
+      ),
+      user,
+      revision
+    )
   }
 
   package func entries(of user: UserID, at revision: Revision) throws -> [JournalEntry] {
@@ -151,29 +260,74 @@ package struct Journal {
     upTo: Revision,
     while body: (JournalEntry) throws -> Bool
   ) throws {
-    try connection.forEachRow(
-      """
-      SELECT revision, position, collection, at, session_id, acted_by, action, mutations, written FROM journal
-      WHERE user_id = ? AND (revision, position) > (?, ?) AND revision <= ? ORDER BY revision, position
-      """,
-      user,
-      after.revision,
-      after.position,
-      upTo,
-      while: { row in
-        try body(try row.journalEntry(at: 0))
-      }
-    )
+    for end in try readEnds(of: user, after: after, upTo: upTo) {
+      var isStopped = false
+      try connection.forEachRow(
+        StoreSQL(
+          sqlite: """
+            SELECT revision, position, collection, at, session_id, acted_by, action, mutations, written FROM journal
+            WHERE user_id = ? AND (revision, position) > (?, ?) AND (revision, position) <= (?, ?)
+            ORDER BY revision, position
+            """,
+          postgreSQL: """
+            SELECT number << 20 | era, position, collection, at, session_id, acted_by, action, mutations, written
+            FROM journal
+            WHERE user_id = ?1 AND (number, position) > (?2::bigint >> 20, ?3::bigint)
+              AND (number, position) <= (?4::bigint >> 20, ?5::bigint)
+            ORDER BY number, position
+            """
+        ),
+        user,
+        end.after.revision,
+        end.after.position,
+        end.last.revision,
+        end.last.position,
+        while: { row in
+          isStopped = try !body(try row.journalEntry(at: 0))
+          return !isStopped
+        }
+      )
+      if isStopped { return }
+    }
   }
+
+  /// The parts in which entries are read. SQLite reads row by row. From PostgreSQL comes the whole result
+  /// of a statement, so a part has about a megabyte.
+  private func readEnds(of user: UserID, after: Place, upTo: Revision) throws -> [(after: Place, last: Place)] {
+    guard case .postgreSQL = connection else { return [(after, Place(endOf: upTo))] }
+    var parts: [(after: Place, last: Place)] = []
+    var start = after
+    // The size up to the beginning of the part; unknown at the first entry.
+    var before: Int?
+    for place in try places(of: user, after: after, upTo: upTo) {
+      let size = before.map { place.written - $0 } ?? 0
+      if parts.isEmpty || size > Self.readBytes {
+        if let last = parts.last?.last { start = last }
+        parts.append((start, place))
+        before = place.written
+      }
+      parts[parts.count - 1].last = place
+    }
+    return parts
+  }
+
+  private static let readBytes = 1024 * 1024
 
   /// The places of the user's entries after a place, up to and including the revision `upTo`. The
   /// texts of the entries are not read.
   package func places(of user: UserID, after: Place, upTo: Revision) throws -> [Place] {
     try connection.all(
-      """
-      SELECT revision, position, written FROM journal
-      WHERE user_id = ? AND (revision, position) > (?, ?) AND revision <= ? ORDER BY revision, position
-      """,
+      StoreSQL(
+        sqlite: """
+          SELECT revision, position, written FROM journal
+          WHERE user_id = ? AND (revision, position) > (?, ?) AND revision <= ? ORDER BY revision, position
+          """,
+        postgreSQL: """
+          SELECT number << 20 | era, position, written FROM journal
+          WHERE user_id = ?1 AND (number, position) > (?2::bigint >> 20, ?3::bigint) AND number <= ?4::bigint >> 20
+          ORDER BY number, position
+          """
+      ),
       user,
       after.revision,
       after.position,
@@ -183,7 +337,14 @@ package struct Journal {
 
   package func hasEntries(of user: UserID, after: Place, upTo: Revision) throws -> Bool {
     try connection.first(
-      "SELECT 1 FROM journal WHERE user_id = ? AND (revision, position) > (?, ?) AND revision <= ? LIMIT 1",
+      StoreSQL(
+        sqlite: "SELECT 1 FROM journal WHERE user_id = ? AND (revision, position) > (?, ?) AND revision <= ? LIMIT 1",
+        postgreSQL: """
+          SELECT 1 FROM journal
+          WHERE user_id = ?1 AND (number, position) > (?2::bigint >> 20, ?3::bigint) AND number <= ?4::bigint >> 20
+          LIMIT 1
+          """
+      ),
       user,
       after.revision,
       after.position,
@@ -202,11 +363,19 @@ package struct Journal {
     body: (CollectionName, Revision, (CollectionMutation.Kind) throws -> [CollectionMutation]) throws -> Void
   ) throws {
     try connection.forEach(
-      """
-      SELECT collection, revision, mutations FROM journal
-      WHERE user_id = ? AND revision > ? AND revision <= ? AND collection = coalesce(?, collection)
-      ORDER BY revision, position
-      """,
+      StoreSQL(
+        sqlite: """
+          SELECT collection, revision, mutations FROM journal
+          WHERE user_id = ? AND revision > ? AND revision <= ? AND collection = coalesce(?, collection)
+          ORDER BY revision, position
+          """,
+        postgreSQL: """
+          SELECT collection, number << 20 | era, mutations FROM journal
+          WHERE user_id = ?1 AND number > ?2::bigint >> 20 AND number <= ?3::bigint >> 20
+            AND collection = coalesce(?4, collection)
+          ORDER BY number, position
+          """
+      ),
       user,
       after,
       upTo,

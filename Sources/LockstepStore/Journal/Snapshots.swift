@@ -49,7 +49,10 @@ package struct Snapshots {
   /// The length of the longest snapshot of a user, in bytes; 0 if there is none.
   package func longest(of user: UserID) throws -> Int {
     try connection.first(
-      "SELECT ifnull(max(length(CAST(state AS BLOB))), 0) FROM snapshots WHERE user_id = ?",
+      StoreSQL(
+        sqlite: "SELECT coalesce(max(length(CAST(state AS BLOB))), 0) FROM snapshots WHERE user_id = ?",
+        postgreSQL: "SELECT coalesce(max(octet_length(state)), 0) FROM snapshots WHERE user_id = ?"
+      ),
       user
     ) { try $0[0] } ?? 0
   }
@@ -69,7 +72,10 @@ package struct Snapshots {
     at revision: Revision
   ) throws {
     try connection.run(
-      "INSERT OR REPLACE INTO snapshots (user_id, collection, revision, state) VALUES (?, ?, ?, ?)",
+      """
+      INSERT INTO snapshots (user_id, collection, revision, state) VALUES (?, ?, ?, ?)
+      ON CONFLICT (user_id, collection, revision) DO UPDATE SET state = excluded.state
+      """,
       user,
       collection.description,
       revision,
@@ -81,14 +87,24 @@ package struct Snapshots {
   /// them, with their lengths in bytes. A snapshot that is obsolete once stays obsolete.
   package func obsolete(of user: UserID) throws -> [(name: Name, bytes: Int)] {
     try connection.all(
-      """
-      SELECT collection, revision, length(CAST(state AS BLOB)) FROM snapshots AS old
-      WHERE user_id = ?1 AND EXISTS (
-        SELECT 1 FROM snapshots
-        WHERE user_id = ?1 AND collection = old.collection AND revision > old.revision
-          AND revision <= (SELECT min(revision) FROM journal WHERE user_id = ?1)
-      )
-      """,
+      StoreSQL(
+        sqlite: """
+          SELECT collection, revision, length(CAST(state AS BLOB)) FROM snapshots AS old
+          WHERE user_id = ?1 AND EXISTS (
+            SELECT 1 FROM snapshots
+            WHERE user_id = ?1 AND collection = old.collection AND revision > old.revision
+              AND revision <= (SELECT min(revision) FROM journal WHERE user_id = ?1)
+          )
+          """,
+        postgreSQL: """
+          SELECT collection, revision, octet_length(state) FROM snapshots AS old
+          WHERE user_id = ?1 AND EXISTS (
+            SELECT 1 FROM snapshots
+            WHERE user_id = ?1 AND collection = old.collection AND revision > old.revision
+              AND revision >> 20 <= (SELECT min(number) FROM journal WHERE user_id = ?1)
+          )
+          """
+      ),
       user
     ) { (Name(collection: CollectionName(text: try $0[0] as String), revision: try $0[1]), try $0[2]) }
   }

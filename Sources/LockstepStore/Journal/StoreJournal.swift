@@ -35,13 +35,50 @@ package struct StoreJournal {
 
   /// The place after the last entry.
   package func end() throws -> Place {
-    let last = try connection.first("SELECT number, revision FROM journal ORDER BY number DESC LIMIT 1") {
-      Place(number: try $0[0], revision: try $0[1])
-    }
+    let last = try connection.first(
+      StoreSQL(
+        sqlite: "SELECT number, revision FROM journal ORDER BY number DESC LIMIT 1",
+        postgreSQL: """
+          SELECT place, number << 20 | era FROM journal
+          WHERE place < (
+            SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint + journal_offset << 20 FROM store
+          )
+          ORDER BY place DESC LIMIT 1
+          """
+      )
+    ) { Place(number: try $0[0], revision: try $0[1]) }
     // The last entries may have been erased with their user.
-    let highest = try connection.first("SELECT journal_end FROM store") { try $0[0] as Int } ?? 0
+    let highest =
+      try connection.first(
+        StoreSQL(
+          sqlite: "SELECT journal_end FROM store",
+          postgreSQL: """
+            SELECT least(
+              journal_end, (pg_snapshot_xmin(pg_current_snapshot())::text::bigint + journal_offset << 20) - 1
+            ) FROM store
+            """
+        )
+      ) { try $0[0] as Int } ?? 0
     guard let last, last.number >= highest else { return Place(number: highest, revision: .none) }
     return last
+  }
+
+  /// The place before the last `count` entries. `knows(_:)` does not know it.
+  package func place(beforeLast count: Int) throws -> Place {
+    switch connection {
+    case .sqlite: return try end().moved(back: count)
+    case .postgreSQL:
+      let number = try connection.first(
+        """
+        SELECT place FROM journal WHERE place < (
+          SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint + journal_offset << 20 FROM store
+        )
+        ORDER BY place DESC LIMIT 1 OFFSET ?
+        """,
+        count
+      ) { try $0[0] as Int }
+      return Place(number: number ?? 0, revision: .none)
+    }
   }
 
   /// Whether the store has assigned the place's number, and no other entry has it. An entry that was
@@ -51,36 +88,69 @@ package struct StoreJournal {
     guard place.number > 0 else { return true }
     // The place after an erased entry has no revision, and its number is in no row. After an old copy
     // of the file was put back, another entry has the number.
-    let revision = try connection.first("SELECT revision FROM journal WHERE number = ?", place.number) {
-      try $0[0] as Revision
-    }
+    let revision = try connection.first(
+      StoreSQL(
+        sqlite: "SELECT revision FROM journal WHERE number = ?",
+        postgreSQL: "SELECT number << 20 | era FROM journal WHERE place = ?"
+      ),
+      place.number
+    ) { try $0[0] as Revision }
     return revision.map { $0 == place.revision } ?? true
   }
 
   /// Passes the entries after a place to `body`, oldest first, as long as `body` returns true. With
-  /// `user`, only that user's entries.
-  package func forEach(after place: Place, of user: UserID?, while body: (Entry) throws -> Bool) throws {
+  /// `user`, only that user's entries. Reads at most `limit` entries.
+  package func forEach(
+    after place: Place,
+    of user: UserID?,
+    limit: Int,
+    while body: (Entry) throws -> Bool
+  ) throws {
     guard let user else {
       return try connection.forEachRow(
-        """
-        SELECT j.number, j.user_id, s.device,
-          j.revision, j.position, j.collection, j.at, j.session_id, j.acted_by, j.action, j.mutations, j.written
-        FROM journal AS j LEFT JOIN sessions AS s ON s.user_id = j.user_id AND s.id = j.session_id
-        WHERE j.number > ? ORDER BY j.number
-        """,
+        StoreSQL(
+          sqlite: """
+            SELECT j.number, j.user_id, s.device,
+              j.revision, j.position, j.collection, j.at, j.session_id, j.acted_by, j.action, j.mutations, j.written
+            FROM journal AS j LEFT JOIN sessions AS s ON s.user_id = j.user_id AND s.id = j.session_id
+            WHERE j.number > ?1 ORDER BY j.number LIMIT ?2
+            """,
+          postgreSQL: """
+            SELECT j.place, j.user_id, s.device, j.number << 20 | j.era, j.position, j.collection, j.at,
+              j.session_id, j.acted_by, j.action, j.mutations, j.written
+            FROM journal AS j LEFT JOIN sessions AS s ON s.user_id = j.user_id AND s.id = j.session_id
+            WHERE j.place > ?1 AND j.place < (
+              SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint + journal_offset << 20 FROM store
+            )
+            ORDER BY j.place LIMIT ?2
+            """
+        ),
         place.number,
+        limit,
         while: { try body(Self.entry($0)) }
       )
     }
     try connection.forEachRow(
-      """
-      SELECT j.number, j.user_id, s.device,
-        j.revision, j.position, j.collection, j.at, j.session_id, j.acted_by, j.action, j.mutations, j.written
-      FROM journal AS j LEFT JOIN sessions AS s ON s.user_id = j.user_id AND s.id = j.session_id
-      WHERE j.user_id = ? AND +j.number > ? ORDER BY j.revision, j.position
-      """,
+      StoreSQL(
+        sqlite: """
+          SELECT j.number, j.user_id, s.device,
+            j.revision, j.position, j.collection, j.at, j.session_id, j.acted_by, j.action, j.mutations, j.written
+          FROM journal AS j LEFT JOIN sessions AS s ON s.user_id = j.user_id AND s.id = j.session_id
+          WHERE j.user_id = ?1 AND +j.number > ?2 ORDER BY j.revision, j.position LIMIT ?3
+          """,
+        postgreSQL: """
+          SELECT j.place, j.user_id, s.device, j.number << 20 | j.era, j.position, j.collection, j.at,
+            j.session_id, j.acted_by, j.action, j.mutations, j.written
+          FROM journal AS j LEFT JOIN sessions AS s ON s.user_id = j.user_id AND s.id = j.session_id
+          WHERE j.user_id = ?1 AND j.place > ?2 AND j.place < (
+            SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint + journal_offset << 20 FROM store
+          )
+          ORDER BY j.number, j.position LIMIT ?3
+          """
+      ),
       user,
       place.number,
+      limit,
       while: { try body(Self.entry($0)) }
     )
   }

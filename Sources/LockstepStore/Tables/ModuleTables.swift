@@ -12,10 +12,23 @@ package struct ModuleTables: Sendable {
     package let quota: CollectionQuota?
     fileprivate let table: any CollectionTable
 
+    private let module: String
+    /// Whether the module's own type can read a stored element.
+    private let canRead: (@Sendable ([UInt8]) -> Bool)?
+
     fileprivate init(_ module: UserModule) {
+      (self.module, canRead) = (module.name, module.canRead)
       reducer = module.reducer
       quota = module.quota
       table = module.table
+    }
+
+    /// Throws if the module's own type cannot read a stored element.
+    func checkReadable(_ element: Span<UInt8>) throws {
+      guard let canRead else { return }
+      var bytes: [UInt8] = []
+      bytes.append(copying: element)
+      guard canRead(bytes) else { throw ModuleError(module, "an element in the store cannot be read") }
     }
   }
 
@@ -34,6 +47,7 @@ package struct ModuleTables: Sendable {
   package func load(_ user: UserID, from connection: StoreConnection) throws -> UserState {
     switch connection {
     case .sqlite(let connection): try load(user, from: connection)
+    case .postgreSQL(let session): try load(user, from: session)
     }
   }
 
@@ -49,6 +63,7 @@ package struct ModuleTables: Sendable {
     switch connection {
     case .sqlite(let connection):
       try entries.mapValues { try $0.table.damagedRanks(of: user, in: connection) }.filter { !$0.value.isEmpty }
+    case .postgreSQL(let session): try damagedRanks(of: user, from: session)
     }
   }
 

@@ -9,24 +9,47 @@ package protocol TransactionDecision: AnyObject, Sendable {
   var writes: WriteSet? { get }
 }
 
+/// The user of a transaction, and the facts that its decision will ask for.
+package struct TransactionSubject: Sendable {
+  let user: UserID
+  /// The session whose request it is; nil for a service token.
+  let session: SessionID?
+  let key: IdempotencyKey?
+  /// The revision of the user's latest state in memory.
+  let known: @Sendable () -> Revision?
+
+  package init(
+    user: UserID,
+    session: SessionID?,
+    key: IdempotencyKey?,
+    known: @escaping @Sendable () -> Revision?
+  ) {
+    (self.user, self.session, self.key, self.known) = (user, session, key, known)
+  }
+}
+
 /// Decides transactions one after the other, and commits their write sets in groups.
 ///
 /// A decision is a function of memory and of `StoreFacts`. It writes nothing: it has a `WriteSet`,
 /// which this type writes.
 package struct WriteSetWriter: Sendable {
-  @usableFromInline let writer: DatabaseWriter
-  @usableFromInline let tables: ModuleTables
+  package enum Database: Sendable {
+    case sqlite(DatabaseWriter)
+    case postgreSQL(PostgreSQLGroupCommit)
+  }
 
-  package init(_ writer: StoreWriter, tables: ModuleTables) {
-    self.writer = writer.writer
+  package let database: Database
+  package let tables: ModuleTables
+
+  init(_ database: Database, tables: ModuleTables) {
+    self.database = database
     self.tables = tables
   }
 
   /// Queues a transaction of a user.
   ///
   /// - Parameters:
-  ///   - user: The user whose state the transaction may change.
-  ///   - mayRecordRefusals: Whether `decide` may return the record of a refusal.
+  ///   - subject: The user whose state the transaction may change.
   ///   - decide: Runs on the writer thread. Sees all earlier transactions. If it throws, nothing is
   ///     written.
   ///   - decided: Called after `decide` when the transaction can fail only together with its group.
@@ -35,49 +58,40 @@ package struct WriteSetWriter: Sendable {
   /// - Throws: The errors of `DatabaseWriter.submit`.
   @inlinable
   package func submit<Decision: TransactionDecision>(
-    of user: UserID,
-    mayRecordRefusals: Bool,
+    _ subject: TransactionSubject,
     decide: @escaping @Sendable (StoreFacts) throws -> Decision,
     decided: @escaping @Sendable (Decision) -> Void,
     completion: @escaping @Sendable (Result<Decision, any Error>) -> Void
   ) throws {
-    try writer.submit(
-      { [tables] connection in
-        let decision = try decide(StoreFacts(connection: .sqlite(connection)))
-        if let writes = decision.writes { try tables.apply(writes, to: connection) }
-        // The writer checks this too, but only after `decided`.
-        try connection.checkForeignKeys()
-        decided(decision)
-        return decision
-      },
-      // Without a record, a refused transaction has written nothing.
-      throwsUnwritten: !mayRecordRefusals,
-      of: user.writeOwner,
-      completion: completion
-    )
-  }
-}
-
-/// The facts that a decision may need and that memory does not have: the store as the earlier
-/// transactions have left it.
-package struct StoreFacts {
-  @usableFromInline let connection: StoreConnection
-
-  @usableFromInline
-  init(connection: StoreConnection) {
-    self.connection = connection
-  }
-
-  /// The recorded response to a key of the user. Throws `IdempotencyKeyReusedError` if the key
-  /// belongs to another request.
-  package func response(to key: IdempotencyKey, of user: UserID, at now: Timestamp) throws -> StoredResponse? {
-    try IdempotencyRecords(connection: connection).response(to: key, of: .user(user), at: now)
-  }
-
-  package func hasUser(_ user: UserID) throws -> Bool { try UserRecords(connection: connection).has(user) }
-
-  package func hasSession(_ session: SessionID, of user: UserID) throws -> Bool {
-    try SessionRecords(connection: connection).has(session, of: user)
+    switch database {
+    case .sqlite(let writer):
+      try writer.submit(
+        { [tables] connection in
+          let decision = try decide(.sqlite(.sqlite(connection)))
+          if let writes = decision.writes { try tables.apply(writes, to: connection) }
+          // The writer checks this too, but only after `decided`.
+          try connection.checkForeignKeys()
+          decided(decision)
+          return decision
+        },
+        // Without a record of the response, a refused transaction has written nothing.
+        throwsUnwritten: subject.key == nil,
+        of: subject.user.writeOwner,
+        completion: completion
+      )
+    case .postgreSQL(let group):
+      try group.submit(
+        PendingTransaction(
+          subject,
+          decide: { facts in
+            let decision = try decide(facts)
+            decided(decision)
+            return (decision.writes, { completion(.success(decision)) })
+          },
+          fail: { completion(.failure($0)) }
+        )
+      )
+    }
   }
 }
 

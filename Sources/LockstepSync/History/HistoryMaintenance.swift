@@ -139,7 +139,7 @@ package final class HistoryMaintenance: Sendable {
       guard case .success(let unit?) = result else { return }
       let write: Unit = { connection in
         // The user may have been erased meanwhile. A unit must not fail after its first write.
-        if try UserRecords(connection: connection).has(user) { try unit(connection) }
+        if try connection.lock(user) { try unit(connection) }
       }
       try? writer.submit(write, of: user.writeOwner) { _ in }
     }

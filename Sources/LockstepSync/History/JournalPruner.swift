@@ -32,12 +32,13 @@ package struct JournalPruner: Sendable {
     let journal = Journal(connection: connection)
     guard let first = try journal.firstRevision(of: user) else { return nil }
     let end = try journal.end(of: user)
-    let aged = try agedBound(from: first, to: end, of: user, now: now, in: connection)
-    guard let bound = try aged ?? longBound(from: first, to: end, of: user, in: connection) else { return nil }
-    let changed = try names(of: user, upTo: bound, in: connection)
+    let aged = try agedBound(from: first, to: end, of: user, now: now, in: journal)
+    guard let bound = try aged ?? longBound(from: first, to: end, of: user, in: journal) else { return nil }
+    let changed = try journal.collections(of: user, changedAfter: .none, upTo: bound)
     let states = try history.rebuild(changed, of: user, at: bound, from: connection)
     let emptied = states.filter { $0.key.part != nil && $0.value.count == 0 }.map(\.key)
-    let changedSince = emptied.isEmpty ? [] : try names(of: user, after: bound, upTo: end.revision, in: connection)
+    let changedSince =
+      emptied.isEmpty ? [] : try journal.collections(of: user, changedAfter: bound, upTo: end.revision)
     return Plan(
       user: user,
       first: first,
@@ -61,21 +62,6 @@ package struct JournalPruner: Sendable {
     return parts
   }
 
-  /// The collections that changed after one revision, up to another one.
-  private func names(
-    of user: UserID,
-    after start: Revision = .none,
-    upTo end: Revision,
-    in connection: StoreConnection
-  ) throws -> [CollectionName] {
-    try connection.all(
-      "SELECT DISTINCT collection FROM journal WHERE user_id = ? AND revision > ? AND revision <= ?",
-      user,
-      start,
-      end
-    ) { CollectionName(text: try $0[0] as String) }
-  }
-
   /// The last revision of the oldest step, if it is old enough. Only whole steps are pruned,
   /// because each step costs a snapshot of every collection that changed in it.
   private func agedBound(
@@ -83,12 +69,12 @@ package struct JournalPruner: Sendable {
     to end: Journal.End,
     of user: UserID,
     now: Timestamp,
-    in connection: StoreConnection
+    in journal: Journal
   ) throws -> Revision? {
     let bound = first.number + Self.step - 1
     let oldest = Timestamp(millisecondsSince1970: now.millisecondsSince1970 - Int64(policy.days) * 86_400_000)
     guard bound <= end.revision.number - max(1, policy.revisions),
-      let (revision, time) = try entry(number: bound, of: user, in: connection), time < oldest
+      let (revision, time) = try journal.firstEntry(of: user, from: bound), time < oldest
     else { return nil }
     return revision
   }
@@ -98,25 +84,13 @@ package struct JournalPruner: Sendable {
     from first: Revision,
     to end: Journal.End,
     of user: UserID,
-    in connection: StoreConnection
+    in journal: Journal
   ) throws -> Revision? {
     let excess = end.written - policy.bytes
     guard excess > 0 else { return nil }
-    let kept = try Journal(connection: connection).firstRevision(of: user, past: excess) ?? end.revision
+    let kept = try journal.firstRevision(of: user, past: excess) ?? end.revision
     guard kept > first else { return nil }
-    return try entry(number: min(kept.number, first.number + Self.step) - 1, of: user, in: connection)?.revision
-  }
-
-  private func entry(
-    number: Int,
-    of user: UserID,
-    in connection: StoreConnection
-  ) throws -> (revision: Revision, at: Timestamp)? {
-    try connection.first(
-      "SELECT revision, at FROM journal WHERE user_id = ? AND revision >= ? ORDER BY revision LIMIT 1",
-      user,
-      Revision(number: number)
-    ) { (try $0[0], try $0[1]) }
+    return try journal.firstEntry(of: user, from: min(kept.number, first.number + Self.step) - 1)?.revision
   }
 
   /// A step of pruning. Write snapshots until all are taken, and the last ones with `finish`.
@@ -153,6 +127,7 @@ package struct JournalPruner: Sendable {
     /// Writes snapshots. Returns false if the plan is no longer valid: the user was erased, or another
     /// plan was faster.
     func write(_ snapshots: [Snapshot], in connection: StoreConnection) throws -> Bool {
+      try connection.lock(user)
       guard try Journal(connection: connection).firstRevision(of: user) == first else { return false }
       let records = Snapshots(connection: connection)
       for (name, text) in snapshots { try records.keep(text, as: name, of: user, at: bound) }
@@ -163,24 +138,15 @@ package struct JournalPruner: Sendable {
     /// of pruned revisions, or 0 if the plan is no longer valid.
     func finish(_ snapshots: [Snapshot], in connection: StoreConnection) throws -> Int {
       guard try write(snapshots, in: connection) else { return 0 }
-      for name in emptied where try !hasChanged(name, in: connection) {
+      let journal = Journal(connection: connection)
+      for name in emptied where try !journal.hasChanged(name, of: user, after: end) {
         // The number of a user's collections is limited, so the traces of an empty collection are
         // deleted. It stays in memory until the user is evicted.
         try RemovalRecords.forget(name, of: user, in: connection)
         try Snapshots(connection: connection).deleteAll(of: name, of: user)
       }
-      try connection.run("DELETE FROM journal WHERE user_id = ? AND revision <= ?", user, bound)
+      try journal.delete(upTo: bound, of: user)
       return bound.number - first.number + 1
-    }
-
-    /// Whether a collection has changed since the plan was made.
-    private func hasChanged(_ name: CollectionName, in connection: StoreConnection) throws -> Bool {
-      try connection.first(
-        "SELECT 1 FROM journal WHERE user_id = ? AND revision > ? AND collection = ? LIMIT 1",
-        user,
-        end,
-        name.description
-      ) { _ in true } ?? false
     }
   }
 }

@@ -29,11 +29,7 @@ package struct StateHistory: Sendable {
     case .collection(let name): names = [name]
     case .module(let module):
       guard states[module] != nil else { return nil }
-      let all = try connection.all(
-        "SELECT collection FROM journal WHERE user_id = ?1 UNION SELECT collection FROM snapshots WHERE user_id = ?1",
-        user
-      ) { CollectionName(text: try $0[0] as String) }
-      names = Set(all.filter { $0.module == module })
+      names = try Journal(connection: connection).recordedCollections(of: user).filter { $0.module == module }
     }
     var state = UserState()
     state.revision = revision

@@ -28,6 +28,8 @@ package struct StoreJournalPage: Sendable {
   private static let bytes = 1024 * 1024
   /// How many entries are read for a page, of which the filter may take few.
   private static let scanned = 10_000
+  /// How many entries one statement reads.
+  private static let slice = 100
 
   package private(set) var entries: [Entry] = []
   /// The place after the last entry that was read.
@@ -45,19 +47,23 @@ package struct StoreJournalPage: Sendable {
   ) throws {
     end = place
     var (bytes, scanned) = (0, 0)
-    try journal.forEach(after: place, of: filter.user) { read in
-      guard entries.count < limit, bytes < Self.bytes, scanned < Self.scanned else {
-        isPart = true
-        return false
+    var hasMore = true
+    while hasMore, !isPart {
+      var count = 0
+      try journal.forEach(after: end, of: filter.user, limit: Self.slice) { read in
+        guard entries.count < limit, bytes < Self.bytes, scanned < Self.scanned else {
+          isPart = true
+          return false
+        }
+        (count, scanned, end) = (count + 1, scanned + 1, read.place)
+        guard filter.takes(read.entry.collection) else { return true }
+        var text: [UInt8] = []
+        read.entry.encode(into: &text, store: store, (read.user, read.device))
+        bytes += text.count
+        entries.append(Entry(place: read.place, text: text))
+        return true
       }
-      scanned += 1
-      end = read.place
-      guard filter.takes(read.entry.collection) else { return true }
-      var text: [UInt8] = []
-      read.entry.encode(into: &text, store: store, (read.user, read.device))
-      bytes += text.count
-      entries.append(Entry(place: read.place, text: text))
-      return true
+      hasMore = count == Self.slice
     }
     // Entries of other users may follow the last one that was read.
     if !isPart { end = try journal.end() }

@@ -66,7 +66,7 @@ package struct AccountsLedger: Sendable {
       let now = now()
       try await writer.write { connection in
         // The user may have been erased meanwhile. A unit must not fail after its first write.
-        if case .user(let user) = key.owner, try !UserRecords(connection: connection).has(user) { return }
+        if case .user(let user) = key.owner, try !connection.lock(user) { return }
         try IdempotencyRecords(connection: connection).record(recorded, to: key.key, of: key.owner, at: now)
       }
       return KeyedResponse(response: refusal)

@@ -34,6 +34,9 @@ final class DecidedStates: Sendable {
     /// Sets the state after a transaction that is decided and not published yet.
     func decide(_ state: UserState, ticket: UInt64) { contents.withLock { $0.decided = (state, ticket) } }
 
+    /// Drops the states, which are not in the user's history. Transactions that wait fail.
+    func forget() { contents.withLock { $0 = Contents() } }
+
     /// Ends the time of a decided transaction: it was published, or its group has failed. The state
     /// of a later transaction stays, because its own handler is called later. After a failed group,
     /// no transaction is decided before the handlers of the group were called.

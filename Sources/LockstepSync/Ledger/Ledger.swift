@@ -25,7 +25,7 @@ package final class Ledger: Sendable {
   private let tickets = Atomic<UInt64>(0)
   private let inFlightKeys: InFlightKeys
   private let maintenance: HistoryMaintenance
-  private let era: Era
+  private let eras: EraSource
   private let sessionEndings: SessionEndingTracker
   private let notify: @Sendable (UserID, UserState) -> Void
 
@@ -37,7 +37,7 @@ package final class Ledger: Sendable {
     registry: RegisteredLedger,
     inFlightKeys: InFlightKeys = InFlightKeys(),
     maintenance: HistoryMaintenance,
-    era: Era,
+    eras: EraSource,
     sessionEndings: SessionEndingTracker,
     now: @escaping @Sendable () -> Timestamp,
     notify: @escaping @Sendable (UserID, UserState) -> Void = { _, _ in }
@@ -48,7 +48,7 @@ package final class Ledger: Sendable {
     self.registry = registry
     self.inFlightKeys = inFlightKeys
     self.maintenance = maintenance
-    self.era = era
+    self.eras = eras
     self.sessionEndings = sessionEndings
     self.now = now
     self.notify = notify
@@ -80,8 +80,12 @@ package final class Ledger: Sendable {
     let early = decideEarly(transaction, reservation)
     do {
       try writer.submit(
-        of: user,
-        mayRecordRefusals: key != nil,
+        TransactionSubject(
+          user: user,
+          session: transaction.session.agent == nil ? transaction.session.id : nil,
+          key: key,
+          known: { reservation.states.latest?.revision }
+        ),
         decide: { try self.run(transaction, early, on: reservation.states, $0) },
         decided: { unit in
           if let state = unit.state { reservation.states.decide(state, ticket: ticket) }
@@ -135,10 +139,11 @@ package final class Ledger: Sendable {
     let committed: Committed
     /// Nil if nothing changes.
     let writes: WriteSet?
+    let era: Era
 
-    func isBased(on view: LedgerView) -> Bool {
+    func isBased(on view: LedgerView, in era: Era) -> Bool {
       committed.before.state.revision == view.state.revision
-        && committed.before.registered.revision == view.registered.revision
+        && committed.before.registered.revision == view.registered.revision && self.era == era
     }
   }
 
@@ -161,12 +166,13 @@ package final class Ledger: Sendable {
 
   private func decide(_ transaction: Transaction, _ before: LedgerView, at now: Timestamp) throws -> Decision {
     try transaction.condition?(before)
-    let era = era.of(transaction.user)
-    var execution = TransactionExecution(before, of: transaction, in: era, tables: states, now: now)
+    let era = eras.current
+    let userEra = era.of(transaction.user)
+    var execution = TransactionExecution(before, of: transaction, in: userEra, tables: states, now: now)
     try execution.run()
     let after = LedgerView(state: execution.state, registered: before.registered)
     let committed = Committed(before: before, after: after, mutations: execution.mutations)
-    return Decision(committed: committed, writes: execution.hasChanged ? execution.writes : nil)
+    return Decision(committed: committed, writes: execution.hasChanged ? execution.writes : nil, era: era)
   }
 
   // MARK: On the writer thread
@@ -180,7 +186,7 @@ package final class Ledger: Sendable {
     try check(transaction.session, facts)
     let now = now()
     guard let key = transaction.key else {
-      let (committed, change) = try self.change(transaction, early, on: states, at: now)
+      let (committed, change) = try self.change(transaction, early, on: states, facts, at: now)
       return Unit(.done(committed), change, change?.writes)
     }
     if let known = try facts.response(to: key, of: transaction.user, at: now) {
@@ -190,7 +196,7 @@ package final class Ledger: Sendable {
     let response: StoredResponse
     do {
       let committed: Committed
-      (committed, change) = try self.change(transaction, early, on: states, at: now)
+      (committed, change) = try self.change(transaction, early, on: states, facts, at: now)
       response = transaction.response(committed)
     } catch {
       guard let refused = transaction.refusal(error) else { throw error }
@@ -212,7 +218,7 @@ package final class Ledger: Sendable {
   private func check(_ session: LiveSession, _ facts: StoreFacts) throws {
     // Read before `isEnded`, because a write that is no longer under way has ended its sessions in
     // memory.
-    let mayHaveEnded = sessionEndings.areUnderWay
+    let mayHaveEnded = facts.mayHaveEndedSessions || sessionEndings.areUnderWay
     if session.isEnded { throw SessionEndedError() }
     if session.agent != nil {
       // A service token has no session that ends with the user.
@@ -226,12 +232,16 @@ package final class Ledger: Sendable {
     _ transaction: Transaction,
     _ early: Decision?,
     on decided: DecidedStates.Entry,
+    _ facts: StoreFacts,
     at now: Timestamp
   ) throws -> (Committed, Change?) {
-    guard let latest = decided.latest else { throw StateNotLoadedError() }
+    guard let known = decided.latest else { throw StateNotLoadedError() }
+    let latest = try facts.latest(known)
     let before = LedgerView(state: latest, registered: registry.latest)
     let decision =
-      if let early, early.isBased(on: before) { early } else { try decide(transaction, before, at: now) }
+      if let early, early.isBased(on: before, in: eras.current) { early } else {
+        try decide(transaction, before, at: now)
+      }
     let committed = decision.committed
     guard let writes = decision.writes else { return (committed, nil) }
     let (state, written) = (committed.after.state, committed.after.state.written - latest.written)
@@ -250,6 +260,10 @@ package final class Ledger: Sendable {
     let user = transaction.user
     let committed = try? result.get().state
     defer { decided.finish(ticket: ticket, committed: committed) }
+    if case .failure(let error) = result, error is StaleStateError {
+      decided.forget()
+      cache.forget(user)
+    }
     return result.map { unit in
       if let state = unit.state {
         if let key = transaction.key {

@@ -16,7 +16,7 @@ package final class RegisteredLedger: Sendable {
   private let contents: LockedState<Contents>
   private let writer: StoreWriter
   private let inFlightKeys: InFlightKeys
-  private let era: Era
+  private let eras: EraSource
   private let now: @Sendable () -> Timestamp
   private let notify: @Sendable (RegisteredDefaults) -> Void
 
@@ -25,14 +25,14 @@ package final class RegisteredLedger: Sendable {
     _ registered: RegisteredDefaults,
     writer: StoreWriter,
     inFlightKeys: InFlightKeys = InFlightKeys(),
-    era: Era,
+    eras: EraSource,
     now: @escaping @Sendable () -> Timestamp,
     notify: @escaping @Sendable (RegisteredDefaults) -> Void = { _ in }
   ) {
     contents = LockedState(Contents(committed: registered))
     self.writer = writer
     self.inFlightKeys = inFlightKeys
-    self.era = era
+    self.eras = eras
     self.now = now
     self.notify = notify
   }
@@ -119,7 +119,7 @@ package final class RegisteredLedger: Sendable {
     let suite = change.suite
     let present = registered.values(of: suite)
     let changes = try change.decide(registered).filter { present[ElementKey($0.key)]?.encoded != $0.value }
-    let revision = registered.revision.next(in: era)
+    let revision = registered.revision.next(in: eras.current)
     for (key, value) in changes {
       let service = RegisteredDefaultsTable()
       try service.write(key, in: suite, value: value, revision: revision, at: now(), to: connection)

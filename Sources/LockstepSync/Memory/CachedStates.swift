@@ -60,6 +60,12 @@ struct CachedStates: Sendable {
     limitSmall()
   }
 
+  /// Removes all states, and returns the former contents, to be released outside the lock.
+  mutating func removeAll() -> CachedStates {
+    defer { self = CachedStates(capacity: capacity, largeUsers: largeUsers) }
+    return self
+  }
+
   /// A single large state may cost more than three quarters. Small states keep at least a quarter.
   private mutating func limitSmall() { small.limit(to: max(capacity / 4, capacity - large.cost)) }
 

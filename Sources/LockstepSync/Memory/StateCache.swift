@@ -143,6 +143,18 @@ package final class StateCache: Sendable {
     }
   }
 
+  /// Removes all states, because the history in the store may be another one now.
+  package func forgetAll() {
+    flights.invalidateAll()
+    let dropped = contents.withLock { contents in
+      for user in contents.loading.keys { contents.loading[user] = true }
+      return contents.states.removeAll()
+    }
+    changes.incrementAll()
+    // There may be many.
+    _ = dropped
+  }
+
   /// How often a state was read from the store.
   package var loads: Int { contents.withLock { $0.loads } }
 

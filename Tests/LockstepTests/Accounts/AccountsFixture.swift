@@ -81,7 +81,7 @@ final class AccountsFixture: Sendable {
   }
 
   /// The number of rows that a statement counts.
-  func count(_ sql: StaticString) async throws -> Int {
+  func count(_ sql: StoreSQL) async throws -> Int {
     try await store.readers.read { connection in try connection.first(sql) { row in try row[0] as Int } ?? -1 }
   }
 
@@ -91,11 +91,7 @@ final class AccountsFixture: Sendable {
     _ hasher: StubHasher,
     _ configuration: AccountsConfiguration
   ) async throws -> (DurableStore, StoredAccounts) {
-    let store = try DurableStore(
-      path: files.path,
-      time: files.clock.time,
-      options: .init(busyTimeout: .zero, writer: writer, readingThreads: 1)
-    )
+    let store = try files.testedStore(options: .init(busyTimeout: .zero, writer: writer, readingThreads: 1))
     return (store, try await accounts(store, files, hasher, configuration))
   }
 

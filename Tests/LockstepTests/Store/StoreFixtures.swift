@@ -49,6 +49,19 @@ final class StoreFixture: Sendable {
     )
   }
 
+  deinit { TestedStore.drop(path) }
+
+  /// A store in the database under test.
+  func testedStore(
+    options: DurableStore.Options,
+    migrator: Migrator = Migrator()
+  ) throws -> DurableStore {
+    if let database = try TestedStore.database(for: path) {
+      return try DurableStore(postgreSQL: database, time: clock.time, readingThreads: 1, migrator: migrator)
+    }
+    return try DurableStore(path: path, time: clock.time, options: options, migrator: migrator)
+  }
+
   /// Another program's connection to the file.
   func sqlite(_ path: String? = nil) throws -> SQLiteConnection {
     try SQLiteConnection(path: path ?? self.path, journal: .asFound, busyTimeout: .zero)
@@ -59,6 +72,7 @@ extension StoreConnection {
   var sqlite: SQLiteConnection {
     switch self {
     case .sqlite(let connection): connection
+    case .postgreSQL: preconditionFailure("the test looks into the file of the store")
     }
   }
 

@@ -11,7 +11,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-/// The product's server on a free port, with a store in a SQLite file, a clock that stands still,
+/// The product's server on a free port, with a store in the database under test, a clock that stands still,
 /// and the cheapest password hashes.
 final class ServerFixture: Sendable {
   static let password = "correct horse"
@@ -36,6 +36,7 @@ final class ServerFixture: Sendable {
     configuration.port = 0
     configuration.threads = 1
     configuration.data = directory.file("lockstep.db")
+    configuration.store = try TestedStore.database(for: configuration.data)
     configuration.passwordStrength = Argon2Strength(memoryKiB: 8, passes: 1)
     change(&configuration)
     self.configuration = configuration
@@ -89,6 +90,8 @@ final class ServerFixture: Sendable {
       services: services()
     )
   }
+
+  deinit { TestedStore.drop(directory.file("lockstep.db")) }
 
   /// Stops the server if it is running. Its memory is lost, and only the file remains.
   func stop() async {

@@ -334,7 +334,7 @@ struct HistoryTests {
     // then starts another.
     try await write(upTo: 300, as: ann, in: fixture, random: &random, valueBytes: 8_000, onto: &record)
     try await fixture.writerIsIdle()
-    func count(_ sql: StaticString) async throws -> Int {
+    func count(_ sql: StoreSQL) async throws -> Int {
       try await fixture.store.readers.read { connection in
         try connection.first(sql, ann.user) { try $0[0] } ?? 0
       }

@@ -91,9 +91,7 @@ final class SyncFixture: Sendable {
     _ choices: Choices,
     _ announced: Announcements
   ) throws -> Parts {
-    let store = try DurableStore(
-      path: files.path,
-      time: files.clock.time,
+    let store = try files.testedStore(
       options: .init(busyTimeout: .zero, readingThreads: 1),
       migrator: Migrator(of: choices.modules)
     )
@@ -110,7 +108,7 @@ final class SyncFixture: Sendable {
     let registry = RegisteredLedger(
       try store.write { try RegisteredDefaultsTable().load(from: $0) },
       writer: store.writer,
-      era: choices.era,
+      eras: EraSource(choices.era),
       now: now
     )
     let maintenance = HistoryMaintenance(
@@ -120,12 +118,12 @@ final class SyncFixture: Sendable {
       now: now
     )
     let ledger = Ledger(
-      writer: WriteSetWriter(store.writer, tables: states),
+      writer: try store.writer.writeSetWriter(of: states),
       cache: cache,
       states: states,
       registry: registry,
       maintenance: maintenance,
-      era: choices.era,
+      eras: EraSource(choices.era),
       sessionEndings: SessionEndingTracker(),
       now: now,
       notify: { user, state in
@@ -141,16 +139,28 @@ final class SyncFixture: Sendable {
   /// A user with a session in the store. The same number gives the same user.
   func user(_ number: UInt64) async throws -> LiveSession {
     let session = Self.session(number)
-    _ = try await store.writer.write { connection in
-      try connection.run(
-        """
-        INSERT OR IGNORE INTO users (id, email, email_key, password_hash, password_version, password_changed_at, created_at)
-        VALUES (?, ?, ?, '', 1, 0, 0)
-        """,
-        session.user,
-        "\(number)@example.com",
-        "\(number)@example.com"
-      )
+    let account = Account(
+      session.user,
+      try EmailAddress("\(number)@example.com"),
+      PasswordHash(""),
+      at: Timestamp(millisecondsSince1970: 0)
+    )
+    let stored = StoredSession(
+      session: Session(
+        id: session.id,
+        device: nil,
+        createdAt: account.user.createdAt,
+        lastSeenAt: account.user.createdAt,
+        expiresAt: Timestamp(millisecondsSince1970: .max),
+        cursor: nil
+      ),
+      user: session.user,
+      tokenHash: TokenHash(words: SIMD4(number, 0, 0, 0))
+    )
+    try await store.writer.write { connection in
+      guard try UserRecords(connection: connection).insert(account), !TestedStore.isSQLite else { return }
+      // On PostgreSQL, each write looks for its session in the store.
+      try SessionRecords(connection: connection).insert(stored)
     }
     return session
   }
@@ -241,7 +251,7 @@ final class SyncFixture: Sendable {
   }
 
   /// The number of rows that a statement counts.
-  func count(_ sql: StaticString) async throws -> Int {
+  func count(_ sql: StoreSQL) async throws -> Int {
     try await store.readers.read { connection in try connection.first(sql) { row in try row[0] as Int } ?? -1 }
   }
 

@@ -1,0 +1,143 @@
+import LockstepPostgreSQL
+import LockstepThreading
+
+/// Opens connections to the database of one store.
+final class PostgreSQLConnector: Sendable {
+  /// The use of a connection.
+  enum Role {
+    /// Group commits.
+    case writer
+    /// Units: accounts, registered defaults, upkeep.
+    case units
+    case reader
+    /// Reads that take longer.
+    case longReader
+  }
+
+  /// The oldest server that works, as `server_version_num`.
+  static let oldestServer = 150_000
+
+  private let connectionString: String
+  /// The store's id, once it is known. Each later connection must lead to the same store.
+  private let id = LockedState<String?>(nil)
+  private let writerListener = LockedState<(@Sendable () -> Void)?>(nil)
+
+  init(_ connectionString: String) {
+    self.connectionString = connectionString
+  }
+
+  func setID(_ id: String) { self.id.withLock { $0 = id } }
+
+  /// Sets the listener for connections of the writer. It runs before the first group on each of them,
+  /// because the history may be another one after a failover.
+  func onWriterConnection(_ listener: @escaping @Sendable () -> Void) { writerListener.withLock { $0 = listener } }
+
+  /// Connects, and tries again for about `patience` while no server can be reached.
+  func connect(_ role: Role, within patience: Duration) throws -> PostgreSQLSession {
+    let deadline = ContinuousClock.now + patience
+    while true {
+      do {
+        return try connect(role)
+      } catch let error as PostgreSQLError where error.mayPass && ContinuousClock.now < deadline {
+        Self.pause()
+      }
+    }
+  }
+
+  /// Sleeps between two attempts.
+  private static func pause() {
+    _ = LockedState(()).wait(atMost: 250_000_000) { _ -> Void? in nil }
+  }
+
+  func connect(_ role: Role) throws -> PostgreSQLSession {
+    let connection = try PostgreSQLConnection(connectionString, options: PostgreSQLConnection.Options())
+    try Self.check(connection)
+    try connection.execute(Self.settings(for: role))
+    let session = PostgreSQLSession(connection)
+    if let id = id.withLock({ $0 }) {
+      let found = try StoreConnection.postgreSQL(session).first("SELECT id FROM store") { try $0[0] as String }
+      guard found == id else { throw StoreError.replaced(path: Self.name(of: connection)) }
+      if role == .units { try Self.lock(id, in: session) }
+    }
+    if role == .writer { writerListener.withLock { $0 }?() }
+    return session
+  }
+
+  /// Takes the lock of the only server of a store, until the connection ends. A server does not yet learn
+  /// of the commits of another one.
+  private static func lock(_ id: String, in session: PostgreSQLSession) throws {
+    let key = Int64(
+      bitPattern: DomainHash.of("server", Array(id.utf8), count: 16).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    )
+    // The database needs a moment to notice that the last server has gone.
+    for _ in 0..<20 {
+      let isLocked = try StoreConnection.postgreSQL(session).first("SELECT pg_try_advisory_lock(?::bigint)", key) {
+        try $0[0] as Bool
+      }
+      if isLocked == true { return }
+      pause()
+    }
+    throw StoreError.inUse(path: name(of: session.connection))
+  }
+
+  /// Throws if the server cannot hold a store.
+  private static func check(_ connection: PostgreSQLConnection) throws {
+    let name = name(of: connection)
+    if connection.serverVersion < oldestServer {
+      throw StoreError.unusableDatabase(
+        name: name,
+        what: "the server is PostgreSQL \(connection.serverVersion / 10_000), and Lockstep needs 15 or later",
+        advice: "Upgrade the server."
+      )
+    }
+    if let encoding = connection.parameter("server_encoding"), encoding != "UTF8" {
+      throw StoreError.unusableDatabase(
+        name: name,
+        what: "its encoding is \(encoding), and Lockstep needs UTF8",
+        advice: "Create a database with ENCODING 'UTF8'."
+      )
+    }
+    if connection.parameter("in_hot_standby") == "on" {
+      throw StoreError.unusableDatabase(
+        name: name,
+        what: "the server is a read-only standby",
+        advice: "Name the primary, or all servers with target_session_attrs=read-write."
+      )
+    }
+  }
+
+  /// The database in messages.
+  static func name(of connection: PostgreSQLConnection) -> String {
+    "\(connection.database) on \(connection.host)"
+  }
+
+  private static func settings(for role: Role) -> String {
+    var settings = """
+      SET client_min_messages = warning; SET timezone = 'UTC'; SET bytea_output = hex;
+      SET idle_in_transaction_session_timeout = '10s';
+      """
+    switch role {
+    case .writer:
+      // A plan that is made while a table is empty would read all of it later.
+      settings += """
+        SET lock_timeout = '5s'; SET statement_timeout = '10s';
+        SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_bitmapscan = off;
+        SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off;
+        """
+    case .units: settings += "SET lock_timeout = '5s'; SET statement_timeout = '60s'; SET jit = off;"
+    case .reader: settings += "SET statement_timeout = '10s'; SET jit = off;"
+    case .longReader: settings += "SET statement_timeout = '60s'; SET jit = off;"
+    }
+    return settings
+  }
+}
+
+extension PostgreSQLError {
+  /// Whether the server may accept a connection a moment later.
+  fileprivate var mayPass: Bool {
+    switch kind {
+    case .cannotConnect, .lostConnection, .timedOut, .tooManyConnections, .shutdown: true
+    default: false
+    }
+  }
+}

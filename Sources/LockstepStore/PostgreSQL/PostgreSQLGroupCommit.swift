@@ -1,0 +1,286 @@
+import LockstepCollections
+import LockstepPostgreSQL
+import LockstepSQLite
+import LockstepThreading
+import LockstepTime
+
+/// A transaction that waits for its group.
+package struct PendingTransaction: Sendable {
+  let subject: TransactionSubject
+  /// Decides, and returns the handler for success.
+  let decide: @Sendable (StoreFacts) throws -> (writes: WriteSet?, complete: @Sendable () -> Void)
+  let fail: @Sendable (any Error) -> Void
+
+  package init(
+    _ subject: TransactionSubject,
+    decide: @escaping @Sendable (StoreFacts) throws -> (writes: WriteSet?, complete: @Sendable () -> Void),
+    fail: @escaping @Sendable (any Error) -> Void
+  ) {
+    (self.subject, self.decide, self.fail) = (subject, decide, fail)
+  }
+
+  var user: UserID { subject.user }
+}
+
+/// Commits transactions in groups, on its own thread and connection.
+///
+/// A group takes two round trips. The first one locks the heads of the group's users, in the order of
+/// their ids, and reads what this node lacks: entries of other nodes, the sessions that ask, the
+/// recorded responses. Then all transactions are decided in memory. The second round trip writes, and
+/// commits. Between the two, insertions and moves in lists need a third one for the ranks beside them.
+///
+/// All nodes lock in the same order, so there is no deadlock. A transaction that is refused is not in
+/// the second round trip, so no savepoints are needed.
+package final class PostgreSQLGroupCommit: Sendable {
+  private static let capacity = 4_096
+  /// The most transactions of a group. Locks are held until the group is on disk, so groups are small.
+  private static let groupLimit = 128
+
+  private let queue = WorkQueue<PendingTransaction>(name: "writer", capacity: capacity)
+  private let thread: LockedState<NamedThread?>
+  let statistics = LockedState(DatabaseWriter.Statistics())
+
+  init(
+    connector: PostgreSQLConnector,
+    tables: ModuleTables,
+    monitor: FailureMonitor,
+    monotonic: @escaping @Sendable () -> Int64
+  ) throws {
+    let (queue, statistics) = (queue, statistics)
+    let handlers = try HandlerThread(name: "writer-notifier")
+    let handedOver = LockedState<FailureMonitor?>(monitor)
+    thread = LockedState(
+      try NamedThread(name: "writer") {
+        guard let monitor = handedOver.withLock({ $0.take() }) else { return }
+        var loop = GroupLoop(queue, connector, tables, handlers, monitor, statistics, monotonic)
+        loop.run(groupLimit: Self.groupLimit)
+      }
+    )
+  }
+
+  deinit { stopAccepting()?.detach() }
+
+  package func submit(_ transaction: PendingTransaction) throws { try queue.offer(transaction) }
+
+  var waiting: Int { queue.count }
+
+  /// Accepts no more transactions. Returns when all handlers have been called.
+  func shutDown() { stopAccepting()?.join() }
+
+  private func stopAccepting() -> NamedThread? {
+    queue.close()
+    return thread.withLock { $0.take() }
+  }
+}
+
+private struct GroupLoop {
+  let queue: WorkQueue<PendingTransaction>
+  let connector: PostgreSQLConnector
+  let tables: ModuleTables
+  let handlers: HandlerThread
+  var monitor: FailureMonitor
+  let statistics: LockedState<DatabaseWriter.Statistics>
+  let monotonic: @Sendable () -> Int64
+  var session: PostgreSQLSession?
+
+  init(
+    _ queue: WorkQueue<PendingTransaction>,
+    _ connector: PostgreSQLConnector,
+    _ tables: ModuleTables,
+    _ handlers: HandlerThread,
+    _ monitor: FailureMonitor,
+    _ statistics: LockedState<DatabaseWriter.Statistics>,
+    _ monotonic: @escaping @Sendable () -> Int64
+  ) {
+    (self.queue, self.connector, self.tables, self.handlers) = (queue, connector, tables, handlers)
+    (self.monitor, self.statistics, self.monotonic) = (monitor, statistics, monotonic)
+  }
+
+  mutating func run(groupLimit: Int) {
+    while let first = queue.next() {
+      write([first] + queue.takeWaiting(atMost: groupLimit - 1))
+    }
+    session?.connection.close()
+    handlers.close()
+  }
+
+  private mutating func write(_ group: [PendingTransaction]) {
+    do {
+      let locked: PostgreSQLGroup
+      do {
+        locked = try lock(group)
+      } catch let error as PostgreSQLError where error.isLostConnection {
+        // Nothing is decided yet. The connection may have been lost long ago.
+        session = nil
+        locked = try lock(group)
+      }
+      try finish(locked)
+      monitor.noteSuccess()
+    } catch {
+      if session?.connection.isBroken == true { session = nil } else { try? session?.rollBack() }
+      monitor.noteFailure(error)
+      statistics.withLock { $0.countFailedCommit(of: group.count) }
+      // No later transaction is decided before the results of these ones are dropped.
+      handlers.waitUntilIdle()
+      for transaction in group { transaction.fail(error) }
+    }
+  }
+
+  /// The first round trip.
+  private mutating func lock(_ transactions: [PendingTransaction]) throws -> PostgreSQLGroup {
+    let session = try session ?? connector.connect(.writer)
+    self.session = session
+    return try PostgreSQLGroup(transactions, in: session)
+  }
+
+  private mutating func finish(_ group: PostgreSQLGroup) throws {
+    guard let session else { return }
+    let (outcomes, writes) = group.decide(by: tables)
+    let start = monotonic()
+    if writes.isEmpty {
+      // Nothing is written, so the end of the transaction need not be awaited before the handlers run.
+      try session.rollBack()
+    } else {
+      try group.commit(writes, in: session)
+    }
+    let time = monotonic() - start
+    let failed = outcomes.count { if case .failure = $0 { true } else { false } }
+    statistics.withLock { $0.countCommit(of: outcomes.count, failed: failed, time: time) }
+    handlers.run(
+      zip(group.transactions, outcomes).map { transaction, outcome in
+        switch outcome {
+        case .success(let complete): complete
+        case .failure(let error): { transaction.fail(error) }
+        }
+      }
+    )
+  }
+}
+
+/// A group whose users' heads are locked.
+private struct PostgreSQLGroup {
+  let transactions: [PendingTransaction]
+  private var facts: [UserID: LockedFacts] = [:]
+
+  init(_ transactions: [PendingTransaction], in session: PostgreSQLSession) throws {
+    self.transactions = transactions
+    for transaction in transactions where facts[transaction.user] == nil { facts[transaction.user] = LockedFacts() }
+    let users = Array(facts.keys)
+    var known: [UserID: Revision] = [:]
+    for transaction in transactions where known[transaction.user] == nil {
+      known[transaction.user] = transaction.subject.known()
+    }
+    var pipeline = PostgreSQLPipeline()
+    pipeline.add(Self.begin)
+    let heads = pipeline.add(Self.lockHeads, [.uuids(users.map(\.value))])
+    let revisions = users.map { known[$0] ?? .none }
+    let missed = pipeline.add(
+      Self.readMissed,
+      [
+        .uuids(users.map(\.value)), .integers(revisions.map { Int64($0.number) }),
+        .integers(revisions.map { Int64($0.eraNumber) }),
+      ]
+    )
+    let asking = transactions.compactMap { transaction in transaction.subject.session.map { (transaction.user, $0) } }
+    let sessions = pipeline.add(Self.readSessions, [.uuids(asking.map(\.0.value)), .uuids(asking.map(\.1.value))])
+    let keyed = transactions.compactMap { transaction in transaction.subject.key.map { (transaction.user, $0.key) } }
+    let keys =
+      keyed.isEmpty ? nil : pipeline.add(Self.readKeys, [.uuids(keyed.map(\.0.value)), .texts(keyed.map(\.1))])
+    let results = try session.send(pipeline)
+    try results[heads].forEach { row in
+      let revision = Revision(number: try row.integer(at: 1), eraNumber: try row.integer(at: 2))
+      facts[try row.userID(at: 0)]?.setHead(revision, written: Journal.possible(try row.integer(at: 3)))
+    }
+    try results[missed].forEach { row in facts[try row.userID(at: 0)]?.add(try MissedEntry(row, at: 1)) }
+    try results[sessions].forEach { row in facts[try row.userID(at: 0)]?.add(try row.sessionID(at: 1)) }
+    guard let keys else { return }
+    try results[keys].forEach { row in
+      let recorded = LockedFacts.RecordedResponse(
+        fingerprint: try row.bytes(at: 2),
+        at: Timestamp(millisecondsSince1970: Int64(try row.integer(at: 3))),
+        response: StoredResponse(
+          status: try row.integer(at: 4),
+          fields: try row.bytes(at: 5),
+          body: row.isNull(at: 6) ? nil : try row.bytes(at: 6)
+        )
+      )
+      facts[try row.userID(at: 0)]?.add(recorded, for: try row.text(at: 1))
+    }
+  }
+
+  /// Decides all transactions, in order.
+  func decide(
+    by tables: ModuleTables
+  ) -> (outcomes: [Result<@Sendable () -> Void, any Error>], writes: [WriteSet]) {
+    var writes: [WriteSet] = []
+    let outcomes = transactions.map { transaction -> Result<@Sendable () -> Void, any Error> in
+      // All users of the group have facts.
+      guard let facts = facts[transaction.user] else { return .failure(StaleStateError()) }
+      return Result {
+        let decision = try transaction.decide(.locked(facts, tables))
+        if let set = decision.writes {
+          facts.note(set)
+          writes.append(set)
+        }
+        return decision.complete
+      }
+    }
+    return (outcomes, writes)
+  }
+
+  /// The second round trip.
+  func commit(_ sets: [WriteSet], in session: PostgreSQLSession) throws {
+    let ranks = try RankBook(for: sets, from: session)
+    var writes = GroupWrites()
+    for set in sets { try writes.add(set, ranks) }
+    var pipeline = PostgreSQLPipeline()
+    writes.add(to: &pipeline)
+    pipeline.add(PostgreSQLSession.commit)
+    _ = try session.send(pipeline)
+  }
+
+  private static let begin = PostgreSQLStatement("BEGIN")
+  private static let lockHeads = PostgreSQLStatement(
+    "SELECT user_id, number, era, written FROM heads WHERE user_id = ANY($1::uuid[]) ORDER BY user_id FOR UPDATE"
+  )
+  // LATERAL and OFFSET 0 make the planner look up each user's entries, whatever its statistics say.
+  private static let readMissed = PostgreSQLStatement(
+    """
+    SELECT v.u, j.number, j.era, j.collection, j.mutations, j.written
+    FROM unnest($1::uuid[], $2::bigint[], $3::bigint[]) AS v (u, n, e)
+    CROSS JOIN LATERAL (
+      SELECT number, position, era, collection, mutations, written FROM journal
+      WHERE user_id = v.u AND number >= v.n AND (number > v.n OR era <> v.e) ORDER BY number, position OFFSET 0
+    ) AS j
+    """
+  )
+  private static let readSessions = PostgreSQLStatement(
+    """
+    SELECT v.u, s.id FROM unnest($1::uuid[], $2::uuid[]) AS v (u, i)
+    CROSS JOIN LATERAL (SELECT id FROM sessions WHERE user_id = v.u AND id = v.i OFFSET 0) AS s
+    """
+  )
+  private static let readKeys = PostgreSQLStatement(
+    """
+    SELECT v.u, v.k, r.fingerprint, r.at, r.status, r.fields, r.body
+    FROM unnest($1::uuid[], $2::text[]) AS v (u, k)
+    CROSS JOIN LATERAL (
+      SELECT fingerprint, at, status, fields, body FROM idempotency_keys WHERE user_id = v.u AND key = v.k OFFSET 0
+    ) AS r
+    """
+  )
+}
+
+extension PostgreSQLRow {
+  func userID(at column: Int) throws -> UserID { try identifier(at: column) }
+
+  func sessionID(at column: Int) throws -> SessionID { try identifier(at: column) }
+
+  private func identifier<Subject>(at column: Int) throws -> Identifier<Subject> {
+    let uuid = try uuid(at: column)
+    guard let id = UUIDv7(high: uuid.high, low: uuid.low) else {
+      throw PostgreSQLError.mismatch(column: column, found: "\(uuid)", wanted: "UUIDv7")
+    }
+    return Identifier(id)
+  }
+}

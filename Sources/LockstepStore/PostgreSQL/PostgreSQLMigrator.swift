@@ -1,0 +1,98 @@
+import LockstepCollections
+import LockstepMigrations
+import LockstepPostgreSQL
+
+/// Migrates the schema of a store in PostgreSQL, or refuses the database without a change.
+struct PostgreSQLMigrator {
+  let migrations: [Migration]
+  let modules: [ModuleSchema]
+
+  init(_ migrator: Migrator, migrations: [Migration] = Migration.postgreSQL) {
+    self.migrations = migrations
+    modules = migrator.modules
+  }
+
+  /// Applies missing migrations, and returns the store's id. One server at a time does so: the others
+  /// wait. `now` is in milliseconds since 1970.
+  func migrate(_ session: PostgreSQLSession, newID: String, now: Int64) throws -> String {
+    let connection = StoreConnection.postgreSQL(session)
+    let name = PostgreSQLConnector.name(of: session.connection)
+    if let module = modules.first(where: { !$0.migrations.isEmpty }) {
+      throw StoreError.unusableDatabase(
+        name: name,
+        what: "the module \(module.name) has a table of its own, with SQL for SQLite",
+        advice: "Omit `table:` in the module's declaration to store its elements as JSON, or serve it with --data."
+      )
+    }
+    return try session.transaction {
+      try connection.lock(Array("lockstep migrations".utf8))
+      let applied = try applied(in: connection, name)
+      for migration in migrations.dropFirst(applied.count) {
+        try session.execute(migration.sql)
+        try connection.run(
+          "INSERT INTO migrations (number, name, checksum, applied_at) VALUES (?, ?, ?, ?)",
+          migration.number,
+          migration.name,
+          checksum(of: migration.sql),
+          now
+        )
+      }
+      try checkModules(connection, name, now: now)
+      if let id = try connection.first("SELECT id FROM store", transform: { try $0[0] as String }) { return id }
+      try connection.run("INSERT INTO store (only_row, id, created_at) VALUES (1, ?, ?)", newID, now)
+      return newID
+    }
+  }
+
+  /// The migrations that the database has applied; none if it is empty.
+  private func applied(in connection: StoreConnection, _ name: String) throws -> [AppliedMigration] {
+    let tables = try connection.first(
+      """
+      SELECT count(*), count(*) FILTER (
+        WHERE relname = 'migrations' AND starts_with(obj_description(oid, 'pg_class'), 'Lockstep')
+      )
+      FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f')
+      """
+    ) { row in (all: try row[0] as Int, ours: try row[1] as Int) }
+    guard let tables, tables.all > 0 else { return [] }
+    guard tables.ours == 1 else {
+      throw StoreError.unusableDatabase(
+        name: name,
+        what: "it has the tables of another program",
+        advice: "Create a database for Lockstep alone, or name another one. Nothing was changed."
+      )
+    }
+    let applied = try connection.all("SELECT number, name, checksum FROM migrations ORDER BY number") { row in
+      AppliedMigration(number: try row[0], name: try row[1], checksum: try row[2])
+    }
+    if applied.count > migrations.count {
+      throw StoreError.newerSchema(path: name, found: applied.count, known: migrations.count)
+    }
+    try migrations.check(applied, path: name)
+    guard applied.map(\.number) == Array(1..<(applied.count + 1)) else {
+      throw StoreError.inconsistent(path: name, what: "its recorded migrations are \(applied.numbers)")
+    }
+    return applied
+  }
+
+  /// Records this program's modules. Throws if the store was served with others.
+  private func checkModules(_ connection: StoreConnection, _ name: String, now: Int64) throws {
+    let recorded = try connection.all("SELECT name, kind FROM modules ORDER BY name") { row in
+      (name: try row[0] as String, kind: try row[1] as String)
+    }
+    for (module, kind) in recorded {
+      guard let own = modules.first(where: { $0.name == module }) else {
+        throw StoreError.missingModule(path: name, module: module)
+      }
+      if own.kind.rawValue != kind { throw StoreError.otherKindOfModule(path: name, module: module, kind: kind) }
+    }
+    for module in modules where !recorded.contains(where: { $0.name == module.name }) {
+      try connection.run(
+        "INSERT INTO modules (name, kind, added_at) VALUES (?, ?, ?)",
+        module.name,
+        module.kind.rawValue,
+        now
+      )
+    }
+  }
+}

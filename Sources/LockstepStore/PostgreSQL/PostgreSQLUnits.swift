@@ -1,0 +1,77 @@
+import LockstepPostgreSQL
+import LockstepThreading
+
+/// Runs units, each in a transaction of its own, one after the other on one thread and connection.
+///
+/// A unit locks what it decides on (`StoreConnection.lock`), because other nodes write too.
+final class PostgreSQLUnits: Sendable {
+  private struct Unit: Sendable {
+    /// Runs in the transaction, and returns the handler for success.
+    let run: @Sendable (PostgreSQLSession) throws -> @Sendable () -> Void
+    let fail: @Sendable (any Error) -> Void
+  }
+
+  private let queue = WorkQueue<Unit>(name: "units", capacity: 4_096)
+  private let thread: LockedState<NamedThread?>
+
+  init(_ connector: PostgreSQLConnector) throws(NamedThread.NotStarted) {
+    let queue = queue
+    thread = LockedState(
+      try NamedThread(name: "units") {
+        var session: PostgreSQLSession?
+        while let unit = queue.next() { Self.run(unit, &session, connector) }
+        session?.connection.close()
+      }
+    )
+  }
+
+  deinit { stopAccepting()?.detach() }
+
+  var waiting: Int { queue.count }
+
+  func submit<Value: Sendable>(
+    _ unit: @escaping @Sendable (StoreConnection) throws -> Value,
+    completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) throws {
+    try queue.offer(
+      Unit(
+        run: { session in
+          let value = try unit(.postgreSQL(session))
+          return { completion(.success(value)) }
+        },
+        fail: { completion(.failure($0)) }
+      )
+    )
+  }
+
+  /// Accepts no more units. Returns when all handlers have been called.
+  func shutDown() { stopAccepting()?.join() }
+
+  private func stopAccepting() -> NamedThread? {
+    queue.close()
+    return thread.withLock { $0.take() }
+  }
+
+  private static func run(_ unit: Unit, _ session: inout PostgreSQLSession?, _ connector: PostgreSQLConnector) {
+    do {
+      try attempt(unit, &session, connector)()
+    } catch let error as PostgreSQLError where error.isLostConnection && session?.isCommitting != true {
+      // The server has rolled back. The connection may have been lost long ago.
+      session = nil
+      do { try attempt(unit, &session, connector)() } catch { unit.fail(error) }
+    } catch {
+      unit.fail(error)
+    }
+    if session?.connection.isBroken == true { session = nil }
+  }
+
+  private static func attempt(
+    _ unit: Unit,
+    _ session: inout PostgreSQLSession?,
+    _ connector: PostgreSQLConnector
+  ) throws -> @Sendable () -> Void {
+    let open = try session ?? connector.connect(.units)
+    session = open
+    return try open.transaction { try unit.run(open) }
+  }
+}

@@ -1,0 +1,46 @@
+import LockstepSQLite
+import LockstepThreading
+
+/// The two writers of a store in PostgreSQL: one for units, one for decided transactions.
+package final class PostgreSQLWriters: Sendable {
+  private let connector: PostgreSQLConnector
+  private let units: PostgreSQLUnits
+  private let group = LockedState<PostgreSQLGroupCommit?>(nil)
+  private let healthListener = FailureMonitor.Listener(nil)
+  private let monotonic: @Sendable () -> Int64
+
+  init(_ connector: PostgreSQLConnector, monotonic: @escaping @Sendable () -> Int64) throws {
+    self.connector = connector
+    self.monotonic = monotonic
+    units = try PostgreSQLUnits(connector)
+  }
+
+  package func submit<Value: Sendable>(
+    _ unit: @escaping @Sendable (StoreConnection) throws -> Value,
+    completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) throws { try units.submit(unit, completion: completion) }
+
+  /// Starts the thread that commits decided transactions. Call this once.
+  func startGroupCommit(of tables: ModuleTables) throws -> PostgreSQLGroupCommit {
+    let monitor = FailureMonitor(work: .commit, listener: healthListener, monotonic: monotonic)
+    let new = try PostgreSQLGroupCommit(connector: connector, tables: tables, monitor: monitor, monotonic: monotonic)
+    group.withLock { $0 = new }
+    return new
+  }
+
+  var statistics: DatabaseWriter.Statistics {
+    let group = group.withLock { $0 }
+    var statistics = group?.statistics.withLock { $0 } ?? DatabaseWriter.Statistics()
+    statistics.setWaiting((group?.waiting ?? 0) + units.waiting)
+    return statistics
+  }
+
+  func onHealthChange(_ listener: @escaping @Sendable (DatabaseWriter.HealthChange) -> Void) {
+    healthListener.withLock { $0 = listener }
+  }
+
+  func shutDown() {
+    group.withLock { $0 }?.shutDown()
+    units.shutDown()
+  }
+}

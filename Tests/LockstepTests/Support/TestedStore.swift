@@ -1,0 +1,46 @@
+import Glibc
+import LockstepPostgreSQL
+import LockstepStore
+import Testing
+
+/// The database of the stores under test. `scripts/test --store postgresql` runs the tests that do not
+/// look into the file of a store on PostgreSQL.
+enum TestedStore {
+  private static func variable(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// The connection string of the PostgreSQL server; nil if the stores are in SQLite.
+  static let server: String? = variable("LOCKSTEP_TEST_STORE") == "postgresql" ? anyServer : nil
+
+  /// The connection string of the PostgreSQL server that scripts/test starts.
+  static let anyServer: String? = variable("LOCKSTEP_TEST_POSTGRESQL")
+
+  static let isSQLite = server == nil
+
+  static let sqliteOnly: Comment = "looks into the file of the store"
+
+  /// The connection string for the store that a test would keep in this file; nil if it is in SQLite. Each
+  /// store has a schema of its own.
+  static func database(for path: String) throws -> String? {
+    try server.map { try database(for: path, on: $0) }
+  }
+
+  static func database(for path: String, on server: String) throws -> String {
+    let schema = schema(for: path)
+    let connection = try PostgreSQLConnection(server)
+    try connection.execute("SET client_min_messages = warning; CREATE SCHEMA IF NOT EXISTS \(schema)")
+    return "\(server) application_name=\(schema) options='-c search_path=\(schema)'"
+  }
+
+  /// Drops the schema of a store.
+  static func drop(_ path: String) {
+    guard let server = anyServer, let connection = try? PostgreSQLConnection(server) else { return }
+    try? connection.execute("SET client_min_messages = warning; DROP SCHEMA IF EXISTS \(schema(for: path)) CASCADE")
+  }
+
+  private static func schema(for path: String) -> String {
+    // The path has the random name of a temporary folder.
+    "t" + hexadecimal(Array(sha256(Array(path.utf8)).prefix(12)))
+  }
+}
