@@ -60,7 +60,7 @@ enum ExitCode: Int32 {
     case .notAFile, .onlyWAL, .notAStore, .newerSchema, .unknownMigration, .changedMigration, .inconsistent: .data
     case .missingModule, .otherKindOfModule, .outlivesUsers: .data
     case .database(let error): code(for: error)
-    case .inUse, .overloaded, .closed: .temporary
+    case .inUse, .overloaded, .leaseIsOver, .closed: .temporary
     case .cannotLock, .replaced: .store
     case .noThread: .unavailable
     case .unusableDatabase: .configuration

@@ -109,12 +109,14 @@ struct StateAuthenticator: Sendable {
   let cache: StateCache
   let registry: RegisteredLedger
   let loader: UserLoader
+  /// Nil: there are no other nodes, so the memory has the newest state.
+  let freshness: Freshness?
 
   func respond(
     to request: Request,
     _ respond: @escaping @Sendable (LiveSession) throws -> HandlerResult
   ) throws -> HandlerResult {
-    try sessions.respond(to: request) { try responded(to: $0, respond) }
+    try sessions.respond(to: request) { try responded(to: request, of: $0, respond) }
   }
 
   /// Like `respond(to:_:)`, for requests without a body. If the session is in memory, as usual, this
@@ -127,25 +129,43 @@ struct StateAuthenticator: Sendable {
   ) throws -> HandlerResult {
     if sessions.agents != nil { return try respond(to: request, later()) }
     let lookup = sessions.lookUp(request)
-    if case .session(let session) = lookup {
-      return try sessions.admit(session, request) { try responded(to: $0, now) }
+    if freshness == nil, case .session(let session) = lookup {
+      return try sessions.admit(session, request) { try responded(of: $0, now) }
     }
     let respond = later()
     guard case .unknown(let token) = lookup else {
-      return try sessions.later(lookup, request) { try responded(to: $0, respond) }
+      return try sessions.later(lookup, request) { try responded(to: request, of: $0, respond) }
     }
     let load = UserLoad(token, at: sessions.millisecondsSince1970()) { loaded in
       HandlerResult {
         // Without a session, the token is not valid, or the load failed and is repeated here.
         let found: SessionDirectory.Lookup = loaded.map { .session($0) } ?? sessions.lookUp(request)
-        return try sessions.later(found, request) { try responded(to: $0, respond) }
+        return try sessions.later(found, request) { try responded(to: request, of: $0, respond) }
       }
     }
     if loader.add(load) { return .parked(load) }
-    return try sessions.later(lookup, request) { try responded(to: $0, respond) }
+    return try sessions.later(lookup, request) { try responded(to: request, of: $0, respond) }
   }
 
-  private func responded(to session: LiveSession, _ respond: (LiveSession) throws -> HandlerResult) throws
+  /// Responds from a state that is new enough for the request.
+  private func responded(
+    to request: Request,
+    of session: LiveSession,
+    _ respond: @escaping @Sendable (LiveSession) throws -> HandlerResult
+  ) throws -> HandlerResult {
+    guard let freshness else { return try responded(of: session, respond) }
+    let need = freshness.need(of: request, session.user)
+    if need == .none { return try responded(of: session, respond) }
+    return .async {
+      try await freshness.refresh(session.user)
+      let result = try responded(of: session, respond)
+      // A later request on the connection must read the store again.
+      if need == .strict, case .reusable(let response, _) = result { return .response(response) }
+      return result
+    }
+  }
+
+  private func responded(of session: LiveSession, _ respond: (LiveSession) throws -> HandlerResult) throws
     -> HandlerResult
   {
     do {

@@ -30,6 +30,7 @@ struct Components: Sendable {
     let (start, startedAt) = (time.monotonic(), time.millisecondsSince1970())
     self.logger = logger
     readiness = Readiness(logger: logger, clock: environment.clock) { try await services.store.checkWritable() }
+    if configuration.store != nil { services.users?.feed?.setAddress(address) }
     screens = try services.users?.screenDirectory(configuration, environment.clock, logger)
 
     let tokenRates = configuration.tokenRate.map { RateMeter($0, by: .token, monotonic: time.monotonic) }
@@ -46,7 +47,8 @@ struct Components: Sendable {
       startedAt: Timestamp(millisecondsSince1970: startedAt),
       configuration: configuration.json,
       storePath: configuration.store == nil ? configuration.data : nil,
-      backups: backups
+      backups: backups,
+      all: services.users?.nodes
     )
     // Each event loop has its own routes, because loops would contend for the reference count of a
     // shared response.
@@ -56,9 +58,10 @@ struct Components: Sendable {
         routes += InspectorRoutes.routes
       }
       guard let users = services.users else { return routes }
-      routes += users.routes(configuration, rates: tokenRates) + (screenRoutes?.routes ?? [])
-      return routes
+      let own =
+        users.routes(configuration, rates: tokenRates) + (screenRoutes?.routes ?? [])
         + users.administrationRoutes(configuration, node, screens: screens, uptimeSeconds: uptimeSeconds, logger)
+      return routes + own.map { route in users.feed.map { route.refusing(without: $0.lease) } ?? route }
     }
     let ownRoutes = [MetricsRoute.pattern, OpenAPIRoute.pattern, IndexRoute.pattern]
     let metrics = RequestMetrics(

@@ -1,3 +1,4 @@
+import LockstepHTTP
 /// The part of a store that readiness checks need.
 public protocol StoreHealth: Sendable {
   /// Returns when a test write is on disk. Throws an error if the write fails.
@@ -26,7 +27,7 @@ public struct Services: Sendable {
     _ time: TimeSource
   ) throws(StoreError) -> DurableStore {
     if let database = configuration.store {
-      return try DurableStore(postgreSQL: database, time: time, migrator: migrator)
+      return try DurableStore(postgreSQL: database, version: lockstepVersion, time: time, migrator: migrator)
     }
     return try DurableStore(
       path: configuration.data,

@@ -32,7 +32,17 @@ extension UserServices {
       readers: readers,
       waiters: waiters,
       longestWait: configuration.longestWait,
-      backgroundEncoder: backgroundEncoder
+      backgroundEncoder: backgroundEncoder,
+      freshness: feed.map { feed in
+        Freshness(
+          store: store,
+          cache: cache,
+          registry: registry,
+          refresher: refresher,
+          isStrict: configuration.reads == .strict,
+          holdsLease: { [lease = feed.lease] in lease.isHeld }
+        )
+      }
     )
   }
 

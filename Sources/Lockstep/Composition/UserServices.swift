@@ -1,4 +1,5 @@
 import LockstepAccounts
+import LockstepCollections
 import LockstepHTTPServer
 import LockstepLogging
 import LockstepMaintenance
@@ -37,6 +38,9 @@ struct UserServices: Sendable {
   let commits: JournalNotifier
   /// Identifies this run of the server.
   let nodeID: String
+  /// Connects this server with the others of a fleet; nil in SQLite.
+  let feed: CommitFeed?
+  let refresher: StateRefresher
   let serviceTokens: ServiceTokens
   let backgroundEncoder: BackgroundEncoder
   let defaults: DefaultsModule
@@ -50,7 +54,8 @@ struct UserServices: Sendable {
     let sodium = try Sodium()
     let eras = EraSource(Era(random: sodium.randomWord()))
     let inFlightKeys = InFlightKeys()
-    nodeID = String(sodium.randomWord(), radix: 16)
+    nodeID = store.nodeID
+    feed = store.feed
     let followed = FollowedUsers()
     let encoders = 2
     self.time = time
@@ -115,6 +120,13 @@ struct UserServices: Sendable {
       writer: writer,
       now: time.now
     )
+    let published = { @Sendable [waiters, commits, registry, cache] (user: UserID, state: UserState) in
+      waiters.wake(user)
+      commits.note()
+      followed.publish(state, of: user, registry.current) {
+        cache.state(of: user).map { $0.state.revision <= state.revision } ?? true
+      }
+    }
     ledger = Ledger(
       writer: try writer.writeSetWriter(of: states),
       cache: cache,
@@ -125,11 +137,30 @@ struct UserServices: Sendable {
       eras: eras,
       sessionEndings: accounts.directory.sessionEndings,
       now: time.now,
-      notify: { [waiters, commits, registry] user, state in
+      notify: published
+    )
+    let memory = NodeMemory(
+      cache: cache,
+      tables: states,
+      directory: accounts.directory,
+      registry: registry,
+      serviceTokens: serviceTokens,
+      wake: { [waiters, commits] user in
         waiters.wake(user)
         commits.note()
-        followed.publish(state, of: user, registry.current)
-      }
+      },
+      wakeAll: { [waiters, commits] in
+        waiters.wakeAll()
+        commits.wakeAll()
+      },
+      notify: published
+    )
+    refresher = StateRefresher(
+      cache: cache,
+      tables: states,
+      registry: registry,
+      memory: memory,
+      readers: store.readers
     )
     screens = ScreenServices(
       accounts: accounts,
@@ -149,6 +180,7 @@ struct UserServices: Sendable {
       eras.begin(Era(random: sodium.randomWord()))
       cache.forgetAll()
     }
+    try store.follow(memory)
     // Requests of an ended session stop waiting. Waiters are not recorded by session, because
     // sessions rarely end.
     accounts.directory.whenEnded { [waiters] _, users in
@@ -158,6 +190,12 @@ struct UserServices: Sendable {
       waiters.wakeAll()
       commits.wakeAll()
     }
+  }
+
+  /// Reads the servers of the store; nil if this one is alone.
+  var nodes: (@Sendable () async throws -> [NodeRecord])? {
+    guard feed != nil else { return nil }
+    return { [readers = readers.readers] in try await readers.read { try NodeRecords.live(in: $0) } }
   }
 
   func adminCommands(logger: Logger) -> AdminCommandProcessor {

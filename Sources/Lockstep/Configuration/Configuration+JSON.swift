@@ -9,7 +9,7 @@ extension Configuration {
     [
       "host": .string(host), "port": number(port), "data": store == nil ? .string(data) : .null,
       "store": .string(store == nil ? "sqlite" : "postgresql"),
-      "threads": number(threads ?? ProcessLimits.cores),
+      "reads": .string(reads.rawValue), "threads": number(threads ?? ProcessLimits.cores),
       "registration": .string(accounts.registration.rawValue),
       "tokenDays": .integer(accounts.tokenLifetime.components.seconds / 86_400),
       "passwordMin": number(accounts.passwordRules.minimumCharacters), "inspector": .bool(inspector),

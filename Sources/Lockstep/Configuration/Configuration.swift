@@ -17,6 +17,8 @@ public struct Configuration: Sendable {
   /// The connection string of a PostgreSQL database, as libpq reads it; nil for a store in the file
   /// `data`. It may contain a password.
   public var store: String?
+  /// Which states reads may return, if other servers use the store too.
+  public var reads = ReadConsistency.recent
   /// The number of event loops; nil for one for each core.
   public var threads: Int?
   /// The origins whose pages may use the server from a browser; empty disables CORS.
@@ -64,4 +66,12 @@ public struct Configuration: Sendable {
 
   /// Creates the default settings.
   public init() {}
+}
+
+/// Which state a read returns if several servers use a store.
+public enum ReadConsistency: String, Sendable, CaseIterable {
+  /// The state in memory, which may lack what another server has committed a few milliseconds ago.
+  case recent
+  /// The latest state of the store.
+  case strict
 }

@@ -19,7 +19,13 @@ package final class ServiceTokens: Sendable {
     package var text: String { secret.serviceText }
   }
 
-  private let tokens: LockedState<[TokenHash: LiveServiceToken]>
+  private struct Contents: Sendable {
+    var tokens: [TokenHash: LiveServiceToken]
+    /// How often this server has changed the tokens.
+    var changes = 0
+  }
+
+  private let contents: LockedState<Contents>
   private let ids: UUIDv7Generator
   private let tokenIssuer: TokenIssuer
   private let now: @Sendable () -> Timestamp
@@ -42,7 +48,7 @@ package final class ServiceTokens: Sendable {
     )
     self.administrator = LiveServiceToken(administrator, hash: TokenHash(words: .zero), now: now)
     let live = stored.map { ($0.hash, LiveServiceToken($0.token, hash: $0.hash, now: now)) }
-    tokens = LockedState(Dictionary(live) { first, _ in first })
+    contents = LockedState(Contents(tokens: Dictionary(live) { first, _ in first }))
     self.now = now
     (ids, tokenIssuer) = (accounts.ids, accounts.tokenIssuer)
   }
@@ -51,13 +57,13 @@ package final class ServiceTokens: Sendable {
   package func token(_ text: Slice<UnsafeRawBufferPointer>) -> LiveServiceToken? {
     guard let secret = Token(service: UnsafeRawBufferPointer(rebasing: text)) else { return nil }
     let hash = secret.hash
-    guard let found = tokens.withLock({ $0[hash] }), !found.isEnded else { return nil }
+    guard let found = contents.withLock({ $0.tokens[hash] }), !found.isEnded else { return nil }
     return found
   }
 
   /// All tokens that have not expired, oldest first.
   package var all: [ServiceToken] {
-    tokens.withLock { $0.values.filter { !$0.isEnded }.map(\.token) }.sorted { $0.id < $1.id }
+    contents.withLock { $0.tokens.values.filter { !$0.isEnded }.map(\.token) }.sorted { $0.id < $1.id }
   }
 
   package func token(id: String) -> ServiceToken? { all.first { $0.id == id } }
@@ -90,9 +96,10 @@ package final class ServiceTokens: Sendable {
   /// Accepts a token whose creation is committed.
   package func add(_ created: Created) {
     let hash = created.secret.hash
-    tokens.withLock { tokens in
-      tokens = tokens.filter { !$0.value.isEnded }
-      tokens[hash] = LiveServiceToken(created.token, hash: hash, now: now)
+    contents.withLock { contents in
+      contents.changes += 1
+      contents.tokens = contents.tokens.filter { !$0.value.isEnded }
+      contents.tokens[hash] = LiveServiceToken(created.token, hash: hash, now: now)
     }
   }
 
@@ -108,12 +115,35 @@ package final class ServiceTokens: Sendable {
   /// Refuses a token whose deletion is committed. Notifies the token's waiting requests, which then
   /// end.
   package func remove(_ id: String) {
-    let live = tokens.withLock { tokens -> LiveServiceToken? in
-      guard let entry = tokens.first(where: { $0.value.id == id }) else { return nil }
-      return tokens.removeValue(forKey: entry.key)
+    let live = contents.withLock { contents -> LiveServiceToken? in
+      contents.changes += 1
+      guard let entry = contents.tokens.first(where: { $0.value.id == id }) else { return nil }
+      return contents.tokens.removeValue(forKey: entry.key)
     }
     live?.delete()
     for listener in listeners.withLock({ $0 }) { listener() }
+  }
+
+  /// Takes in the changes of other servers.
+  package func refresh(from connection: StoreConnection) throws {
+    while true {
+      let before = contents.withLock { $0.changes }
+      let stored = try ServiceTokenRecords(connection: connection).all()
+      let removed = contents.withLock { contents -> [LiveServiceToken]? in
+        // A token that this server adds meanwhile may be missing in `stored`.
+        guard contents.changes == before else { return nil }
+        let known = contents.tokens
+        contents.tokens = [:]
+        for (token, hash) in stored {
+          contents.tokens[hash] = known[hash] ?? LiveServiceToken(token, hash: hash, now: now)
+        }
+        return known.filter { contents.tokens[$0.key] == nil }.map(\.value)
+      }
+      guard let removed else { continue }
+      for token in removed { token.delete() }
+      if !removed.isEmpty { for listener in listeners.withLock({ $0 }) { listener() } }
+      return
+    }
   }
 
   /// Calls `listener` after each deletion of a token, when the token's `isEnded` is true. Does not call

@@ -176,8 +176,20 @@ package final class SessionDirectory: Sendable {
     try await AccountsError.converting { try await usageWriter.write(usage) }
   }
 
+  /// Ends the sessions in memory that the store does not have any more.
+  package func verify(with connection: StoreConnection) throws {
+    flights.invalidateAll()
+    for shard in shards {
+      let sessions = shard.withLock { shard in
+        for hash in shard.loading.keys { shard.loading[hash] = true }
+        return shard.table.sessions
+      }
+      end(try SessionRecords(connection: connection).ended(of: sessions))
+    }
+  }
+
   /// Ends sessions in memory after their deletion is committed.
-  func end(_ sessions: [EndedSession]) {
+  package func end(_ sessions: [EndedSession]) {
     if sessions.isEmpty { return }
     var users: Set<UserID> = []
     for ended in sessions {

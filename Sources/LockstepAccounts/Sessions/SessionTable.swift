@@ -27,6 +27,10 @@ struct SessionTable: Sendable {
 
   var count: Int { young.count + old.count }
 
+  var sessions: [EndedSession] {
+    (Array(young.values) + old.values).map { EndedSession(id: $0.live.id, tokenHash: $0.live.tokenHash) }
+  }
+
   /// Passes the entry, if there is one, to `body` and marks it as recently used.
   mutating func use<Result>(_ hash: TokenHash, _ body: (inout SessionEntry) -> Result) -> Result? {
     if let index = young.index(forKey: hash) { return body(&young.values[index]) }

@@ -20,9 +20,16 @@ enum ServeOptions {
       .help(
         "The PostgreSQL database of the store instead of a file: a URI such as postgresql://user@host/database, or libpq's "
           + "keywords and values. Set the variable LOCKSTEP_STORE if the connection string has a password, because every user "
-          + "of this machine can read arguments with ps. The server creates its tables if the database is empty. In this "
-          + "version, one server at a time uses a database. The option needs libpq. Default: none, the store is the file of "
+          + "of this machine can read arguments with ps. The server creates its tables if the database is empty. Any number of "
+          + "servers may use one database: see docs/fleet.md. The option needs libpq. Default: none, the store is the file of "
           + "--data."
+      ),
+    Option("--reads", \.reads, .choice, .server)
+      .help(
+        "With --store: whether a read may be a few milliseconds behind what another server has committed (recent), or not "
+          + "(strict). A strict read asks the database for the user's latest revision first. A client can ask for it with "
+          + "Prefer: consistency=strict. A request that sends a cursor is answered from a state that is at least as new "
+          + "anyway."
       ),
     Option("--threads", \.threads, .integer(1...256), .server)
       .help("The number of event loops, one thread each. Default: one per core."),

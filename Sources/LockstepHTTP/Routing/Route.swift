@@ -36,6 +36,17 @@ public struct Route: Sendable {
     self.init(method, pattern, summary: summary) { request in .async { .response(try await handler(request)) } }
   }
 
+  /// The same route with another handler, which may call the present one.
+  package func handled(
+    by handler: @escaping @Sendable (Request, Handler) throws -> HandlerResult
+  ) -> Route {
+    var route = Route(method, pattern, summary: summary, bodyLimit: bodyLimit) { [inner = self.handler] request in
+      try handler(request, inner)
+    }
+    route.describe = describe
+    return route
+  }
+
   package func described(_ description: @autoclosure @escaping @Sendable () -> RouteDescription) -> Route {
     var route = self
     route.describe = description

@@ -20,6 +20,8 @@ package struct AdminStatusRoutes: Sendable {
     package var configuration: JSON
     package var storePath: String?
     package var backups: BackupScheduler?
+    /// Reads the servers of the store; nil if this one is alone.
+    package var all: (@Sendable () async throws -> [NodeRecord])?
 
     package init(
       id: String,
@@ -27,7 +29,8 @@ package struct AdminStatusRoutes: Sendable {
       startedAt: Timestamp,
       configuration: JSON,
       storePath: String?,
-      backups: BackupScheduler?
+      backups: BackupScheduler?,
+      all: (@Sendable () async throws -> [NodeRecord])? = nil
     ) {
       self.id = id
       self.address = address
@@ -35,6 +38,7 @@ package struct AdminStatusRoutes: Sendable {
       self.configuration = configuration
       self.storePath = storePath
       self.backups = backups
+      self.all = all
     }
   }
 
@@ -88,7 +92,9 @@ package struct AdminStatusRoutes: Sendable {
       }
       .described(Self.statusDescription),
       Route(.get, "/v1/admin/nodes", summary: "Lists the servers of the store.") { request in
-        try gate.admit(request, .read) { _ in .response(.json(nodes, cacheControl: "no-store")) }
+        try gate.admit(request, .read) { _ in
+          .async { .response(.json(try await nodes(), cacheControl: "no-store")) }
+        }
       }
       .described(
         .administration(
@@ -101,7 +107,7 @@ package struct AdminStatusRoutes: Sendable {
               json: .schema([
                 "items": .arraySchema(
                   of: .schema([
-                    "id": .textSchema, "address": .textSchema, "startedAt": .timeSchema,
+                    "id": .textSchema, "address": .nullableTextSchema, "startedAt": .timeSchema,
                     "leaseUntil": ["type": ["string", "null"]], "version": .textSchema,
                   ])
                 )
@@ -175,14 +181,23 @@ package struct AdminStatusRoutes: Sendable {
     )
   }
 
-  private var nodes: JSON {
+  private func nodes() async throws -> JSON {
+    let own = NodeRecord(
+      id: node.id,
+      address: node.address,
+      version: lockstepVersion,
+      startedAt: node.startedAt,
+      leaseUntil: nil
+    )
+    let all = try await node.all?() ?? [own]
+    return ["items": .array(all.map(json))]
+  }
+
+  private func json(_ node: NodeRecord) -> JSON {
     [
-      "items": [
-        [
-          "id": .string(node.id), "address": .string(node.address),
-          "startedAt": .string(node.startedAt.description), "leaseUntil": .null, "version": .string(lockstepVersion),
-        ]
-      ]
+      "id": .string(node.id), "address": node.address.map(JSON.string) ?? .null,
+      "startedAt": .string(node.startedAt.description),
+      "leaseUntil": node.leaseUntil.map { .string($0.description) } ?? .null, "version": .string(node.version),
     ]
   }
 }

@@ -82,7 +82,7 @@ final class ChangesEvents: EventSource {
         guard case .success(let document) = made else { return .end }
         if let event = Self.take(document, &state, now) { return event }
       }
-      guard state.making == nil else { return Self.heartbeat(&state, now, watch.session) }
+      guard state.making == nil, watch.holdsLease else { return Self.heartbeat(&state, now, watch.session) }
       // Taken before the state is read, so that a later notification is not lost.
       let isNotified = state.waker?.takeNotification() ?? false
       if let (cached, registered) = watch.cached {

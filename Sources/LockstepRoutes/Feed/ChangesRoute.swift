@@ -92,6 +92,7 @@ package final class ChangesRoute: Sendable {
     let watcher = poll.watcher
     let session = watcher.session
     if session.isEnded { throw Problem.unauthorized(true) }
+    if let result = try watcher.withoutLease(poll, isLast: isLast) { return result }
     let question = poll.query.question(reader.registry.revision)
     if let cached = reader.cache.state(of: session.user), poll.query.hasNoKeys(of: session, in: cached),
       let response = cached.waitedResponse(to: question, seconds: poll.wait.seconds)

@@ -28,7 +28,8 @@ package final class StateReader: Sendable {
     readers: UserReaders,
     waiters: WaiterRegistry<UserID>,
     longestWait: Int,
-    backgroundEncoder: BackgroundEncoder
+    backgroundEncoder: BackgroundEncoder,
+    freshness: Freshness?
   ) {
     self.store = store
     gate = StateAuthenticator(
@@ -36,7 +37,8 @@ package final class StateReader: Sendable {
       sessions: sessions,
       cache: cache,
       registry: registry,
-      loader: UserLoader(directory: sessions.directory, cache: cache, readers: readers)
+      loader: UserLoader(directory: sessions.directory, cache: cache, readers: readers),
+      freshness: freshness
     )
     self.cache = cache
     self.registry = registry
@@ -47,7 +49,8 @@ package final class StateReader: Sendable {
       cache: cache,
       registry: registry,
       directory: sessions.directory,
-      longest: longestWait
+      longest: longestWait,
+      freshness: freshness
     )
     self.backgroundEncoder = backgroundEncoder
   }
@@ -88,7 +91,9 @@ package final class StateReader: Sendable {
     guard let cursor = Cursor(text) else {
       throw Problem(.invalidParameter, detail: "The field Cursor must be a cursor from a response.")
     }
-    guard cursor.store == store else { return try respond() }
+    // On a node of a fleet, the gate has read what was missing. A cursor that is still newer is of a lost
+    // history.
+    guard cursor.store == store, gate.freshness == nil else { return try respond() }
     if let cached = cache.state(of: session.user), !cursor.revision.isAhead(of: cached.state.revision) {
       return try respond()
     }
@@ -375,7 +380,7 @@ private final class UnchangedStateValidity: ResponseValidity {
 
   func holds(at arrival: Int64) -> Bool {
     reader.gate.sessions.millisecondsSince1970() < end && reader.registry.revision == registered
-      && watch.holds(in: reader.cache)
+      && watch.holds(in: reader.cache) && reader.gate.freshness?.holdsLease ?? true
   }
 }
 

@@ -2,6 +2,7 @@ import LockstepAccounts
 import LockstepCollections
 import LockstepHTTP
 import LockstepMiddleware
+import LockstepStore
 import LockstepSync
 import Synchronization
 
@@ -13,6 +14,7 @@ struct LongPolling: Sendable {
   let directory: SessionDirectory
   /// The longest wait, in seconds.
   let longest: Int
+  let freshness: Freshness?
 
   func preference(of request: Request, _ query: QueryParameters) throws(Problem) -> WaitPreference? {
     try WaitPreference(of: request, query, upTo: longest)
@@ -44,7 +46,8 @@ struct LongPolling: Sendable {
         let watcher = try watch(request, of: session)
         watcher.note(cached, registered)
         let poll = LongPoll(deadline: preference.deadline(for: request), watcher) { poll, isLast in
-          try watcher.load { cached, registered in
+          if let result = try watcher.withoutLease(poll, isLast: isLast) { return result }
+          return try watcher.load { cached, registered in
             switch try respond(cached, registered, StateCheck(isFirst: false, isLast: isLast)) {
             case .ready(let result): result
             case .unchanged: .parked(poll)
@@ -72,16 +75,30 @@ final class StateWatcher: Watcher {
   let seat: WaiterSeat
   private let cache: StateCache
   private let registry: RegisteredLedger
+  private let freshness: Freshness?
   private let seenRevision = Atomic(-1)
   private let seenRegistered = Atomic(-1)
 
   init(_ session: LiveSession, seat: WaiterSeat, _ polling: LongPolling) {
     self.session = session
     self.seat = seat
-    (cache, registry) = (polling.cache, polling.registry)
+    (cache, registry, freshness) = (polling.cache, polling.registry, polling.freshness)
+  }
+
+  /// Whether this node may answer from its memory.
+  var holdsLease: Bool { freshness?.holdsLease ?? true }
+
+  /// The result of a request that cannot be answered, because this node has no lease: it goes on to wait.
+  /// Nil if the node has its lease. Throws at the end of the wait.
+  func withoutLease(_ request: any ParkedRequest, isLast: Bool) throws(Problem) -> HandlerResult? {
+    if holdsLease { return nil }
+    if isLast { throw .withoutLease }
+    return .parked(request)
   }
 
   var hasChanged: Bool {
+    // When the node has its lease again, it wakes all waiters.
+    guard holdsLease else { return false }
     guard !session.isEnded, let cached = cache.state(of: session.user) else { return true }
     return cached.state.revision.rawValue != seenRevision.load(ordering: .relaxed)
       || registry.current.revision.rawValue != seenRegistered.load(ordering: .relaxed)
@@ -159,7 +176,22 @@ final class LongPoll: ParkedRequest {
   }
 }
 
+extension Route {
+  /// The route of a server that refuses requests while it is cut off from its database.
+  package func refusing(without lease: NodeLease) -> Route {
+    handled { request, handler in
+      guard lease.isHeld else { throw Problem.withoutLease }
+      return try handler(request)
+    }
+  }
+}
+
 extension Problem {
+  /// The problem of a node that is cut off from its database.
+  package static var withoutLease: Problem {
+    .overloaded("This server cannot reach its database at present, so it cannot tell what is current. Try again.")
+  }
+
   static func tooManyWaits(_ detail: String) -> Problem {
     Problem(.tooManyRequests, detail: detail, fields: HeaderFields([.retryAfter: "1"]))
   }

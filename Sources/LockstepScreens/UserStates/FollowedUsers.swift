@@ -17,6 +17,8 @@ package final class FollowedUsers: Sendable {
   }
 
   private let users = LockedState<[UserID: Followed]>([:])
+  /// Held while states are passed on, so that a newer state of a user follows an older one.
+  private let passing = LockedState(0)
 
   package init() {}
 
@@ -48,22 +50,32 @@ package final class FollowedUsers: Sendable {
     }
   }
 
-  /// Publishes a committed state. Called by one thread at a time, in the order of the commits.
-  package func publish(_ state: UserState, of user: UserID, _ registered: RegisteredDefaults) {
-    let published = users.withLock { users -> (subject: DispatchSubject<UserSnapshot?>, own: UserSnapshot.OwnValues)? in
-      guard let subject = users[user]?.subject else { return nil }
+  /// Publishes a committed state. `isNewest` tells whether no newer one has been published.
+  package func publish(
+    _ state: UserState,
+    of user: UserID,
+    _ registered: RegisteredDefaults,
+    isNewest: () -> Bool = { true }
+  ) {
+    guard users.withLock({ $0[user] != nil }) else { return }
+    passing.withLock { _ in
+      guard isNewest() else { return }
       let own = UserSnapshot.OwnValues(state)
-      users[user]?.own = own
-      return (subject, own)
+      let subject = users.withLock { users in
+        users[user]?.own = own
+        return users[user]?.subject
+      }
+      subject?.dispatch(UserSnapshot(own, registered))
     }
-    if let published { published.subject.dispatch(UserSnapshot(published.own, registered)) }
   }
 
-  /// Publishes changed registered defaults. Called by the same thread as the other `publish`.
+  /// Publishes changed registered defaults.
   package func publish(_ registered: RegisteredDefaults) {
-    for followed in users.withLock({ Array($0.values) }) {
-      guard let own = followed.own else { continue }
-      followed.subject.dispatch(UserSnapshot(own, registered))
+    passing.withLock { _ in
+      for followed in users.withLock({ Array($0.values) }) {
+        guard let own = followed.own else { continue }
+        followed.subject.dispatch(UserSnapshot(own, registered))
+      }
     }
   }
 }

@@ -64,6 +64,7 @@ package struct ServiceTokenRecords {
   /// Inserts a token. It may have the name of an expired one. Returns false, and changes
   /// nothing, if another token has the name, or the name in other letter case.
   package func insert(_ token: ServiceToken, hash: TokenHash) throws -> Bool {
+    try connection.lock(Array("service tokens".utf8))
     let names = try connection.all(
       "SELECT name FROM service_tokens WHERE coalesce(expires_at > ?, TRUE)",
       token.createdAt
@@ -81,11 +82,14 @@ package struct ServiceTokenRecords {
       token.createdAt,
       token.expiresAt
     )
+    connection.announce { $0.topics.insert(.serviceTokens) }
     return true
   }
 
   /// Returns whether there was such a token.
   package func delete(_ id: String) throws -> Bool {
-    try connection.run("DELETE FROM service_tokens WHERE id = ?", id) == 1
+    guard try connection.run("DELETE FROM service_tokens WHERE id = ?", id) == 1 else { return false }
+    connection.announce { $0.topics.insert(.serviceTokens) }
+    return true
   }
 }

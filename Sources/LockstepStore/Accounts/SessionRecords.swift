@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepPostgreSQL
 import LockstepTime
 
 package struct StoredSession: Sendable {
@@ -17,6 +18,10 @@ package struct StoredSession: Sendable {
 package struct EndedSession: Sendable, Equatable {
   package let id: SessionID
   package let tokenHash: TokenHash
+
+  package init(id: SessionID, tokenHash: TokenHash) {
+    (self.id, self.tokenHash) = (id, tokenHash)
+  }
 }
 
 /// The last use of a session. It is written to the store at most once a minute.
@@ -101,6 +106,24 @@ package struct SessionRecords {
     try connection.first("SELECT 1 FROM sessions WHERE user_id = ? AND id = ?", user, session) { _ in true } ?? false
   }
 
+  /// Which of these sessions are not in the store any more.
+  package func ended(of sessions: [EndedSession]) throws -> [EndedSession] {
+    guard case .postgreSQL(let session) = connection, !sessions.isEmpty else { return [] }
+    var pipeline = PostgreSQLPipeline()
+    pipeline.add(Self.findMissing, [.byteStrings(sessions.map(\.tokenHash.bytes))])
+    var missing: Set<TokenHash> = []
+    try session.send(pipeline)[0].forEach { row in
+      if let hash = TokenHash(bytes: try row.bytes(at: 0)) { missing.insert(hash) }
+    }
+    return sessions.filter { missing.contains($0.tokenHash) }
+  }
+
+  private static let findMissing = PostgreSQLStatement(
+    """
+    SELECT v.h FROM unnest($1::bytea[]) AS v (h) WHERE NOT EXISTS (SELECT FROM tokens AS t WHERE t.token_hash = v.h)
+    """
+  )
+
   /// The sessions of a user that have not expired, oldest first.
   package func sessions(of user: UserID, at now: Timestamp) throws -> [StoredSession] {
     try connection.all(
@@ -135,7 +158,7 @@ package struct SessionRecords {
 
   /// Ends one session. Returns nil if the user has no such session.
   package func end(_ id: SessionID, of user: UserID) throws -> EndedSession? {
-    try connection.first(
+    let ended = try connection.first(
       StoreSQL(
         sqlite: "DELETE FROM sessions WHERE user_id = ? AND id = ? RETURNING id, token_hash",
         postgreSQL: """
@@ -148,46 +171,51 @@ package struct SessionRecords {
       id,
       transform: Self.ended
     )
+    return ended.flatMap { announced([$0]).first }
   }
 
   package func endAll(of user: UserID, except kept: SessionID? = nil) throws -> [EndedSession] {
-    try connection.all(
-      StoreSQL(
-        sqlite: "DELETE FROM sessions WHERE user_id = ? AND id IS NOT ? RETURNING id, token_hash",
-        postgreSQL: """
-          WITH gone AS (DELETE FROM sessions WHERE user_id = ? AND id IS DISTINCT FROM ? RETURNING id, token_hash),
-          tokens AS (DELETE FROM tokens WHERE token_hash IN (SELECT token_hash FROM gone))
-          SELECT id, token_hash FROM gone
-          """
-      ),
-      user,
-      kept,
-      transform: Self.ended
+    announced(
+      try connection.all(
+        StoreSQL(
+          sqlite: "DELETE FROM sessions WHERE user_id = ? AND id IS NOT ? RETURNING id, token_hash",
+          postgreSQL: """
+            WITH gone AS (DELETE FROM sessions WHERE user_id = ? AND id IS DISTINCT FROM ? RETURNING id, token_hash),
+            tokens AS (DELETE FROM tokens WHERE token_hash IN (SELECT token_hash FROM gone))
+            SELECT id, token_hash FROM gone
+            """
+        ),
+        user,
+        kept,
+        transform: Self.ended
+      )
     )
   }
 
   /// Ends the least recently used sessions of a user, so that `count` are left.
   package func endLeastRecentlyUsed(of user: UserID, keeping count: Int) throws -> [EndedSession] {
-    try connection.all(
-      StoreSQL(
-        sqlite: """
-          DELETE FROM sessions WHERE user_id = ?1 AND id IN (
-            SELECT id FROM sessions WHERE user_id = ?1 ORDER BY last_seen_at DESC, id DESC LIMIT -1 OFFSET ?2
-          ) RETURNING id, token_hash
-          """,
-        postgreSQL: """
-          WITH gone AS (
+    announced(
+      try connection.all(
+        StoreSQL(
+          sqlite: """
             DELETE FROM sessions WHERE user_id = ?1 AND id IN (
-              SELECT id FROM sessions WHERE user_id = ?1 ORDER BY last_seen_at DESC, id DESC OFFSET ?2
+              SELECT id FROM sessions WHERE user_id = ?1 ORDER BY last_seen_at DESC, id DESC LIMIT -1 OFFSET ?2
             ) RETURNING id, token_hash
-          ),
-          tokens AS (DELETE FROM tokens WHERE token_hash IN (SELECT token_hash FROM gone))
-          SELECT id, token_hash FROM gone
-          """
-      ),
-      user,
-      count,
-      transform: Self.ended
+            """,
+          postgreSQL: """
+            WITH gone AS (
+              DELETE FROM sessions WHERE user_id = ?1 AND id IN (
+                SELECT id FROM sessions WHERE user_id = ?1 ORDER BY last_seen_at DESC, id DESC OFFSET ?2
+              ) RETURNING id, token_hash
+            ),
+            tokens AS (DELETE FROM tokens WHERE token_hash IN (SELECT token_hash FROM gone))
+            SELECT id, token_hash FROM gone
+            """
+        ),
+        user,
+        count,
+        transform: Self.ended
+      )
     )
   }
 
@@ -216,6 +244,12 @@ package struct SessionRecords {
       limit,
       transform: Self.ended
     )
+  }
+
+  /// Tells the other servers that these sessions have ended.
+  private func announced(_ ended: [EndedSession]) -> [EndedSession] {
+    if !ended.isEmpty { connection.announce { $0.endedSessions += ended } }
+    return ended
   }
 
   private static func session(_ row: borrowing StoreRow) throws -> StoredSession {

@@ -19,20 +19,27 @@ package struct TokenHash: Sendable, Hashable {
 
 extension TokenHash: SQLiteConvertible {
   /// 32 bytes.
-  package var sqliteValue: SQLiteValue {
+  var bytes: [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(32)
     for index in 0..<32 {
       bytes.append(UInt8(truncatingIfNeeded: words[index / 8] >> UInt64(56 - 8 * (index % 8))))
     }
-    return .blob(bytes)
+    return bytes
   }
 
-  package init?(sqliteValue: SQLiteValue) {
-    guard case .blob(let bytes) = sqliteValue, bytes.count == 32 else { return nil }
+  init?(bytes: [UInt8]) {
+    guard bytes.count == 32 else { return nil }
     var words = SIMD4<UInt64>()
     for index in 0..<32 { words[index / 8] = words[index / 8] << 8 | UInt64(bytes[index]) }
     self.init(words: words)
+  }
+
+  package var sqliteValue: SQLiteValue { .blob(bytes) }
+
+  package init?(sqliteValue: SQLiteValue) {
+    guard case .blob(let bytes) = sqliteValue else { return nil }
+    self.init(bytes: bytes)
   }
 }
 
@@ -53,6 +60,8 @@ package struct TokenKey: Sendable, Equatable, Redacted, SQLiteConvertible {
 
   /// The store's key, created if there is none. Call it once at start, in a transaction.
   package static func findOrMake(in connection: StoreConnection, random: () -> UInt64) throws -> TokenKey {
+    // Another node may start at the same time.
+    try connection.lock(Array("token key".utf8))
     let stored = try connection.first("SELECT key FROM token_key") { row in try row[0] as TokenKey }
     if let stored { return stored }
     let new = TokenKey(random: random)

@@ -157,6 +157,7 @@ package struct UserRecords {
       ),
       id
     )
+    connection.announce { $0.heads[id] = .some(nil) }
     connection.eraseDeleted()
   }
 

@@ -38,11 +38,13 @@ package final class DurableStore: Sendable {
   package let readers: StoreReaders
   package let readingThreads: Int
   /// Identifies this run of the server.
-  private let nodeID: String
+  package let nodeID: String
 
   private let time: TimeSource
   /// Nil for a store in SQLite.
   private let connector: PostgreSQLConnector?
+  /// Nil for a store in SQLite, which has no other servers.
+  package let feed: CommitFeed?
   /// The file of a store in SQLite.
   private let file: OpenStoreFile?
   private let check: CachedCheck<Result<Void, StoreError>>
@@ -97,6 +99,7 @@ package final class DurableStore: Sendable {
     self.time = time
     nodeID = Self.identity(from: random)
     connector = nil
+    feed = nil
     check = CachedCheck(lifetime: .seconds(1), elapsed: time.elapsed)
   }
 
@@ -104,6 +107,7 @@ package final class DurableStore: Sendable {
   /// about `patience` to connect, because a database that starts with the server needs some time.
   package init(
     postgreSQL connectionString: String,
+    version: String = "",
     time: TimeSource = .system,
     readingThreads: Int = 3,
     patience: Duration = .seconds(30),
@@ -121,12 +125,15 @@ package final class DurableStore: Sendable {
       session.connection.close()
       connector.setID(id)
       self.connector = connector
+      nodeID = Self.identity(from: SystemRandomNumberGenerator())
+      let node = CommitFeed.Node(id: nodeID, version: version, startedAt: time.millisecondsSince1970())
+      let feed = try CommitFeed(connector, node: node, time: time)
+      self.feed = feed
       readers = StoreReaders(try PostgreSQLReaders(connector, threads: readingThreads))
-      writer = StoreWriter(try PostgreSQLWriters(connector, monotonic: time.monotonic))
+      writer = StoreWriter(try PostgreSQLWriters(connector, feed: feed, time: time))
     } catch {
       throw StoreError(thrown: error)
     }
-    nodeID = Self.identity(from: random)
     file = nil
     self.readingThreads = readingThreads
     self.time = time
@@ -137,6 +144,12 @@ package final class DurableStore: Sendable {
   /// may be another one.
   package func onWriterConnection(_ listener: @escaping @Sendable () -> Void) {
     connector?.onWriterConnection(listener)
+  }
+
+  /// Begins to follow the commits of other servers. Returns when everything in memory was compared with
+  /// the store. In SQLite, there is no other server.
+  package func follow(_ follower: any CommitFollower) throws(StoreError) {
+    do { try feed?.start(follower) } catch { throw StoreError(thrown: error) }
   }
 
   /// Writes a row and returns when it is on disk.
@@ -170,6 +183,7 @@ package final class DurableStore: Sendable {
   package func close() {
     readers.shutDown()
     writer.shutDown()
+    feed?.shutDown()
     file?.lock.withLock { $0 = nil }
   }
 
@@ -177,16 +191,8 @@ package final class DurableStore: Sendable {
     let now = time.millisecondsSince1970()
     guard let file else {
       let node = nodeID
-      return try await writer.write { connection in
-        try connection.run(
-          """
-          INSERT INTO nodes (id, started_at, checked_at) VALUES (?1, ?2, ?2)
-          ON CONFLICT (id) DO UPDATE SET checked_at = excluded.checked_at
-          """,
-          node,
-          now
-        )
-      }
+      if feed?.lease.isHeld == false { throw StoreError.leaseIsOver }
+      return try await writer.write { try NodeRecords.check(node, at: now, in: $0) }
     }
     let rows = try await writer.write { try $0.run("UPDATE store SET checked_at = ?", now) }
     if rows != 1 { throw StoreError.inconsistent(path: file.path, what: "the table store has \(rows) rows, not one") }

@@ -39,6 +39,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case noThread(NamedThread.NotStarted)
   /// Too much work waits for the store.
   case overloaded
+  /// The server could not read the commits of other servers for two seconds.
+  case leaseIsOver
   case closed
 
   /// Converts an error that the store's own parts have thrown.
@@ -110,6 +112,9 @@ extension StoreError: CustomStringConvertible {
       "The store cannot start a thread: \(error). Raise the limits on threads and memory."
     case .overloaded:
       "Too much work waits for the store. Try again later."
+    case .leaseIsOver:
+      "This server could not read what other servers have committed for two seconds. Check the connection to the "
+        + "database."
     case .closed:
       "The store has been closed: the server is shutting down."
     }

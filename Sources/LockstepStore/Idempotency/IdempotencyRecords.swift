@@ -174,7 +174,7 @@ package struct IdempotencyRecords {
     at now: Timestamp,
     _ origin: KeyOrigin? = nil
   ) throws {
-    try sweep(before: now.millisecondsSince1970 - Self.lifetime)
+    try sweep(before: now.millisecondsSince1970 - Self.lifetime, limit: Self.sweep)
     switch owner {
     case .user(let user):
       try connection.run(
@@ -213,19 +213,20 @@ package struct IdempotencyRecords {
     }
   }
 
-  private func sweep(before oldest: Int64) throws {
+  /// Deletes up to `limit` expired responses of each table.
+  func sweep(before oldest: Int64, limit: Int) throws {
     try connection.run(
       """
       DELETE FROM idempotency_keys WHERE (user_id, key) IN
         (SELECT user_id, key FROM idempotency_keys WHERE at <= ? ORDER BY at LIMIT ?)
       """,
       oldest,
-      Self.sweep
+      limit
     )
     try connection.run(
       "DELETE FROM outsider_keys WHERE id IN (SELECT id FROM outsider_keys WHERE at <= ? ORDER BY at LIMIT ?)",
       oldest,
-      Self.sweep
+      limit
     )
   }
 

@@ -136,13 +136,13 @@ struct GroupWrites {
   // MARK: Statements
 
   /// Adds the statements to a pipeline. None of them depends on the order of the rows of another one.
-  func add(to pipeline: inout PostgreSQLPipeline) {
+  func add(to pipeline: inout PostgreSQLPipeline, origin: PostgreSQLUUID, at now: Int64) {
     addClearing(to: &pipeline)
     addLists(to: &pipeline)
     addMaps(to: &pipeline)
     addRemovals(to: &pipeline)
     addRecords(to: &pipeline)
-    addHeads(to: &pipeline)
+    addHeads(to: &pipeline, origin, now)
   }
 
   private func addClearing(to pipeline: inout PostgreSQLPipeline) {
@@ -215,7 +215,7 @@ struct GroupWrites {
     )
   }
 
-  private func addHeads(to pipeline: inout PostgreSQLPipeline) {
+  private func addHeads(to pipeline: inout PostgreSQLPipeline, _ origin: PostgreSQLUUID, _ now: Int64) {
     if entries.isEmpty { return }
     pipeline.add(
       Self.insertEntries,
@@ -232,13 +232,16 @@ struct GroupWrites {
       ]
     )
     let rows = Array(heads)
+    let users = PostgreSQLValue.uuids(rows.map(\.key.value))
+    let numbers = PostgreSQLValue.integers(rows.map { Int64($0.value.revision.number) })
     pipeline.add(
       Self.updateHeads,
       [
-        .uuids(rows.map(\.key.value)), .integers(rows.map { Int64($0.value.revision.number) }),
-        .integers(rows.map { Int64($0.value.revision.eraNumber) }), .integers(rows.map { Int64($0.value.written) }),
+        users, numbers, .integers(rows.map { Int64($0.value.revision.eraNumber) }),
+        .integers(rows.map { Int64($0.value.written) }),
       ]
     )
+    pipeline.add(CommitRows.insertGroup, [.uuid(origin), .integer(now), users, numbers])
   }
 
   private static let clearLists = PostgreSQLStatement(

@@ -4,9 +4,7 @@ import LockstepTime
 
 /// The facts about one user that a decision needs, read while the user's head is locked.
 package final class LockedFacts {
-  /// The end of the user's history; nil if there is no such user.
-  private(set) var head: (revision: Revision, written: Int)?
-  private var missed: [MissedEntry] = []
+  var tail = HistoryTail()
   private var sessions: Set<SessionID> = []
   private var responses: [String: RecordedResponse] = [:]
 
@@ -16,8 +14,9 @@ package final class LockedFacts {
     let response: StoredResponse
   }
 
-  func setHead(_ revision: Revision, written: Int) { head = (revision, written) }
-  func add(_ entry: MissedEntry) { missed.append(entry) }
+  /// The end of the user's history; nil if there is no such user.
+  var head: (revision: Revision, written: Int)? { tail.head }
+
   func add(_ session: SessionID) { sessions.insert(session) }
   func add(_ response: RecordedResponse, for key: String) { responses[key] = response }
 
@@ -33,21 +32,12 @@ package final class LockedFacts {
 
   /// Notes a decided transaction of the group, so that the next one of the user starts after it.
   func note(_ writes: WriteSet) {
-    if let last = writes.actions.last?.entry { head = (last.revision, last.written) }
+    if let last = writes.actions.last?.entry { tail.head = (last.revision, last.written) }
     guard let record = writes.record else { return }
     responses[record.key.key] = RecordedResponse(
       fingerprint: record.key.fingerprint,
       at: record.at,
       response: record.response
     )
-  }
-
-  /// The user's state at the head: a state in memory with the changes of other nodes that it lacks.
-  /// Throws `StaleStateError` if the state in memory is not in the user's history.
-  func latest(_ state: UserState, by tables: ModuleTables) throws -> UserState {
-    guard let head, state.revision != head.revision else { return state }
-    let latest = try state.applying(missed, by: tables)
-    guard latest.revision == head.revision else { throw StaleStateError() }
-    return latest
   }
 }

@@ -12,6 +12,8 @@ final class PostgreSQLConnector: Sendable {
     case reader
     /// Reads that take longer.
     case longReader
+    /// The commits of other servers.
+    case feed
   }
 
   /// The oldest server that works, as `server_version_num`.
@@ -31,6 +33,11 @@ final class PostgreSQLConnector: Sendable {
   /// Sets the listener for connections of the writer. It runs before the first group on each of them,
   /// because the history may be another one after a failover.
   func onWriterConnection(_ listener: @escaping @Sendable () -> Void) { writerListener.withLock { $0 = listener } }
+
+  func writerHasConnected() { writerListener.withLock { $0 }?() }
+
+  /// The channel of the store's notifications.
+  var channel: String { "lockstep_" + (id.withLock { $0 } ?? "") }
 
   /// Connects, and tries again for about `patience` while no server can be reached.
   func connect(_ role: Role, within patience: Duration) throws -> PostgreSQLSession {
@@ -57,27 +64,8 @@ final class PostgreSQLConnector: Sendable {
     if let id = id.withLock({ $0 }) {
       let found = try StoreConnection.postgreSQL(session).first("SELECT id FROM store") { try $0[0] as String }
       guard found == id else { throw StoreError.replaced(path: Self.name(of: connection)) }
-      if role == .units { try Self.lock(id, in: session) }
     }
-    if role == .writer { writerListener.withLock { $0 }?() }
     return session
-  }
-
-  /// Takes the lock of the only server of a store, until the connection ends. A server does not yet learn
-  /// of the commits of another one.
-  private static func lock(_ id: String, in session: PostgreSQLSession) throws {
-    let key = Int64(
-      bitPattern: DomainHash.of("server", Array(id.utf8), count: 16).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-    )
-    // The database needs a moment to notice that the last server has gone.
-    for _ in 0..<20 {
-      let isLocked = try StoreConnection.postgreSQL(session).first("SELECT pg_try_advisory_lock(?::bigint)", key) {
-        try $0[0] as Bool
-      }
-      if isLocked == true { return }
-      pause()
-    }
-    throw StoreError.inUse(path: name(of: session.connection))
   }
 
   /// Throws if the server cannot hold a store.
@@ -116,14 +104,15 @@ final class PostgreSQLConnector: Sendable {
       SET client_min_messages = warning; SET timezone = 'UTC'; SET bytea_output = hex;
       SET idle_in_transaction_session_timeout = '10s';
       """
+    // A plan that is made while a table is empty would read all of it later.
+    let fixedPlans = """
+      SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_bitmapscan = off;
+      SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off;
+      """
     switch role {
-    case .writer:
-      // A plan that is made while a table is empty would read all of it later.
-      settings += """
-        SET lock_timeout = '5s'; SET statement_timeout = '10s';
-        SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_bitmapscan = off;
-        SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off;
-        """
+    case .writer: settings += fixedPlans + "SET lock_timeout = '5s'; SET statement_timeout = '10s';"
+    // Nothing that it writes must outlive a crash of the database.
+    case .feed: settings += fixedPlans + "SET statement_timeout = '10s'; SET synchronous_commit = off;"
     case .units: settings += "SET lock_timeout = '5s'; SET statement_timeout = '60s'; SET jit = off;"
     case .reader: settings += "SET statement_timeout = '10s'; SET jit = off;"
     case .longReader: settings += "SET statement_timeout = '60s'; SET jit = off;"

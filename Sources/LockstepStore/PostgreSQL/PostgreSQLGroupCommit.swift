@@ -43,8 +43,9 @@ package final class PostgreSQLGroupCommit: Sendable {
   init(
     connector: PostgreSQLConnector,
     tables: ModuleTables,
+    feed: CommitFeed,
     monitor: FailureMonitor,
-    monotonic: @escaping @Sendable () -> Int64
+    time: TimeSource
   ) throws {
     let (queue, statistics) = (queue, statistics)
     let handlers = try HandlerThread(name: "writer-notifier")
@@ -52,7 +53,7 @@ package final class PostgreSQLGroupCommit: Sendable {
     thread = LockedState(
       try NamedThread(name: "writer") {
         guard let monitor = handedOver.withLock({ $0.take() }) else { return }
-        var loop = GroupLoop(queue, connector, tables, handlers, monitor, statistics, monotonic)
+        var loop = GroupLoop(queue, connector, tables, feed, handlers, monitor, statistics, time)
         loop.run(groupLimit: Self.groupLimit)
       }
     )
@@ -77,23 +78,25 @@ private struct GroupLoop {
   let queue: WorkQueue<PendingTransaction>
   let connector: PostgreSQLConnector
   let tables: ModuleTables
+  let feed: CommitFeed
   let handlers: HandlerThread
   var monitor: FailureMonitor
   let statistics: LockedState<DatabaseWriter.Statistics>
-  let monotonic: @Sendable () -> Int64
+  let time: TimeSource
   var session: PostgreSQLSession?
 
   init(
     _ queue: WorkQueue<PendingTransaction>,
     _ connector: PostgreSQLConnector,
     _ tables: ModuleTables,
+    _ feed: CommitFeed,
     _ handlers: HandlerThread,
     _ monitor: FailureMonitor,
     _ statistics: LockedState<DatabaseWriter.Statistics>,
-    _ monotonic: @escaping @Sendable () -> Int64
+    _ time: TimeSource
   ) {
-    (self.queue, self.connector, self.tables, self.handlers) = (queue, connector, tables, handlers)
-    (self.monitor, self.statistics, self.monotonic) = (monitor, statistics, monotonic)
+    (self.queue, self.connector, self.tables, self.feed) = (queue, connector, tables, feed)
+    (self.handlers, self.monitor, self.statistics, self.time) = (handlers, monitor, statistics, time)
   }
 
   mutating func run(groupLimit: Int) {
@@ -128,22 +131,32 @@ private struct GroupLoop {
 
   /// The first round trip.
   private mutating func lock(_ transactions: [PendingTransaction]) throws -> PostgreSQLGroup {
-    let session = try session ?? connector.connect(.writer)
+    let session = try session ?? connect()
     self.session = session
     return try PostgreSQLGroup(transactions, in: session)
+  }
+
+  private func connect() throws -> PostgreSQLSession {
+    let session = try connector.connect(.writer)
+    // No state of the last connection is published after the listener has dropped them all.
+    handlers.waitUntilIdle()
+    connector.writerHasConnected()
+    feed.writerConnected(session.origin)
+    return session
   }
 
   private mutating func finish(_ group: PostgreSQLGroup) throws {
     guard let session else { return }
     let (outcomes, writes) = group.decide(by: tables)
-    let start = monotonic()
+    let start = time.monotonic()
     if writes.isEmpty {
       // Nothing is written, so the end of the transaction need not be awaited before the handlers run.
       try session.rollBack()
     } else {
-      try group.commit(writes, in: session)
+      try group.commit(writes, in: session, at: self.time.millisecondsSince1970())
+      feed.noteCommit()
     }
-    let time = monotonic() - start
+    let time = self.time.monotonic() - start
     let failed = outcomes.count { if case .failure = $0 { true } else { false } }
     statistics.withLock { $0.countCommit(of: outcomes.count, failed: failed, time: time) }
     handlers.run(
@@ -172,26 +185,15 @@ private struct PostgreSQLGroup {
     }
     var pipeline = PostgreSQLPipeline()
     pipeline.add(Self.begin)
-    let heads = pipeline.add(Self.lockHeads, [.uuids(users.map(\.value))])
-    let revisions = users.map { known[$0] ?? .none }
-    let missed = pipeline.add(
-      Self.readMissed,
-      [
-        .uuids(users.map(\.value)), .integers(revisions.map { Int64($0.number) }),
-        .integers(revisions.map { Int64($0.eraNumber) }),
-      ]
-    )
+    let tails = HistoryTail.read(users.map { ($0, known[$0] ?? .none) }, locking: true, in: &pipeline)
     let asking = transactions.compactMap { transaction in transaction.subject.session.map { (transaction.user, $0) } }
     let sessions = pipeline.add(Self.readSessions, [.uuids(asking.map(\.0.value)), .uuids(asking.map(\.1.value))])
     let keyed = transactions.compactMap { transaction in transaction.subject.key.map { (transaction.user, $0.key) } }
     let keys =
       keyed.isEmpty ? nil : pipeline.add(Self.readKeys, [.uuids(keyed.map(\.0.value)), .texts(keyed.map(\.1))])
     let results = try session.send(pipeline)
-    try results[heads].forEach { row in
-      let revision = Revision(number: try row.integer(at: 1), eraNumber: try row.integer(at: 2))
-      facts[try row.userID(at: 0)]?.setHead(revision, written: Journal.possible(try row.integer(at: 3)))
-    }
-    try results[missed].forEach { row in facts[try row.userID(at: 0)]?.add(try MissedEntry(row, at: 1)) }
+    try tails.forEachHead(of: results) { facts[$0]?.tail.head = ($1, $2) }
+    try tails.forEachMissed(of: results) { facts[$0]?.tail.add($1) }
     try results[sessions].forEach { row in facts[try row.userID(at: 0)]?.add(try row.sessionID(at: 1)) }
     guard let keys else { return }
     try results[keys].forEach { row in
@@ -229,31 +231,17 @@ private struct PostgreSQLGroup {
   }
 
   /// The second round trip.
-  func commit(_ sets: [WriteSet], in session: PostgreSQLSession) throws {
+  func commit(_ sets: [WriteSet], in session: PostgreSQLSession, at now: Int64) throws {
     let ranks = try RankBook(for: sets, from: session)
     var writes = GroupWrites()
     for set in sets { try writes.add(set, ranks) }
     var pipeline = PostgreSQLPipeline()
-    writes.add(to: &pipeline)
+    writes.add(to: &pipeline, origin: session.origin, at: now)
     pipeline.add(PostgreSQLSession.commit)
     _ = try session.send(pipeline)
   }
 
   private static let begin = PostgreSQLStatement("BEGIN")
-  private static let lockHeads = PostgreSQLStatement(
-    "SELECT user_id, number, era, written FROM heads WHERE user_id = ANY($1::uuid[]) ORDER BY user_id FOR UPDATE"
-  )
-  // LATERAL and OFFSET 0 make the planner look up each user's entries, whatever its statistics say.
-  private static let readMissed = PostgreSQLStatement(
-    """
-    SELECT v.u, j.number, j.era, j.collection, j.mutations, j.written
-    FROM unnest($1::uuid[], $2::bigint[], $3::bigint[]) AS v (u, n, e)
-    CROSS JOIN LATERAL (
-      SELECT number, position, era, collection, mutations, written FROM journal
-      WHERE user_id = v.u AND number >= v.n AND (number > v.n OR era <> v.e) ORDER BY number, position OFFSET 0
-    ) AS j
-    """
-  )
   private static let readSessions = PostgreSQLStatement(
     """
     SELECT v.u, s.id FROM unnest($1::uuid[], $2::uuid[]) AS v (u, i)

@@ -12,6 +12,10 @@ package final class PostgreSQLSession {
   private var pendingBegin: PostgreSQLStatement?
   /// Whether the connection was lost during a commit, so that its outcome is unknown.
   private(set) var isCommitting = false
+  /// Identifies this connection in the table `commits`.
+  let origin = PostgreSQLUUID(high: .random(in: 1 ... .max), low: .random(in: .min ... .max))
+  /// The transaction's changes that other servers must know of.
+  var announced = CommitNews()
 
   init(_ connection: PostgreSQLConnection) {
     self.connection = connection
@@ -73,6 +77,7 @@ package final class PostgreSQLSession {
 
   private func transaction<Result>(begin: PostgreSQLStatement, _ body: () throws -> Result) throws -> Result {
     pendingBegin = begin
+    announced = CommitNews()
     do {
       let result = try body()
       isCommitting = true

@@ -14,13 +14,17 @@ final class PostgreSQLUnits: Sendable {
   private let queue = WorkQueue<Unit>(name: "units", capacity: 4_096)
   private let thread: LockedState<NamedThread?>
 
-  init(_ connector: PostgreSQLConnector) throws(NamedThread.NotStarted) {
+  init(
+    _ connector: PostgreSQLConnector,
+    feed: CommitFeed,
+    millisecondsSince1970: @escaping @Sendable () -> Int64
+  ) throws(NamedThread.NotStarted) {
     let queue = queue
     thread = LockedState(
       try NamedThread(name: "units") {
-        var session: PostgreSQLSession?
-        while let unit = queue.next() { Self.run(unit, &session, connector) }
-        session?.connection.close()
+        var loop = UnitLoop(connector: connector, feed: feed, now: millisecondsSince1970)
+        while let unit = queue.next() { loop.run(unit) }
+        loop.session?.connection.close()
       }
     )
   }
@@ -52,26 +56,34 @@ final class PostgreSQLUnits: Sendable {
     return thread.withLock { $0.take() }
   }
 
-  private static func run(_ unit: Unit, _ session: inout PostgreSQLSession?, _ connector: PostgreSQLConnector) {
-    do {
-      try attempt(unit, &session, connector)()
-    } catch let error as PostgreSQLError where error.isLostConnection && session?.isCommitting != true {
-      // The server has rolled back. The connection may have been lost long ago.
-      session = nil
-      do { try attempt(unit, &session, connector)() } catch { unit.fail(error) }
-    } catch {
-      unit.fail(error)
-    }
-    if session?.connection.isBroken == true { session = nil }
-  }
+  private struct UnitLoop {
+    let connector: PostgreSQLConnector
+    let feed: CommitFeed
+    let now: @Sendable () -> Int64
+    var session: PostgreSQLSession?
 
-  private static func attempt(
-    _ unit: Unit,
-    _ session: inout PostgreSQLSession?,
-    _ connector: PostgreSQLConnector
-  ) throws -> @Sendable () -> Void {
-    let open = try session ?? connector.connect(.units)
-    session = open
-    return try open.transaction { try unit.run(open) }
+    mutating func run(_ unit: Unit) {
+      do {
+        try attempt(unit)
+      } catch let error as PostgreSQLError where error.isLostConnection && session?.isCommitting != true {
+        // The server has rolled back. The connection may have been lost long ago.
+        session = nil
+        do { try attempt(unit) } catch { unit.fail(error) }
+      } catch {
+        unit.fail(error)
+      }
+      if session?.connection.isBroken == true { session = nil }
+    }
+
+    private mutating func attempt(_ unit: Unit) throws {
+      let open = try session ?? connector.connect(.units)
+      session = open
+      let (complete, commit) = try open.transaction {
+        let complete = try unit.run(open)
+        return (complete, try open.writeAnnouncement(at: now()))
+      }
+      // Whoever has ended a right may rely on it on all servers.
+      if let commit { feed.whenKnown(commit, complete) } else { complete() }
+    }
   }
 }

@@ -1,5 +1,6 @@
 import LockstepSQLite
 import LockstepThreading
+import LockstepTime
 
 /// The two writers of a store in PostgreSQL: one for units, one for decided transactions.
 package final class PostgreSQLWriters: Sendable {
@@ -7,12 +8,12 @@ package final class PostgreSQLWriters: Sendable {
   private let units: PostgreSQLUnits
   private let group = LockedState<PostgreSQLGroupCommit?>(nil)
   private let healthListener = FailureMonitor.Listener(nil)
-  private let monotonic: @Sendable () -> Int64
+  private let feed: CommitFeed
+  private let time: TimeSource
 
-  init(_ connector: PostgreSQLConnector, monotonic: @escaping @Sendable () -> Int64) throws {
-    self.connector = connector
-    self.monotonic = monotonic
-    units = try PostgreSQLUnits(connector)
+  init(_ connector: PostgreSQLConnector, feed: CommitFeed, time: TimeSource) throws {
+    (self.connector, self.feed, self.time) = (connector, feed, time)
+    units = try PostgreSQLUnits(connector, feed: feed, millisecondsSince1970: time.millisecondsSince1970)
   }
 
   package func submit<Value: Sendable>(
@@ -22,8 +23,14 @@ package final class PostgreSQLWriters: Sendable {
 
   /// Starts the thread that commits decided transactions. Call this once.
   func startGroupCommit(of tables: ModuleTables) throws -> PostgreSQLGroupCommit {
-    let monitor = FailureMonitor(work: .commit, listener: healthListener, monotonic: monotonic)
-    let new = try PostgreSQLGroupCommit(connector: connector, tables: tables, monitor: monitor, monotonic: monotonic)
+    let monitor = FailureMonitor(work: .commit, listener: healthListener, monotonic: time.monotonic)
+    let new = try PostgreSQLGroupCommit(
+      connector: connector,
+      tables: tables,
+      feed: feed,
+      monitor: monitor,
+      time: time
+    )
     group.withLock { $0 = new }
     return new
   }

@@ -14,6 +14,15 @@ package struct RegisteredDefaultsTable: Sendable {
     return registered
   }
 
+  /// Locks the registered defaults until the end of the transaction. Returns the latest ones: those in
+  /// memory, or those that another server has written.
+  package func lock(_ known: RegisteredDefaults, in connection: StoreConnection) throws -> RegisteredDefaults {
+    guard case .postgreSQL = connection else { return known }
+    try connection.lock(Array("registered defaults".utf8))
+    let last = try connection.first("SELECT coalesce(max(revision), 0) FROM registered_defaults") { try $0[0] as Revision }
+    return last == known.revision ? known : try load(from: connection)
+  }
+
   /// Writes the value that a key has from this revision on. `nil` removes the registered value.
   package func write(
     _ key: String,
@@ -31,5 +40,6 @@ package struct RegisteredDefaultsTable: Sendable {
       value.map { String(decoding: $0, as: UTF8.self) },
       now
     )
+    connection.announce { $0.topics.insert(.registeredDefaults) }
   }
 }

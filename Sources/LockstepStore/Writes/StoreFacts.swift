@@ -14,7 +14,7 @@ package enum StoreFacts {
   package func latest(_ state: UserState) throws -> UserState {
     switch self {
     case .sqlite: state
-    case .locked(let facts, let tables): try facts.latest(state, by: tables)
+    case .locked(let facts, let tables): try facts.tail.latest(state, by: tables)
     }
   }
 

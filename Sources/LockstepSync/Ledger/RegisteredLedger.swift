@@ -20,7 +20,7 @@ package final class RegisteredLedger: Sendable {
   private let now: @Sendable () -> Timestamp
   private let notify: @Sendable (RegisteredDefaults) -> Void
 
-  /// `notify` is called after each committed change, by one thread at a time.
+  /// `notify` is called after each committed change.
   package init(
     _ registered: RegisteredDefaults,
     writer: StoreWriter,
@@ -97,8 +97,22 @@ package final class RegisteredLedger: Sendable {
     }
   }
 
+  /// Takes in the changes of other servers. `isWhole`: also if the present ones are not in the history
+  /// any more.
+  package func refresh(from connection: StoreConnection, isWhole: Bool = false) throws {
+    let before = revision
+    let loaded = try RegisteredDefaultsTable().load(from: connection)
+    let changed = contents.withLock { contents in
+      let present = contents.committed.revision
+      guard loaded.revision > present || isWhole && present == before && loaded.revision != present else { return false }
+      contents.committed = loaded
+      return true
+    }
+    if changed { notify(loaded) }
+  }
+
   private func run(_ change: Change, in connection: StoreConnection) throws -> Outcome {
-    var registered = latest
+    var registered = try RegisteredDefaultsTable().lock(latest, in: connection)
     guard let key = change.key else {
       let response = try perform(change, on: &registered, in: connection)
       return Outcome(response: KeyedResponse(response: response), registered: registered)

@@ -24,6 +24,7 @@ struct CachedStates: Sendable {
 
   var count: Int { small.count + large.count }
   var cost: Int { small.cost + large.cost }
+  var all: [UserID: UserState] { small.all.merging(large.all) { small, _ in small }.mapValues(\.state) }
 
   /// The state of a user, who then counts as recently active.
   mutating func use(_ user: UserID) -> CachedState? {

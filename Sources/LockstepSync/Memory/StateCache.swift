@@ -115,8 +115,8 @@ package final class StateCache: Sendable {
     changes[user].increment()
   }
 
-  /// Makes a state that is on disk the latest one. Only one thread at a time may call this.
-  func publish(_ state: UserState, of user: UserID) {
+  /// Makes a state that is on disk the latest one, unless a newer one is known.
+  package func publish(_ state: UserState, of user: UserID) {
     let previous = contents.withLock { $0.states.peek(user) }
     // Made outside the lock, because every request takes the lock.
     let cached = CachedState(state, after: previous)
@@ -131,6 +131,35 @@ package final class StateCache: Sendable {
       return contents.states.takeDropped()
     }
     _ = dropped
+  }
+
+  /// The states in memory that are older than the numbers of these revisions. Loads of other states, which
+  /// may be as old, are repeated.
+  func outdated(by heads: [UserID: Int]) -> [UserID: UserState] {
+    let (outdated, absent) = contents.withLock { contents in
+      var outdated: [UserID: UserState] = [:]
+      var absent: [UserID] = []
+      for (user, number) in heads {
+        guard let cached = contents.states.peek(user) else {
+          contents.markOutdated(user)
+          absent.append(user)
+          continue
+        }
+        if cached.state.revision.number < number { outdated[user] = cached.state }
+      }
+      return (outdated, absent)
+    }
+    for user in absent { flights.invalidate(user) }
+    return outdated
+  }
+
+  /// All states in memory. All loads are repeated.
+  func all() -> [UserID: UserState] {
+    flights.invalidateAll()
+    return contents.withLock { contents in
+      for user in contents.loading.keys { contents.loading[user] = true }
+      return contents.states.all
+    }
   }
 
   /// Removes a user who was erased.

@@ -1,0 +1,80 @@
+import LockstepCollections
+import LockstepHTTP
+import LockstepMiddleware
+import LockstepSync
+
+/// Makes sure that a request is answered from a state that is new enough, on whatever node of a fleet.
+///
+/// A state in memory may lack what another node has committed a few milliseconds ago. A request that sends
+/// a cursor gets a state that is at least as new. A request with `Prefer: consistency=strict` gets the
+/// newest one.
+package final class Freshness: Sendable {
+  private let store: String
+  private let cache: StateCache
+  private let registry: RegisteredLedger
+  private let refresher: StateRefresher
+  private let lease: @Sendable () -> Bool
+  /// Whether each read is strict.
+  private let isStrict: Bool
+
+  package init(
+    store: String,
+    cache: StateCache,
+    registry: RegisteredLedger,
+    refresher: StateRefresher,
+    isStrict: Bool,
+    holdsLease: @escaping @Sendable () -> Bool
+  ) {
+    (self.store, self.cache, self.registry, self.refresher) = (store, cache, registry, refresher)
+    self.isStrict = isStrict
+    lease = holdsLease
+  }
+
+  /// Whether this node may answer from its memory.
+  var holdsLease: Bool { lease() }
+
+  enum Need {
+    case none
+    /// A cursor of the request is newer than the memory.
+    case cursor
+    /// The newest state.
+    case strict
+  }
+
+  func need(of request: Request, _ user: UserID) -> Need {
+    let head = request.head
+    if isStrict, head.method == .get || head.method == .head { return .strict }
+    if head.has(.prefer), Self.asksForStrict(head) { return .strict }
+    if let cursor = head[.cursor], isAhead(cursor, of: user) { return .cursor }
+    if let id = head[.lastEventID], isAhead(id, of: user) { return .cursor }
+    for field in [FieldName.ifMatch, .ifNoneMatch] where head.has(field) {
+      for tag in head.list(field) where isAhead(Self.opaque(tag), of: user) { return .cursor }
+    }
+    if !head.queryBytes.isEmpty, let since = try? request.query.text("since"), isAhead(since, of: user) { return .cursor }
+    return .none
+  }
+
+  /// Returns when the memory has everything of the user that was committed before this call.
+  func refresh(_ user: UserID) async throws { try await refresher.refresh(user) }
+
+  private func isAhead(_ text: String, of user: UserID) -> Bool {
+    guard let cursor = Cursor(Cursor.plainTag(text)), cursor.store == store else { return false }
+    // Each node gives its revisions another era, so only the numbers are compared.
+    if cursor.registered.number > registry.revision.number { return true }
+    guard let known = cache.revision(of: user) else { return false }
+    return cursor.revision.number > known.number
+  }
+
+  /// The text of an entity tag.
+  private static func opaque(_ tag: String) -> String {
+    let tag = tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
+    return tag.count >= 2 && tag.hasPrefix("\"") && tag.hasSuffix("\"") ? String(tag.dropFirst().dropLast()) : String(tag)
+  }
+
+  private static func asksForStrict(_ head: RequestHead) -> Bool {
+    head.list(.prefer).contains { element in
+      let preference = element.prefix { $0 != ";" }.filter { !$0.isWhitespace && $0 != "\"" }
+      return preference.lowercased() == "consistency=strict"
+    }
+  }
+}

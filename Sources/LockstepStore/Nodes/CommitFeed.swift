@@ -1,0 +1,331 @@
+import LockstepPostgreSQL
+import LockstepThreading
+import LockstepTime
+
+/// Connects this server with the others that use its store in PostgreSQL.
+///
+/// Each transaction that changes something leaves a row in the table `commits`. A thread reads the rows of
+/// the other servers: those that its last snapshot did not see and its present one sees. So it gets each
+/// row once, whatever the order of the commits. A notification tells it when to look. If notifications do
+/// not arrive, it looks every 20 ms.
+///
+/// The thread also renews this server's lease (`NodeLease`), and tells when all servers know of a commit.
+///
+/// After each new connection, everything in memory is compared with the store.
+package final class CommitFeed: Sendable {
+  struct Node: Sendable {
+    let id: String
+    let version: String
+    let startedAt: Int64
+  }
+
+  fileprivate struct Contents: Sendable {
+    /// What waits until all servers know of a commit.
+    var waiting: [(commit: CommitID, deadline: ContinuousClock.Instant, completion: @Sendable () -> Void)] = []
+    /// The origin of the commits of this server's writer.
+    var origin = PostgreSQLUUID(high: 0, low: 0)
+    var address: String?
+    /// Whether this server has committed something of which the others were not notified yet.
+    var mustNotify = false
+    var mustReconnect = false
+    var isStopped = false
+    /// Set when the thread has compared the memory with the store for the first time, or has failed.
+    var start: Result<Void, any Error>?
+    var notificationsArrive = true
+    var otherNodes = 0
+  }
+
+  package let lease = NodeLease()
+  private let connector: PostgreSQLConnector
+  private let node: Node
+  private let time: TimeSource
+  private let contents = LockedState(Contents())
+  private let interrupt: PostgreSQLInterrupt
+  private let thread = LockedState<NamedThread?>(nil)
+
+  init(_ connector: PostgreSQLConnector, node: Node, time: TimeSource) throws {
+    (self.connector, self.node, self.time) = (connector, node, time)
+    interrupt = try PostgreSQLInterrupt()
+  }
+
+  /// The id of this server.
+  package var nodeID: String { node.id }
+
+  /// Whether notifications of other servers arrive. If not, the connection goes through a pooler.
+  package var notificationsArrive: Bool { contents.withLock { $0.notificationsArrive } }
+
+  /// The other servers whose lease runs.
+  package var otherNodes: Int { contents.withLock { $0.otherNodes } }
+
+  /// Starts to follow the other servers. Returns when the memory was compared with the store.
+  func start(_ follower: any CommitFollower) throws {
+    let loop = FeedLoop(self, connector, follower)
+    let new = try NamedThread(name: "feed") { loop.run() }
+    thread.withLock { $0 = new }
+    try contents.wait { $0.start }.get()
+  }
+
+  /// Ends the lease. Call this after the writers have stopped.
+  func shutDown() {
+    guard let thread = thread.withLock({ $0.take() }) else { return }
+    contents.withLock { $0.isStopped = true }
+    interrupt.interrupt()
+    thread.join()
+  }
+
+  /// Sets the URL at which the other servers reach this one.
+  package func setAddress(_ address: String) { contents.withLock { $0.address = address } }
+
+  /// The writer has a new connection. If it is not the first one, the database may be another one.
+  func writerConnected(_ origin: PostgreSQLUUID) {
+    contents.withLock { contents in
+      contents.mustReconnect = contents.origin.high != 0
+      contents.origin = origin
+    }
+    interrupt.interrupt()
+  }
+
+  /// A group of transactions was committed.
+  func noteCommit() {
+    let isFirst = contents.withLock { contents in
+      guard contents.otherNodes > 0, !contents.mustNotify else { return false }
+      contents.mustNotify = true
+      return true
+    }
+    if isFirst { interrupt.interrupt() }
+  }
+
+  /// Calls `completion` when no other server can answer without knowing of the commit.
+  func whenKnown(_ commit: CommitID, _ completion: @escaping @Sendable () -> Void) {
+    let isRunning = thread.withLock { $0 != nil }
+    // A command has no memory, and waits for the servers in its own way.
+    guard isRunning else { return completion() }
+    // By then, the lease of a server that does not know of the commit is over.
+    let deadline = ContinuousClock.now + NodeLease.length + .milliseconds(500)
+    contents.withLock { contents in
+      contents.waiting.append((commit, deadline, completion))
+      contents.mustNotify = true
+    }
+    interrupt.interrupt()
+  }
+
+  fileprivate var pending: Contents { contents.withLock { $0 } }
+  fileprivate var wakeSignal: PostgreSQLInterrupt { interrupt }
+  fileprivate var ownNode: Node { node }
+  fileprivate var now: Int64 { time.millisecondsSince1970() }
+  fileprivate func change(_ body: (inout Contents) -> Void) { contents.withLock(body) }
+
+  fileprivate func setStart(_ result: Result<Void, any Error>) {
+    contents.withLock { if $0.start == nil { $0.start = result } }
+    contents.wakeAll()
+  }
+
+  /// Completes the commits that all servers know of, and those whose time is over.
+  fileprivate func complete(_ known: Set<CommitID>) {
+    let now = ContinuousClock.now
+    let done = contents.withLock { contents in
+      let done = contents.waiting.filter { known.contains($0.commit) || $0.deadline <= now }
+      contents.waiting.removeAll { known.contains($0.commit) || $0.deadline <= now }
+      return done
+    }
+    for entry in done { entry.completion() }
+  }
+}
+
+/// The work of the feed's thread.
+private final class FeedLoop: Sendable {
+  /// The time between two looks at the table `commits` if notifications arrive, and if not.
+  private static let safetyInterval = Duration.milliseconds(500)
+  private static let pollInterval = Duration.milliseconds(20)
+  private static let renewalInterval = Duration.milliseconds(500)
+  /// The shortest time between two notifications of this server, which tell about all commits in between.
+  private static let notificationInterval = Duration.milliseconds(2)
+  private static let waitingInterval = Duration.milliseconds(5)
+  private static let upkeepInterval = Duration.seconds(30)
+
+  private let feed: CommitFeed
+  private let connector: PostgreSQLConnector
+  private let follower: any CommitFollower
+
+  init(_ feed: CommitFeed, _ connector: PostgreSQLConnector, _ follower: any CommitFollower) {
+    (self.feed, self.connector, self.follower) = (feed, connector, follower)
+  }
+
+  func run() {
+    var attempt = 0
+    while !feed.pending.isStopped {
+      do {
+        var following = try Following(feed, connector, follower)
+        feed.setStart(.success(()))
+        attempt = 0
+        while try following.step() {}
+      } catch {
+        feed.setStart(.failure(error))
+        attempt += 1
+        pause(.milliseconds(min(1_000, 50 << min(attempt, 5))))
+      }
+      feed.change { $0.mustReconnect = false }
+    }
+    // The lease of another server that does not know of a commit is over by then.
+    while let last = feed.pending.waiting.map(\.deadline).max() {
+      pause(last - ContinuousClock.now)
+      feed.complete([])
+    }
+  }
+
+  private func pause(_ duration: Duration) {
+    _ = LockedState(()).wait(atMost: max(0, duration.wholeNanoseconds)) { _ -> Void? in nil }
+    feed.complete([])
+  }
+
+  /// One connection of the feed.
+  private struct Following {
+    let feed: CommitFeed
+    let session: PostgreSQLSession
+    let follower: any CommitFollower
+    let channel: String
+    /// The last snapshot. The memory knows of all commits that it sees.
+    var snapshot: String
+    var notificationsArrive: Bool
+    var lastLook: ContinuousClock.Instant
+    var lastRenewal: ContinuousClock.Instant
+    var lastNotification: ContinuousClock.Instant
+    var lastUpkeep: ContinuousClock.Instant
+
+    init(_ feed: CommitFeed, _ connector: PostgreSQLConnector, _ follower: any CommitFollower) throws {
+      (self.feed, self.follower) = (feed, follower)
+      session = try connector.connect(.feed)
+      channel = connector.channel
+      let now = ContinuousClock.now
+      (lastLook, lastRenewal, lastNotification, lastUpkeep) = (now, now, now, now)
+      notificationsArrive = try Self.listen(on: channel, session)
+      let arrives = notificationsArrive
+      feed.change { $0.notificationsArrive = arrives }
+      // The row in `nodes` comes first: from then on, others wait until this server knows of their
+      // commits. Everything that is read later sees the earlier commits. A server that comes back keeps
+      // its row, so others do not take its old memory for the present one.
+      try Self.renew(nil, feed, session)
+      snapshot = try Self.presentSnapshot(session)
+      let start = TimeSource.system.monotonic()
+      try follower.verify(with: .postgreSQL(session))
+      try Self.renew(snapshot, feed, session)
+      if feed.lease.renew(at: start) { follower.leaseWasRegained() }
+      // The others learn that there is one more server to notify.
+      try notify(Self.start)
+    }
+
+    /// Waits for something to do, and does it. Returns false if the connection must be closed.
+    mutating func step() throws -> Bool {
+      let pending = feed.pending
+      let arrived = try session.connection.notifications(waitingAtMost: wait(for: pending), interrupt: feed.wakeSignal)
+        .filter { !$0.payload.hasPrefix(feed.nodeID) }
+      let present = feed.pending
+      if present.isStopped, present.waiting.isEmpty {
+        _ = try? session.connection.run(NodeRecords.leave, [.text(feed.ownNode.id)])
+        return false
+      }
+      if present.mustReconnect { return false }
+      let now = ContinuousClock.now
+      if present.mustNotify, now - lastNotification >= FeedLoop.notificationInterval { try notify() }
+      let interval = notificationsArrive ? FeedLoop.safetyInterval : FeedLoop.pollInterval
+      let isNewNode = arrived.contains { $0.payload.hasSuffix(Self.start) }
+      var mustRenew = isNewNode || now - lastRenewal >= FeedLoop.renewalInterval
+      if !arrived.isEmpty || mustRenew || now - lastLook >= interval {
+        let start = TimeSource.system.monotonic()
+        let endsRights = try look()
+        mustRenew = mustRenew || endsRights
+        if mustRenew {
+          let others = try Self.renew(snapshot, feed, session)
+          lastRenewal = now
+          feed.change { $0.otherNodes = others }
+          if feed.lease.renew(at: start) { follower.leaseWasRegained() }
+        }
+        // Whoever waits for this server's knowledge looks at once.
+        if endsRights { try notify() }
+      }
+      if !present.waiting.isEmpty { try completeKnown(present.waiting.map(\.commit)) }
+      if now - lastUpkeep >= FeedLoop.upkeepInterval {
+        lastUpkeep = now
+        try NodeUpkeep.run(in: session, at: feed.now)
+      }
+      return true
+    }
+
+    private func wait(for pending: CommitFeed.Contents) -> Duration {
+      let now = ContinuousClock.now
+      var next = min(
+        lastRenewal + FeedLoop.renewalInterval,
+        lastLook + (notificationsArrive ? FeedLoop.safetyInterval : FeedLoop.pollInterval)
+      )
+      if pending.mustNotify { next = min(next, lastNotification + FeedLoop.notificationInterval) }
+      if !pending.waiting.isEmpty { next = min(next, now + FeedLoop.waitingInterval) }
+      return max(.zero, next - now)
+    }
+
+    /// Reads the new commits. Returns whether one of them ends somebody's rights.
+    private mutating func look() throws -> Bool {
+      lastLook = .now
+      let (news, next) = try CommitRows.news(after: snapshot, except: feed.pending.origin, from: session)
+      if !news.isEmpty { try follower.apply(news, from: .postgreSQL(session)) }
+      snapshot = next
+      return news.endsRights
+    }
+
+    /// Marks the notification of a server that has just started.
+    private static let start = "+"
+
+    private mutating func notify(_ mark: String = "") throws {
+      feed.change { $0.mustNotify = false }
+      lastNotification = .now
+      try session.connection.run(Self.sendNotification, [.text(channel), .text(feed.nodeID + mark)])
+    }
+
+    private func completeKnown(_ commits: [CommitID]) throws {
+      let known = try session.connection.query(
+        NodeRecords.readApplied,
+        [.text(feed.ownNode.id), .integers(commits.map { Int64($0.transaction) })]
+      )
+      var ids: Set<CommitID> = []
+      try known.forEach { ids.insert(CommitID(transaction: try $0.integer(at: 0))) }
+      feed.complete(ids)
+    }
+
+    /// Renews the row of this server. Returns how many other servers there are.
+    @discardableResult
+    private static func renew(_ snapshot: String?, _ feed: CommitFeed, _ session: PostgreSQLSession) throws -> Int {
+      let node = feed.ownNode
+      let address = feed.pending.address
+      let result = try session.connection.query(
+        NodeRecords.renew,
+        [
+          .text(node.id), address.map { .text($0) } ?? .null, .text(node.version), .integer(node.startedAt),
+          snapshot.map { .text($0) } ?? .null,
+        ]
+      )
+      // After a failover, the row may be missing.
+      if snapshot == nil, try result.row(0).integer(at: 1) == 1 { feed.lease.end() }
+      return try result.row(0).integer(at: 0)
+    }
+
+    /// Subscribes to the notifications of the store. Returns whether they arrive: behind a pooler they
+    /// may not.
+    private static func listen(on channel: String, _ session: PostgreSQLSession) throws -> Bool {
+      try session.connection.listen(channel)
+      let payload = String(UInt64.random(in: .min ... .max), radix: 36)
+      try session.connection.run(sendNotification, [.text(channel), .text(payload)])
+      let deadline = ContinuousClock.now + .seconds(1)
+      while ContinuousClock.now < deadline {
+        let arrived = try session.connection.notifications(waitingAtMost: deadline - ContinuousClock.now)
+        if arrived.contains(where: { $0.payload == payload }) { return true }
+      }
+      return false
+    }
+
+    private static func presentSnapshot(_ session: PostgreSQLSession) throws -> String {
+      try session.connection.query(readSnapshot, []).row(0).text(at: 0)
+    }
+
+    private static let sendNotification = PostgreSQLStatement("SELECT pg_notify($1, $2)")
+    private static let readSnapshot = PostgreSQLStatement("SELECT pg_current_snapshot()::text")
+  }
+}

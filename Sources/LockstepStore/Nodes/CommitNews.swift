@@ -1,0 +1,143 @@
+import LockstepCollections
+import LockstepPostgreSQL
+
+/// Changes of the store that servers keep in memory.
+package struct CommitNews: Sendable {
+  /// A table that each server has in memory as a whole.
+  package enum Topic: String, Sendable {
+    case registeredDefaults
+    case serviceTokens
+  }
+
+  /// The numbers of the users' latest revisions; nil for a user who was erased.
+  package var heads: [UserID: Int?] = [:]
+  package var endedSessions: [EndedSession] = []
+  package var topics: Set<Topic> = []
+
+  package init() {}
+
+  package var isEmpty: Bool { heads.isEmpty && endedSessions.isEmpty && topics.isEmpty }
+
+  /// Whether a server that does not know of this could let somebody in who has no right any more.
+  var endsRights: Bool {
+    !endedSessions.isEmpty || topics.contains(.serviceTokens) || heads.values.contains { $0 == nil }
+  }
+}
+
+/// The memory of a server, which follows the commits of other servers.
+package protocol CommitFollower: Sendable {
+  /// Takes in what other servers have committed. Also called for some commits of this server.
+  func apply(_ news: CommitNews, from connection: StoreConnection) throws
+
+  /// Compares everything in memory with the store, because commits may have been missed.
+  func verify(with connection: StoreConnection) throws
+
+  /// The server may answer again, after a time in which it could not.
+  func leaseWasRegained()
+}
+
+extension StoreConnection {
+  /// Tells the other servers about a change in this transaction. In SQLite, a server is alone.
+  package func announce(_ add: (inout CommitNews) -> Void) {
+    guard case .postgreSQL(let session) = self else { return }
+    add(&session.announced)
+  }
+}
+
+// MARK: The table commits
+
+/// A number for each commit, in the order of the transactions' ids.
+struct CommitID: Sendable, Hashable {
+  let transaction: Int
+}
+
+extension PostgreSQLSession {
+  /// Writes what the transaction has announced, at its end. Returns the transaction's id if its commit
+  /// ends somebody's rights.
+  func writeAnnouncement(at now: Int64) throws -> CommitID? {
+    if announced.isEmpty { return nil }
+    let (users, sessions) = (Array(announced.heads), announced.endedSessions)
+    var pipeline = PostgreSQLPipeline()
+    pipeline.add(
+      CommitRows.insert,
+      [
+        .uuid(origin), .integer(now), .uuids(users.map(\.key.value)),
+        .optionalIntegers(users.map { $0.value.map { Int64($0) } }), .uuids(sessions.map(\.id.value)),
+        .byteStrings(sessions.map(\.tokenHash.bytes)), .texts(announced.topics.map(\.rawValue)),
+      ]
+    )
+    let transaction = try send(pipeline)[0].row(0).integer(at: 0)
+    return announced.endsRights ? CommitID(transaction: transaction) : nil
+  }
+}
+
+/// The statements of the table `commits`.
+enum CommitRows {
+  /// How long a row is kept, in milliseconds. A server that could not read for as long compares all of
+  /// its memory with the store.
+  static let lifetime: Int64 = 600_000
+
+  static let insert = PostgreSQLStatement(
+    """
+    INSERT INTO commits (origin, at, users, numbers, sessions, session_hashes, topics)
+    VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING xid
+    """
+  )
+
+  /// The row of a group of transactions.
+  static let insertGroup = PostgreSQLStatement(
+    "INSERT INTO commits (origin, at, users, numbers) VALUES ($1, $2, $3, $4)"
+  )
+
+  /// The present snapshot ($2: the last one), and the rows that only the present one sees. States that
+  /// the connection $1 has committed are left out.
+  private static let read = PostgreSQLStatement(
+    """
+    WITH new AS MATERIALIZED (
+      SELECT * FROM commits
+      WHERE xid >= pg_snapshot_xmax($2::text::pg_snapshot) AND pg_visible_in_snapshot(xid, pg_current_snapshot())
+      UNION ALL
+      SELECT * FROM commits WHERE xid = ANY (ARRAY(SELECT pg_snapshot_xip($2::text::pg_snapshot)))
+    )
+    SELECT 'snapshot', pg_current_snapshot()::text, NULL::uuid, NULL::bigint, NULL::bytea
+    UNION ALL
+    SELECT 'head', NULL, v.u, v.n, NULL FROM new, unnest(new.users, new.numbers) AS v (u, n) WHERE origin <> $1
+    UNION ALL
+    SELECT 'session', NULL, v.i, NULL, v.h FROM new, unnest(new.sessions, new.session_hashes) AS v (i, h)
+    UNION ALL
+    SELECT 'topic', v.t, NULL, NULL, NULL FROM new, unnest(new.topics) AS v (t)
+    """
+  )
+
+  /// The commits that `snapshot` did not see, and the snapshot that sees them.
+  static func news(
+    after snapshot: String,
+    except origin: PostgreSQLUUID,
+    from session: PostgreSQLSession
+  ) throws -> (news: CommitNews, snapshot: String) {
+    var pipeline = PostgreSQLPipeline()
+    pipeline.add(read, [.uuid(origin), .text(snapshot)])
+    var (news, next) = (CommitNews(), snapshot)
+    try session.send(pipeline)[0].forEach { row in
+      switch try row.text(at: 0) {
+      case "snapshot": next = try row.text(at: 1)
+      case "head":
+        let user = try row.userID(at: 2)
+        // Two rows may be read in any order. An erased user does not come back.
+        let number: Int? = row.isNull(at: 3) ? nil : try row.integer(at: 3)
+        if let known = news.heads[user] {
+          news.heads[user] = .some(known.flatMap { known in number.map { max(known, $0) } })
+        } else {
+          news.heads[user] = .some(number)
+        }
+      case "session":
+        let id = try row.sessionID(at: 2)
+        if let hash = TokenHash(bytes: try row.bytes(at: 4)) {
+          news.endedSessions.append(EndedSession(id: id, tokenHash: hash))
+        }
+      default: if let topic = CommitNews.Topic(rawValue: try row.text(at: 1)) { news.topics.insert(topic) }
+      }
+    }
+    return (news, next)
+  }
+}

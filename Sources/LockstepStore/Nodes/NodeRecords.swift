@@ -1,0 +1,78 @@
+import LockstepPostgreSQL
+import LockstepTime
+
+/// A server, as the others know it.
+package struct NodeRecord: Sendable {
+  package let id: String
+  package let address: String?
+  package let version: String
+  package let startedAt: Timestamp
+  /// By the clock of the database; nil for a server that has its store alone.
+  package let leaseUntil: Timestamp?
+
+  package init(id: String, address: String?, version: String, startedAt: Timestamp, leaseUntil: Timestamp?) {
+    (self.id, self.address, self.version) = (id, address, version)
+    (self.startedAt, self.leaseUntil) = (startedAt, leaseUntil)
+  }
+}
+
+/// The table `nodes`.
+package enum NodeRecords {
+  /// How long a row is kept after the end of its lease.
+  static let lifetime = "10 minutes"
+
+  /// The servers whose lease runs, by the time of their start.
+  package static func live(in connection: StoreConnection) throws -> [NodeRecord] {
+    try connection.all(
+      """
+      SELECT id, address, version, started_at, (extract(epoch FROM lease_until) * 1000)::bigint
+      FROM nodes WHERE lease_until > clock_timestamp() ORDER BY started_at, id
+      """
+    ) { row in
+      NodeRecord(
+        id: try row[0],
+        address: try row[1],
+        version: try row[2],
+        startedAt: try row[3],
+        leaseUntil: try row[4]
+      )
+    }
+  }
+
+  /// Begins or renews the lease of the server $1, whose memory knows of all commits that the snapshot $5
+  /// sees (NULL: no more of them than before). Returns how many other servers there are, and whether the
+  /// row is new.
+  static let renew = PostgreSQLStatement(
+    """
+    WITH own AS (
+      INSERT INTO nodes (id, address, version, started_at, lease_until, applied)
+      VALUES (
+        $1::text, $2::text, $3::text, $4::bigint, clock_timestamp() + interval '\(NodeLease.length.wholeMilliseconds) ms',
+        coalesce($5::text::pg_snapshot, pg_current_snapshot())
+      )
+      ON CONFLICT (id) DO UPDATE
+        SET lease_until = excluded.lease_until, address = excluded.address,
+          applied = coalesce($5::text::pg_snapshot, nodes.applied)
+      RETURNING (xmax = 0)::int AS is_new
+    )
+    SELECT (SELECT count(*) FROM nodes WHERE id <> $1::text AND lease_until > clock_timestamp()), is_new FROM own
+    """
+  )
+
+  static let leave = PostgreSQLStatement("DELETE FROM nodes WHERE id = $1")
+
+  /// Which of the transactions $2 all other servers know of, or have no lease any more.
+  static let readApplied = PostgreSQLStatement(
+    """
+    SELECT x FROM unnest($2::bigint[]) AS v (x) WHERE NOT EXISTS (
+      SELECT FROM nodes
+      WHERE id <> $1 AND lease_until > clock_timestamp() AND NOT pg_visible_in_snapshot(x::text::xid8, applied)
+    )
+    """
+  )
+
+  /// Proves that the store can be written.
+  static func check(_ id: String, at now: Int64, in connection: StoreConnection) throws {
+    try connection.run("UPDATE nodes SET checked_at = ? WHERE id = ?", now, id)
+  }
+}

@@ -1,0 +1,23 @@
+import LockstepPostgreSQL
+
+/// Deletes rows that no server needs any more. One server at a time does so.
+enum NodeUpkeep {
+  /// How many expired responses are deleted at a time.
+  private static let limit = 1_000
+
+  static func run(in session: PostgreSQLSession, at now: Int64) throws {
+    let connection = StoreConnection.postgreSQL(session)
+    try session.transaction {
+      let isAlone = try connection.first("SELECT pg_try_advisory_xact_lock(hashtext('lockstep upkeep'), 0)") {
+        try $0[0] as Bool
+      }
+      guard isAlone == true else { return }
+      try connection.run("DELETE FROM commits WHERE at < ?", now - CommitRows.lifetime)
+      try connection.run(
+        "DELETE FROM nodes WHERE lease_until < clock_timestamp() - ?::text::interval",
+        NodeRecords.lifetime
+      )
+      try IdempotencyRecords(connection: connection).sweep(before: now - IdempotencyRecords.lifetime, limit: Self.limit)
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import LockstepAccounts
+import LockstepCollections
+import LockstepStore
+
+/// Keeps the memory of this server up to date with what other servers commit.
+package final class NodeMemory: CommitFollower {
+  private let cache: StateCache
+  private let tables: ModuleTables
+  private let directory: SessionDirectory
+  private let registry: RegisteredLedger
+  private let serviceTokens: ServiceTokens
+  private let wake: @Sendable (UserID) -> Void
+  private let wakeAll: @Sendable () -> Void
+  private let notify: @Sendable (UserID, UserState) -> Void
+
+  /// - Parameters:
+  ///   - wake: Notifies the waiters of a user.
+  ///   - wakeAll: Notifies all waiters.
+  ///   - notify: Called after a state was published.
+  package init(
+    cache: StateCache,
+    tables: ModuleTables,
+    directory: SessionDirectory,
+    registry: RegisteredLedger,
+    serviceTokens: ServiceTokens,
+    wake: @escaping @Sendable (UserID) -> Void,
+    wakeAll: @escaping @Sendable () -> Void,
+    notify: @escaping @Sendable (UserID, UserState) -> Void
+  ) {
+    (self.cache, self.tables, self.directory) = (cache, tables, directory)
+    (self.registry, self.serviceTokens) = (registry, serviceTokens)
+    (self.wake, self.wakeAll, self.notify) = (wake, wakeAll, notify)
+  }
+
+  package func apply(_ news: CommitNews, from connection: StoreConnection) throws {
+    directory.end(news.endedSessions)
+    for case (let user, nil) in news.heads { forget(user) }
+    let outdated = cache.outdated(by: news.heads.compactMapValues { $0 })
+    publish(try tables.refresh(outdated, from: connection))
+    // The waiters of other users load the state themselves.
+    for case (let user, _?) in news.heads where outdated[user] == nil { wake(user) }
+    if news.topics.contains(.serviceTokens) { try serviceTokens.refresh(from: connection) }
+    if news.topics.contains(.registeredDefaults) { try registry.refresh(from: connection) }
+  }
+
+  package func verify(with connection: StoreConnection) throws {
+    try directory.verify(with: connection)
+    publish(try tables.refresh(cache.all(), from: connection))
+    try serviceTokens.refresh(from: connection)
+    try registry.refresh(from: connection, isWhole: true)
+    wakeAll()
+  }
+
+  package func leaseWasRegained() { wakeAll() }
+
+  /// Replaces states in memory.
+  func publish(_ states: [UserID: RefreshedState]) {
+    for (user, state) in states {
+      switch state {
+      case .unchanged: break
+      case .newer(let state):
+        cache.publish(state, of: user)
+        notify(user, state)
+      case .lost: forget(user)
+      }
+    }
+  }
+
+  private func forget(_ user: UserID) {
+    cache.forget(user)
+    wake(user)
+  }
+}
