@@ -157,6 +157,7 @@ package final class DurableStore: Sendable {
   /// At most one check a second runs. Callers that arrive while it runs, or within a second after
   /// it, share its outcome.
   nonisolated(nonsending) package func checkWritable() async throws(StoreError) {
+    if feed?.lease.isHeld == false { throw .leaseIsOver }
     let outcome = await check.outcome {
       do {
         try await writeCheck()
@@ -191,7 +192,6 @@ package final class DurableStore: Sendable {
     let now = time.millisecondsSince1970()
     guard let file else {
       let node = nodeID
-      if feed?.lease.isHeld == false { throw StoreError.leaseIsOver }
       return try await writer.write { try NodeRecords.check(node, at: now, in: $0) }
     }
     let rows = try await writer.write { try $0.run("UPDATE store SET checked_at = ?", now) }

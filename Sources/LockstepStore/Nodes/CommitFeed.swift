@@ -208,7 +208,8 @@ private final class FeedLoop: Sendable {
       snapshot = try Self.presentSnapshot(session)
       let start = TimeSource.system.monotonic()
       try follower.verify(with: .postgreSQL(session))
-      try Self.renew(snapshot, feed, session)
+      let others = try Self.renew(snapshot, feed, session)
+      feed.change { $0.otherNodes = others }
       if feed.lease.renew(at: start) { follower.leaseWasRegained() }
       // The others learn that there is one more server to notify.
       try notify(Self.start)

@@ -7,38 +7,6 @@ import Testing
 @testable import Lockstep
 @testable import LockstepStore
 
-/// A database of its own in the server that scripts/test starts.
-private struct Database {
-  let folder: TemporaryDirectory
-  let connectionString: String
-
-  init() throws {
-    folder = try TemporaryDirectory()
-    let server = try #require(TestedStore.anyServer)
-    connectionString = try TestedStore.database(for: folder.file("store"), on: server)
-  }
-
-  func remove() { TestedStore.drop(folder.file("store")) }
-
-  /// Runs statements as another program does.
-  func execute(_ script: String) throws { try PostgreSQLConnection(connectionString).execute(script) }
-
-  func count(_ sql: String) throws -> Int {
-    try PostgreSQLConnection(connectionString).query(PostgreSQLStatement(sql)).row(0).integer(at: 0)
-  }
-
-  /// Runs `body` with a server on this database.
-  static func serve(_ body: (ServerFixture, Database) async throws -> Void) async throws {
-    let database = try Database()
-    defer { database.remove() }
-    try await ServerFixture.run {
-      $0.store = database.connectionString
-    } _: {
-      try await body($0, database)
-    }
-  }
-}
-
 @Suite(
   "A store in PostgreSQL",
   .enabled("LOCKSTEP_TEST_POSTGRESQL names no PostgreSQL server") { TestedStore.anyServer != nil },
@@ -47,7 +15,7 @@ private struct Database {
 struct PostgreSQLStoreTests {
   @Test("A user's state, its ETags and its journal are the same after a restart")
   func restart() async throws {
-    try await Database.serve { server, _ in
+    try await TestDatabase.serve { server, _ in
       let device = try await server.signUp()
       try await device.addFavorites("a", "b", "c", "d")
       try await Self.move("d", to: 0, device)
@@ -81,7 +49,7 @@ struct PostgreSQLStoreTests {
 
   @Test("Elements keep their order when there is no more room between two of them")
   func ranks() async throws {
-    try await Database.serve { server, _ in
+    try await TestDatabase.serve { server, _ in
       let device = try await server.signUp()
       try await device.addFavorites("first", "last")
       var expected = ["first", "last"]
@@ -98,7 +66,7 @@ struct PostgreSQLStoreTests {
 
   @Test("Writes of many users at once are all committed, and no user's journal has a gap")
   func manyUsers() async throws {
-    try await Database.serve { server, database in
+    try await TestDatabase.serve { server, database in
       var devices: [Device] = []
       for number in 0..<6 { devices.append(try await server.signUp("user\(number)")) }
       try await withThrowingTaskGroup { group in
@@ -127,7 +95,7 @@ struct PostgreSQLStoreTests {
 
   @Test("A write with an idempotency key is applied once, also after a restart")
   func idempotency() async throws {
-    try await Database.serve { server, database in
+    try await TestDatabase.serve { server, database in
       let device = try await server.signUp()
       let body = #"{"actions":[{"module":"favorites","type":"add","payload":{"id":"a"}}]}"#
       let first = try await device.post("/v1/actions", body, ["Idempotency-Key: k1"])
@@ -143,7 +111,7 @@ struct PostgreSQLStoreTests {
 
   @Test("An erased user leaves no row in any table, and the address is free again")
   func erasure() async throws {
-    try await Database.serve { server, database in
+    try await TestDatabase.serve { server, database in
       let device = try await server.signUp()
       try await device.addFavorites("a", "b")
       _ = try await device.delete("/v1/favorites/a")
@@ -163,7 +131,7 @@ struct PostgreSQLStoreTests {
 
   @Test("After its connections are lost, the server opens new ones, and goes on without a lost write")
   func lostConnections() async throws {
-    try await Database.serve { server, database in
+    try await TestDatabase.serve { server, database in
       let device = try await server.signUp()
       try await device.addFavorites("a")
       for id in ["b", "c", "d"] {
@@ -179,23 +147,9 @@ struct PostgreSQLStoreTests {
     }
   }
 
-  @Test("A second server is refused while one uses the database")
-  func secondServer() async throws {
-    try await Database.serve { _, database in
-      var configuration = Configuration()
-      configuration.store = database.connectionString
-      #expect {
-        try Services.durable(configuration, time: .system)
-      } throws: {
-        guard case StoreError.inUse = $0 else { return false }
-        return true
-      }
-    }
-  }
-
   @Test("The database of another program is refused, and nothing in it changes")
   func otherProgram() throws {
-    let database = try Database()
+    let database = try TestDatabase()
     defer { database.remove() }
     try database.execute("CREATE TABLE migrations (id integer)")
     #expect {
@@ -209,7 +163,7 @@ struct PostgreSQLStoreTests {
 
   @Test("A database with a newer schema is refused, and one with the present schema is opened again")
   func schema() throws {
-    let database = try Database()
+    let database = try TestDatabase()
     defer { database.remove() }
     let store = try DurableStore(postgreSQL: database.connectionString)
     store.close()

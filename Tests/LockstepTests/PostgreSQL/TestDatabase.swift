@@ -1,0 +1,97 @@
+import Glibc
+import LockstepPostgreSQL
+import LockstepTestSupport
+import Testing
+
+@testable import Lockstep
+@testable import LockstepStore
+
+/// A database of its own in the server that scripts/test starts.
+struct TestDatabase: Sendable {
+  let folder: TemporaryDirectory
+  let connectionString: String
+
+  init() throws {
+    folder = try TemporaryDirectory()
+    let server = try #require(TestedStore.anyServer)
+    connectionString = try TestedStore.database(for: folder.file("store"), on: server)
+  }
+
+  func remove() { TestedStore.drop(folder.file("store")) }
+
+  /// Runs statements as another program does.
+  func execute(_ script: String) throws { try PostgreSQLConnection(connectionString).execute(script) }
+
+  func count(_ sql: String) throws -> Int {
+    try PostgreSQLConnection(connectionString).query(PostgreSQLStatement(sql)).row(0).integer(at: 0)
+  }
+
+  /// Ends all connections of servers to this database.
+  func endConnections() throws {
+    try execute(
+      """
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE pid <> pg_backend_pid() AND application_name = current_setting('application_name')
+      """
+    )
+  }
+
+  /// Runs `body` with a server on this database.
+  static func serve(_ body: (ServerFixture, TestDatabase) async throws -> Void) async throws {
+    try await serve(nodes: 1) { servers, database in try await body(servers[0], database) }
+  }
+
+  /// Runs `body` with several servers on this database. `change` changes the configuration of the server
+  /// with this index.
+  static func serve(
+    nodes: Int,
+    changing change: @escaping (Int, inout Configuration) -> Void = { _, _ in },
+    _ body: ([ServerFixture], TestDatabase) async throws -> Void
+  ) async throws {
+    let database = try TestDatabase()
+    defer { database.remove() }
+    func start(_ started: [ServerFixture]) async throws {
+      if started.count == nodes { return try await body(started, database) }
+      try await ServerFixture.run {
+        $0.store = database.connectionString
+        change(started.count, &$0)
+      } _: {
+        try await start(started + [$0])
+      }
+    }
+    try await start([])
+  }
+}
+
+/// The way of one server to a database, which a test can cut off.
+struct DatabaseRoad: Sendable {
+  private let folder: TemporaryDirectory
+  private let socket: String
+  private let link: String
+
+  /// The server must be reached by a Unix socket.
+  init(to server: String) throws {
+    folder = try TemporaryDirectory()
+    let host = try #require(server.split(separator: " ").first { $0.hasPrefix("host=/") }).dropFirst("host=".count)
+    socket = "\(host)/.s.PGSQL.5432"
+    link = folder.file(".s.PGSQL.5432")
+    open()
+  }
+
+  /// The connection string with this way.
+  func string(for connectionString: String) -> String {
+    connectionString.split(separator: " ").filter { !$0.hasPrefix("host=") }.joined(separator: " ")
+      + " host=\(folder.path) application_name=\(name)"
+  }
+
+  /// The name of the connections, in the lists of the database.
+  var name: String { "node" + folder.path.suffix(8).filter { $0.isLetter || $0.isNumber } }
+
+  func open() { symlink(socket, link) }
+
+  /// Ends the connections. New ones cannot be made.
+  func cut(_ database: TestDatabase) throws {
+    unlink(link)
+    try database.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '\(name)'")
+  }
+}
