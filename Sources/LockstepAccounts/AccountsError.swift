@@ -26,6 +26,8 @@ package enum AccountsError: Error, Sendable, Equatable {
   /// Too many wrong passwords or sign-ups. Wait this many seconds, at least 1.
   case tooManyAttempts(retryAfter: Int)
   case overloaded
+  /// Another server makes the same change at present, or has just made it.
+  case keyInUse
   case store(StoreError)
   case outOfMemory
 
@@ -34,6 +36,7 @@ package enum AccountsError: Error, Sendable, Equatable {
       switch error {
       case let error as AccountsError: error
       case is PoolOverloadedError: .overloaded
+      case is IdempotencyKeyInUseError: .keyInUse
       default: .store(StoreError(thrown: error))
       }
   }
@@ -65,6 +68,7 @@ extension AccountsError: CustomStringConvertible {
     case .changed: "The account, the session or the state has changed: the request requires another ETag."
     case .tooManyAttempts(let seconds): "Too many attempts. Try again in \(seconds) seconds."
     case .overloaded: "The server has too much work. Try again in a moment."
+    case .keyInUse: "A request with this idempotency key has not finished."
     case .store(let error): error.description
     case .outOfMemory: "There is not enough memory to hash a password. Give the server more memory."
     }

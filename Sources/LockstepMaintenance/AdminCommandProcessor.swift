@@ -13,8 +13,8 @@ import LockstepTime
 /// this mark. So when `lockstep user disable` returns, the server refuses the user's requests.
 ///
 /// If a command has an outcome but is not complete, the server that ran it was killed, and this one
-/// completes it. A store must have only one processor, because a second one would complete a
-/// command that the first one still runs.
+/// completes it. Several servers may process the commands of a store in PostgreSQL: each command is
+/// run by one of them, and is complete when all servers know of its effects.
 package struct AdminCommandProcessor: Sendable {
   static let pollInterval = Duration.seconds(1)
 
@@ -52,7 +52,8 @@ package struct AdminCommandProcessor: Sendable {
   /// Runs all pending commands in order, even if some fail. Then throws the last error.
   func runPending() async throws {
     var failure: (any Error)?
-    for id in try await readers.read({ try AdminCommandRecords(connection: $0).incomplete() }) {
+    let now = now()
+    for id in try await readers.read({ try AdminCommandRecords(connection: $0).incomplete(at: now) }) {
       do {
         try await run(id)
       } catch {
@@ -66,6 +67,8 @@ package struct AdminCommandProcessor: Sendable {
     let now = now()
     let write = PreparedAccountsWrite { connection -> (AdminCommand?, [EndedSession]) in
       let records = AdminCommandRecords(connection: connection)
+      // Another server may be about to run the command.
+      try connection.lock(Array("order \(id)".utf8))
       try records.deleteStale(at: now)
       // Nil if the command was withdrawn, or if a server has run it but was killed before the
       // command was complete.

@@ -48,7 +48,7 @@ extension Problem {
     return Problem(.unauthorized, detail: detail, fields: HeaderFields([.wwwAuthenticate: challenge]))
   }
 
-  private static var keyInUse: Problem {
+  package static var keyInUse: Problem {
     let detail = "A request with this Idempotency-Key is still running. Try again in a moment."
     return Problem(.conflict, detail: detail, fields: HeaderFields([.retryAfter: "1"]))
   }

@@ -65,6 +65,7 @@ extension Problem {
       self.init(.tooManyRequests, detail: detail)
       fields.append(.retryAfter, "\(seconds)")
     case .overloaded, .outOfMemory: self = .overloaded(detail)
+    case .keyInUse: self = .keyInUse
     case .store: self = .overloaded("The store cannot be used at present. The server's log has the reason.")
     }
   }

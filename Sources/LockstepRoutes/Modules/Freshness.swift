@@ -50,7 +50,9 @@ package final class Freshness: Sendable {
     for field in [FieldName.ifMatch, .ifNoneMatch] where head.has(field) {
       for tag in head.list(field) where isAhead(Self.opaque(tag), of: user) { return .cursor }
     }
-    if !head.queryBytes.isEmpty, let since = try? request.query.text("since"), isAhead(since, of: user) { return .cursor }
+    if !head.queryBytes.isEmpty, let since = try? request.query.text("since"), isAhead(since, of: user) {
+      return .cursor
+    }
     return .none
   }
 
@@ -68,7 +70,8 @@ package final class Freshness: Sendable {
   /// The text of an entity tag.
   private static func opaque(_ tag: String) -> String {
     let tag = tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
-    return tag.count >= 2 && tag.hasPrefix("\"") && tag.hasSuffix("\"") ? String(tag.dropFirst().dropLast()) : String(tag)
+    return tag.count >= 2 && tag.hasPrefix("\"") && tag.hasSuffix("\"")
+      ? String(tag.dropFirst().dropLast()) : String(tag)
   }
 
   private static func asksForStrict(_ head: RequestHead) -> Bool {

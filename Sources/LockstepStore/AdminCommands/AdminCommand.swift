@@ -112,9 +112,18 @@ package struct AdminCommandRecords {
     )
   }
 
-  /// The ids of the commands that are not complete, oldest first.
-  package func incomplete() throws -> [String] {
-    try connection.all("SELECT id FROM orders WHERE settled_at IS NULL ORDER BY at, id") { row in try row[0] }
+  /// How long another server may take to complete a command that it has run, in milliseconds.
+  private static let completion: Int64 = 10_000
+
+  /// The ids of the commands that are not complete, oldest first. Commands that another server completes
+  /// at present are left out.
+  package func incomplete(at now: Timestamp) throws -> [String] {
+    var latest = Int64.max
+    if case .postgreSQL = connection { latest = now.millisecondsSince1970 - Self.completion }
+    return try connection.all(
+      "SELECT id FROM orders WHERE settled_at IS NULL AND (outcome IS NULL OR at < ?) ORDER BY at, id",
+      latest
+    ) { row in try row[0] }
   }
 
   /// Deletes pending commands that are no longer valid.

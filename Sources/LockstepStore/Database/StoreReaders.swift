@@ -50,15 +50,17 @@ package struct StoreReaders: Sendable {
     }
   }
 
-  /// Queues `body`, which opens its own snapshots (`StoreConnection.snapshot`), one after the other.
+  /// Queues `body`, which opens its own snapshots (`StoreConnection.snapshot`), one after the other. If
+  /// `repeats` is true, `body` may run again after a failure.
   package func submitWithoutSnapshot<Value: Sendable>(
+    repeats: Bool = false,
     _ body: @escaping @Sendable (StoreConnection) throws -> Value,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) throws {
     switch database {
     case .sqlite(let pool): try pool.submitWithoutSnapshot({ try body(.sqlite($0)) }, completion: completion)
     case .postgreSQL(let readers):
-      try readers.submitWithoutSnapshot({ try body(.postgreSQL($0)) }, completion: completion)
+      try readers.submitWithoutSnapshot(repeats: repeats, { try body(.postgreSQL($0)) }, completion: completion)
     }
   }
 

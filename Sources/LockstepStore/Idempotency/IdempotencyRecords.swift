@@ -63,6 +63,23 @@ package struct IdempotencyRecords {
     self.connection = connection
   }
 
+  /// Locks a key until the end of the transaction, because another server may get the same request.
+  package func lock(_ key: String, of owner: IdempotencyKeyOwner) throws {
+    let hash =
+      switch owner {
+      case .user(let user): DomainHash.of("user", Array("\(user)".utf8))
+      case .outsider(let hash): hash
+      }
+    try connection.lock(Self.id(key, hash))
+  }
+
+  /// Throws `IdempotencyKeyInUseError` if a response to the key is recorded: then another server has
+  /// recorded it after this one had looked.
+  package func expectNone(_ key: String, of owner: IdempotencyKeyOwner, at now: Timestamp) throws {
+    guard case .postgreSQL = connection else { return }
+    if try recorded(key, of: owner, at: now) != nil { throw IdempotencyKeyInUseError() }
+  }
+
   /// Returns the recorded response to a key, or runs `write` and records its response.
   ///
   /// `write` may throw a refusal, but only before its first change. `refusal` makes the response to

@@ -96,7 +96,8 @@ package enum RefreshedState: Sendable {
 extension ModuleTables {
   /// Compares states in memory with the store, and brings them up to date. In SQLite, states in memory
   /// are always up to date.
-  package func refresh(_ states: [UserID: UserState], from connection: StoreConnection) throws -> [UserID: RefreshedState]
+  package func refresh(_ states: [UserID: UserState], from connection: StoreConnection) throws -> [UserID:
+    RefreshedState]
   {
     guard case .postgreSQL(let session) = connection else { return states.mapValues { _ in .unchanged } }
     var refreshed: [UserID: RefreshedState] = [:]

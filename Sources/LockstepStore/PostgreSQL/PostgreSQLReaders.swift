@@ -41,11 +41,13 @@ final class PostgreSQLReaders: Sendable {
     try submit(length: length, retries: true, { session in try session.snapshot { try body(session) } }, completion)
   }
 
-  /// Queues `body`, which opens its own snapshots.
+  /// Queues `body`, which opens its own snapshots. If `repeats` is true, it runs again if the connection is
+  /// lost.
   func submitWithoutSnapshot<Value: Sendable>(
+    repeats: Bool,
     _ body: @escaping @Sendable (PostgreSQLSession) throws -> Value,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
-  ) throws { try submit(length: .short, retries: false, body, completion) }
+  ) throws { try submit(length: .short, retries: repeats, body, completion) }
 
   private func submit<Value: Sendable>(
     length: ReaderPool.Length,

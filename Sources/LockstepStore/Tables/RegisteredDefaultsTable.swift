@@ -19,8 +19,13 @@ package struct RegisteredDefaultsTable: Sendable {
   package func lock(_ known: RegisteredDefaults, in connection: StoreConnection) throws -> RegisteredDefaults {
     guard case .postgreSQL = connection else { return known }
     try connection.lock(Array("registered defaults".utf8))
-    let last = try connection.first("SELECT coalesce(max(revision), 0) FROM registered_defaults") { try $0[0] as Revision }
-    return last == known.revision ? known : try load(from: connection)
+    return try lastRevision(in: connection) == known.revision ? known : try load(from: connection)
+  }
+
+  /// The revision of the latest registered defaults.
+  package func lastRevision(in connection: StoreConnection) throws -> Revision {
+    try connection.first("SELECT coalesce(max(revision), 0) FROM registered_defaults") { try $0[0] as Revision }
+      ?? .none
   }
 
   /// Writes the value that a key has from this revision on. `nil` removes the registered value.

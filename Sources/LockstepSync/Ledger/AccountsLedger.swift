@@ -58,16 +58,19 @@ package struct AccountsLedger: Sendable {
     defer { inFlightKeys.release(key.key, of: key.owner) }
     if let known = try await self.response(to: key) { return KeyedResponse(response: known, isReplay: true) }
     do throws(AccountsError) {
-      let value = try await write(prepare()) { (key, response($0).recorded) }
+      let value = try await write(prepare(), once: key) { (key, response($0).recorded) }
       committed(value)
       return KeyedResponse(response: response(value).0)
     } catch {
       guard let (refusal, recorded) = refusal(error) else { throw error }
       let now = now()
       try await writer.write { connection in
+        let records = IdempotencyRecords(connection: connection)
+        try records.lock(key.key.key, of: key.owner)
+        try records.expectNone(key.key.key, of: key.owner, at: now)
         // The user may have been erased meanwhile. A unit must not fail after its first write.
         if case .user(let user) = key.owner, try !connection.lock(user) { return }
-        try IdempotencyRecords(connection: connection).record(recorded, to: key.key, of: key.owner, at: now)
+        try records.record(recorded, to: key.key, of: key.owner, at: now)
       }
       return KeyedResponse(response: refusal)
     }
@@ -101,7 +104,8 @@ package struct AccountsLedger: Sendable {
     let prepared = try await prepare()
     let seal = try await accounts.seal(for: credentials, key: key)
     let fingerprint = seal.fingerprint(of: request)
-    let entered = try await write(prepared) { entered in
+    let visitor = Key(key: visitorKey, owner: .visitor(address: address))
+    let entered = try await write(prepared, once: visitor) { entered in
       let plain = response(entered)
       let sealed = StoredResponse(status: plain.status, fields: plain.fields, body: plain.body.map(seal.seal))
       return (Key(key: IdempotencyKey(key, fingerprint: fingerprint), owner: .user(entered.user.id)), sealed)
@@ -135,6 +139,7 @@ package struct AccountsLedger: Sendable {
 
   private func write<Value>(
     _ change: PreparedAccountsWrite<Value>,
+    once locked: Key,
     recording response: @escaping @Sendable (Value) -> (key: Key, response: StoredResponse)
   ) async throws(AccountsError) -> Value {
     let now = now()
@@ -142,9 +147,13 @@ package struct AccountsLedger: Sendable {
     defer { accounts.directory.sessionEndings.finish() }
     do {
       let written = try await writer.write { connection in
+        let records = IdempotencyRecords(connection: connection)
+        try records.lock(locked.key.key, of: locked.owner)
+        try records.expectNone(locked.key.key, of: locked.owner, at: now)
         let written = try change.run(in: connection)
         let (key, recorded) = response(written.value)
-        try IdempotencyRecords(connection: connection).record(recorded, to: key.key, of: key.owner, at: now)
+        try records.expectNone(key.key.key, of: key.owner, at: now)
+        try records.record(recorded, to: key.key, of: key.owner, at: now)
         return written
       }
       return accounts.finish(written)

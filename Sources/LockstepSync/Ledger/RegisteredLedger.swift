@@ -104,11 +104,18 @@ package final class RegisteredLedger: Sendable {
     let loaded = try RegisteredDefaultsTable().load(from: connection)
     let changed = contents.withLock { contents in
       let present = contents.committed.revision
-      guard loaded.revision > present || isWhole && present == before && loaded.revision != present else { return false }
+      guard loaded.revision > present || isWhole && present == before && loaded.revision != present else {
+        return false
+      }
       contents.committed = loaded
       return true
     }
     if changed { notify(loaded) }
+  }
+
+  /// Takes in the changes of other servers, if there are any.
+  func refreshIfOutdated(from connection: StoreConnection) throws {
+    if try RegisteredDefaultsTable().lastRevision(in: connection) > revision { try refresh(from: connection) }
   }
 
   private func run(_ change: Change, in connection: StoreConnection) throws -> Outcome {

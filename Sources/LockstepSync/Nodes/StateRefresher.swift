@@ -28,7 +28,7 @@ package final class StateRefresher: Sendable {
     (self.cache, self.tables, self.registry, self.memory, self.readers) = (cache, tables, registry, memory, readers)
   }
 
-  /// Returns when the user's state in memory has everything that was committed before this call.
+  /// Returns when the user's state and the registered defaults in memory have everything that was committed before this call.
   package func refresh(_ user: UserID) async throws {
     _ = try await cache.load(user)
     try await withCompletion { (completion: @escaping @Sendable (Result<Void, any Error>) -> Void) in
@@ -39,11 +39,6 @@ package final class StateRefresher: Sendable {
       }
       if begins { readNext() }
     }
-  }
-
-  /// Returns when the registered defaults in memory have everything that was committed before this call.
-  package func refreshRegistered() async throws {
-    try await readers.read { [registry] in try registry.refresh(from: $0) }
   }
 
   private func readNext() {
@@ -57,8 +52,9 @@ package final class StateRefresher: Sendable {
     var states: [UserID: UserState] = [:]
     for user in waiting.keys { states[user] = cache.state(of: user)?.state }
     do {
-      try readers.submitWithoutSnapshot { [tables, states] in
-        try tables.refresh(states, from: $0)
+      try readers.submitWithoutSnapshot(repeats: true) { [tables, states, registry] in
+        try registry.refreshIfOutdated(from: $0)
+        return try tables.refresh(states, from: $0)
       } completion: { [self] result in
         if let states = try? result.get() { memory.publish(states) }
         finish(waiting, result.map { _ in })

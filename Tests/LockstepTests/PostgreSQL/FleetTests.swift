@@ -3,7 +3,16 @@ import LockstepTestSupport
 import Testing
 
 @testable import Lockstep
+@testable import LockstepMaintenance
 @testable import LockstepStore
+
+extension ServerFixture {
+  /// Runs the commands of the operator that wait, as a server does once a second.
+  fileprivate func runOrders() async throws {
+    let server = try #require(running.withLock { $0 })
+    try await server.services.users?.adminCommands(logger: server.components.logger).runPending()
+  }
+}
 
 extension Device {
   /// The same device at another server.
@@ -67,7 +76,9 @@ struct FleetTests {
 
   @Test("A strict read sees what another server has just committed")
   func strictReads() async throws {
-    try await TestDatabase.serve(nodes: 3) { if $0 == 2 { $1.reads = .strict } } _: { servers, _ in
+    try await TestDatabase.serve(nodes: 3) {
+      if $0 == 2 { $1.reads = .strict }
+    } _: { servers, _ in
       let device = try await servers[0].signUp()
       let (second, third) = (device.at(servers[1]), device.at(servers[2]))
       for number in 0..<30 {
@@ -166,7 +177,9 @@ struct FleetTests {
 
   @Test("A service token works on all servers when it is created, and on none when it is deleted")
   func serviceTokens() async throws {
-    try await TestDatabase.serve(nodes: 2) { $1.administratorToken = Self.administrator } _: { servers, _ in
+    try await TestDatabase.serve(nodes: 2) {
+      $1.administratorToken = Self.administrator
+    } _: { servers, _ in
       for round in 0..<5 {
         let created = try await servers[0].ask(
           "POST",
@@ -185,7 +198,9 @@ struct FleetTests {
 
   @Test("Registered defaults that one server changes reach a request that waits at another one")
   func registeredDefaults() async throws {
-    try await TestDatabase.serve(nodes: 2) { $1.administratorToken = Self.administrator } _: { servers, _ in
+    try await TestDatabase.serve(nodes: 2) {
+      $1.administratorToken = Self.administrator
+    } _: { servers, _ in
       let device = try await servers[1].signUp()
       for number in 0..<5 {
         let tag = try #require(try await device.get("/v1/defaults/standard").tag)
@@ -216,6 +231,51 @@ struct FleetTests {
         #expect(first.status == 200 && second.status == 200)
         #expect(first.text == second.text)
         #expect(try database.count("SELECT number FROM heads") == number + 1)
+      }
+    }
+  }
+
+  @Test("A change of an account with an idempotency key that is sent to two servers at once is made once")
+  func accountIdempotency() async throws {
+    try await TestDatabase.serve(nodes: 2) {
+      $1.administratorToken = Self.administrator
+    } _: { servers, database in
+      for number in 0..<8 {
+        let body = Array(#"{"email":"x\#(number)@example.com","password":"correct horse"}"#.utf8)
+        let fields = ["Idempotency-Key: k\(number)"]
+        async let one = servers[0].ask("POST", "/v1/admin/users", fields, body: body, token: Self.administrator)
+        async let two = servers[1].ask("POST", "/v1/admin/users", fields, body: body, token: Self.administrator)
+        let statuses = try await [one.status, two.status]
+        #expect(statuses.allSatisfy { $0 == 201 || $0 == 409 } && statuses.contains(201))
+        let again = try await servers[1].ask(
+          "POST",
+          "/v1/admin/users",
+          fields,
+          body: body,
+          token: Self.administrator
+        )
+        #expect(again.status == 201)
+        #expect(try database.count("SELECT count(*) FROM users") == number + 1)
+      }
+    }
+  }
+
+  @Test("A command of the operator is run by one server, and counts on all of them when it is complete")
+  func orders() async throws {
+    try await TestDatabase.serve(nodes: 2) { servers, database in
+      for round in 0..<5 {
+        let device = try await servers[round % 2].signUp("user\(round)")
+        #expect(try await device.at(servers[(round + 1) % 2]).get("/v1/favorites").status == 200)
+        try database.execute(
+          "INSERT INTO orders (id, at, kind, user_id) VALUES ('o\(round)', \(servers[0].time.serverTime.millisecondsSince1970()), "
+            + "'disable', '\(device.user)')"
+        )
+        async let one: Void = servers[0].runOrders()
+        async let two: Void = servers[1].runOrders()
+        _ = try await (one, two)
+        let complete = "SELECT count(*) FROM orders WHERE id = 'o\(round)' AND settled_at IS NOT NULL"
+        #expect(try database.count(complete) == 1)
+        for server in servers { #expect(try await device.at(server).get("/v1/favorites").status == 401) }
       }
     }
   }
@@ -304,7 +364,9 @@ struct FleetTests {
 
   @Test("All servers are listed with their leases, and one that stops leaves the list")
   func nodes() async throws {
-    try await TestDatabase.serve(nodes: 2) { $1.administratorToken = Self.administrator } _: { servers, _ in
+    try await TestDatabase.serve(nodes: 2) {
+      $1.administratorToken = Self.administrator
+    } _: { servers, _ in
       func nodes() async throws -> [JSON] {
         try await servers[0].ask("GET", "/v1/admin/nodes", token: Self.administrator).json["items"]?.arrayValue ?? []
       }
