@@ -39,12 +39,12 @@ package final class DatabaseWriter: Sendable {
     self.shared = shared
     queue = shared.queue
     let handedOver = Mutex<SQLiteConnection?>(connection)
-    let notifier = try CommitNotifier(name: "writer-notifier")
+    let handlers = try HandlerThread(name: "writer-notifier")
     // The thread does not hold the writer, so that an unused writer is released.
     let thread = try NamedThread(name: "writer") {
       handedOver.withLock { connection in
         guard let own = connection.take() else { return }
-        var groups = GroupCommit(own, shared, notifier)
+        var groups = GroupCommit(own, shared, handlers)
         groups.run()
       }
     }

@@ -28,14 +28,25 @@ struct WriteUnit: Sendable {
 
 /// Runs units on the writer thread, many in one transaction.
 struct GroupCommit {
-  private typealias Entry = CommitNotifier.Entry
+  /// A unit of a group, with its completion handler for success, or its own error.
+  private struct Entry {
+    let unit: WriteUnit
+    let outcome: Result<@Sendable () -> Void, any Error>
+
+    var handler: @Sendable () -> Void {
+      switch outcome {
+      case .success(let complete): complete
+      case .failure(let error): { [unit] in unit.fail(error) }
+      }
+    }
+  }
 
   /// The shortest time between two checkpoints that a full disk causes, in nanoseconds.
   private static let fullDiskPause: Int64 = 1_000_000_000
 
   private let connection: SQLiteConnection
   private let shared: WriterShared
-  private let notifier: CommitNotifier
+  private let handlers: HandlerThread
   private var checkpointer: WALCheckpointer
   private var commitMonitor: FailureMonitor
   private var checkpointMonitor: FailureMonitor
@@ -49,10 +60,10 @@ struct GroupCommit {
   /// The units that ran in the open transaction, in order.
   private var group: [Entry] = []
 
-  init(_ connection: SQLiteConnection, _ shared: WriterShared, _ notifier: CommitNotifier) {
+  init(_ connection: SQLiteConnection, _ shared: WriterShared, _ handlers: HandlerThread) {
     self.connection = connection
     self.shared = shared
-    self.notifier = notifier
+    self.handlers = handlers
     checkpointer = WALCheckpointer(connection, options: shared.options)
     let (listener, monotonic) = (shared.healthListener, shared.monotonic)
     commitMonitor = FailureMonitor(work: .commit, listener: listener, monotonic: monotonic)
@@ -86,7 +97,7 @@ struct GroupCommit {
       }
       if checkpointer.isDue(now: shared.monotonic()) { checkpoint() }
     }
-    notifier.close()
+    handlers.close()
   }
 
   /// How many nanoseconds to wait for other owners before the next throttled unit runs. Nil if no
@@ -239,8 +250,8 @@ struct GroupCommit {
       counters.logPages = connection.database.logPages
     }
     // Passing a single handler to the other thread would take longer than calling it here.
-    if group.count == 1, notifier.isIdle { return group[0].notify() }
-    notifier.notify(group)
+    if group.count == 1, handlers.isIdle { return group[0].handler() }
+    handlers.run(group.map(\.handler))
   }
 
   /// After a transaction has failed on a full disk, runs a checkpoint even if the WAL is short. The
@@ -277,7 +288,7 @@ struct GroupCommit {
   /// Fails units after all earlier handlers were called, and before any other unit runs. So a
   /// handler can drop the result of a failed unit before later units use it.
   private func fail(_ units: [WriteUnit], with error: any Error) {
-    notifier.waitUntilIdle()
+    handlers.waitUntilIdle()
     shared.counters.withLock { $0.failedUnits += units.count }
     for unit in units { unit.fail(error) }
   }

@@ -3,7 +3,7 @@ import CLockstepSQLite
 /// Runs a checkpoint each time the WAL has grown by a fixed number of pages.
 ///
 /// By itself, SQLite runs checkpoints inside commits, which would delay the group's completion
-/// handlers. Here a checkpoint runs after the handlers were called or passed to `CommitNotifier`.
+/// handlers. Here a checkpoint runs after the handlers were called or passed to `HandlerThread`.
 ///
 /// After a complete checkpoint, the next transaction writes at the start of the WAL again, unless a
 /// reader uses the WAL at that moment. Overlapping readers could prevent this forever. So when the

@@ -26,6 +26,7 @@ public struct GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Send
 
   /// How many values there are.
   @inlinable public var count: Int { young.count + old.count }
+  /// All values.
   public var all: [Key: Value] { young.merging(old) { young, _ in young } }
   /// The costs of all values together.
   @inlinable public var cost: Int { youngCost + oldCost }

@@ -1,8 +1,8 @@
 -- The servers that use this store, and how they learn of each other's commits.
 
 CREATE TABLE commits (
-  -- What each transaction has changed that servers keep in memory, for some minutes. Each server reads
-  -- the rows of the others: those that its last snapshot did not see and its present one sees.
+  -- The changes of each transaction that servers keep in memory, for some minutes. Each server reads the
+  -- rows of the others: those that its last snapshot did not see and its present one sees.
   seq            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   xid            xid8 NOT NULL DEFAULT pg_current_xact_id(),
   origin         uuid NOT NULL,       -- random, one for each connection of a server

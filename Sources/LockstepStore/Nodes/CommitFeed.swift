@@ -20,7 +20,7 @@ package final class CommitFeed: Sendable {
   }
 
   fileprivate struct Contents: Sendable {
-    /// What waits until all servers know of a commit.
+    /// The completions that wait until all servers know of a commit.
     var waiting: [(commit: CommitID, deadline: ContinuousClock.Instant, completion: @Sendable () -> Void)] = []
     /// The origin of the commits of this server's writer.
     var origin = PostgreSQLUUID(high: 0, low: 0)
@@ -241,7 +241,7 @@ private final class FeedLoop: Sendable {
           feed.change { $0.otherNodes = others }
           if feed.lease.renew(at: start) { follower.leaseWasRegained() }
         }
-        // Whoever waits for this server's knowledge looks at once.
+        // A server that waits for this one looks at once.
         if endsRights { try notify() }
       }
       if !present.waiting.isEmpty { try completeKnown(present.waiting.map(\.commit)) }
@@ -263,7 +263,7 @@ private final class FeedLoop: Sendable {
       return max(.zero, next - now)
     }
 
-    /// Reads the new commits. Returns whether one of them ends somebody's rights.
+    /// Reads the new commits. Returns whether one of them ends a right.
     private mutating func look() throws -> Bool {
       lastLook = .now
       let (news, next) = try CommitRows.news(after: snapshot, except: feed.pending.origin, from: session)

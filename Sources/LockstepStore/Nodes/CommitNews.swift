@@ -18,7 +18,7 @@ package struct CommitNews: Sendable {
 
   package var isEmpty: Bool { heads.isEmpty && endedSessions.isEmpty && topics.isEmpty }
 
-  /// Whether a server that does not know of this could let somebody in who has no right any more.
+  /// Whether a server that does not know of this could accept a token that is no longer valid.
   var endsRights: Bool {
     !endedSessions.isEmpty || topics.contains(.serviceTokens) || heads.values.contains { $0 == nil }
   }
@@ -53,7 +53,7 @@ struct CommitID: Sendable, Hashable {
 
 extension PostgreSQLSession {
   /// Writes what the transaction has announced, at its end. Returns the transaction's id if its commit
-  /// ends somebody's rights.
+  /// ends a right.
   func writeAnnouncement(at now: Int64) throws -> CommitID? {
     if announced.isEmpty { return nil }
     let (users, sessions) = (Array(announced.heads), announced.endedSessions)

@@ -85,7 +85,7 @@ struct HistoryTail {
   }
 }
 
-/// What has become of a state in memory.
+/// The result of comparing a state in memory with the store.
 package enum RefreshedState: Sendable {
   case unchanged
   case newer(UserState)

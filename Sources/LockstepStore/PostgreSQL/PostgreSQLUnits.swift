@@ -82,7 +82,7 @@ final class PostgreSQLUnits: Sendable {
         let complete = try unit.run(open)
         return (complete, try open.writeAnnouncement(at: now()))
       }
-      // Whoever has ended a right may rely on it on all servers.
+      // When a right has ended, no server may grant it any more.
       if let commit { feed.whenKnown(commit, complete) } else { complete() }
     }
   }

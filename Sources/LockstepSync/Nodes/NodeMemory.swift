@@ -13,10 +13,8 @@ package final class NodeMemory: CommitFollower {
   private let wakeAll: @Sendable () -> Void
   private let notify: @Sendable (UserID, UserState) -> Void
 
-  /// - Parameters:
-  ///   - wake: Notifies the waiters of a user.
-  ///   - wakeAll: Notifies all waiters.
-  ///   - notify: Called after a state was published.
+  /// `wake` notifies the waiters of a user, and `wakeAll` all waiters. `notify` is called after a state was
+  /// published.
   package init(
     cache: StateCache,
     tables: ModuleTables,

@@ -1,23 +1,10 @@
-import LockstepThreading
-
-/// Calls completion handlers on its own thread, in order, while the writer thread runs the next
-/// group. On the writer thread, slow handlers would delay every write.
-final class CommitNotifier: Sendable {
-  /// A unit of a committed group, with its completion handler for success, or its own error.
-  struct Entry: Sendable {
-    let unit: WriteUnit
-    let outcome: Result<@Sendable () -> Void, any Error>
-
-    func notify() {
-      switch outcome {
-      case .success(let complete): complete()
-      case .failure(let error): unit.fail(error)
-      }
-    }
-  }
+/// Calls completion handlers on its own thread, in order, while a writer thread works on the next group.
+/// On the writer thread, slow handlers would delay every write.
+package final class HandlerThread: Sendable {
+  package typealias Handler = @Sendable () -> Void
 
   private struct Contents: Sendable {
-    var groups: [[Entry]] = []
+    var groups: [[Handler]] = []
     var isRunning = false
     var isClosed = false
 
@@ -30,12 +17,12 @@ final class CommitNotifier: Sendable {
   private let contents: LockedState<Contents>
   private let thread: NamedThread
 
-  init(name: String) throws(NamedThread.NotStarted) {
+  package init(name: String) throws(NamedThread.NotStarted) {
     let contents = LockedState(Contents())
     self.contents = contents
     thread = try NamedThread(name: name) {
       while let group = Self.next(contents) {
-        for entry in group { entry.notify() }
+        for handler in group { handler() }
         contents.withLock { $0.isRunning = false }
         contents.wakeAll()
       }
@@ -43,10 +30,10 @@ final class CommitNotifier: Sendable {
   }
 
   /// Whether all queued handlers have returned.
-  var isIdle: Bool { contents.withLock { $0.isIdle } }
+  package var isIdle: Bool { contents.withLock { $0.isIdle } }
 
-  /// Queues a group's handlers. Waits if the queue is full.
-  func notify(_ group: [Entry]) {
+  /// Queues the handlers of a group. Waits if the queue is full.
+  package func run(_ group: [Handler]) {
     contents.wait { contents -> Void? in
       guard contents.groups.count < Self.capacity else { return nil }
       contents.groups.append(group)
@@ -56,20 +43,20 @@ final class CommitNotifier: Sendable {
   }
 
   /// Returns when all queued handlers have returned.
-  func waitUntilIdle() {
+  package func waitUntilIdle() {
     contents.wait { contents -> Void? in contents.isIdle ? () : nil }
   }
 
   /// Calls the queued handlers and ends the thread. Call this once, on the writer thread.
-  func close() {
+  package func close() {
     contents.withLock { $0.isClosed = true }
     contents.wakeAll()
     thread.join()
   }
 
   /// The next group, or nil if the queue is closed and empty.
-  private static func next(_ contents: LockedState<Contents>) -> [Entry]? {
-    let next = contents.wait { contents -> [Entry]?? in
+  private static func next(_ contents: LockedState<Contents>) -> [Handler]? {
+    let next = contents.wait { contents -> [Handler]?? in
       if contents.groups.isEmpty { return contents.isClosed ? .some(nil) : nil }
       contents.isRunning = true
       return contents.groups.removeFirst()
