@@ -68,11 +68,16 @@ final class StoreFixture: Sendable {
   }
 }
 
+/// The test looks into the file of a store, which a store in PostgreSQL does not have.
+struct NoStoreFileError: Error {}
+
 extension StoreConnection {
   var sqlite: SQLiteConnection {
-    switch self {
-    case .sqlite(let connection): connection
-    case .postgreSQL: preconditionFailure("the test looks into the file of the store")
+    get throws {
+      switch self {
+      case .sqlite(let connection): connection
+      case .postgreSQL: throw NoStoreFileError()
+      }
     }
   }
 
