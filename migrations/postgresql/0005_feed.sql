@@ -6,7 +6,7 @@ CREATE TABLE commits (
   seq            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   xid            xid8 NOT NULL DEFAULT pg_current_xact_id(),
   origin         uuid NOT NULL,       -- random, one for each connection of a server
-  at             bigint NOT NULL,
+  at             timestamptz NOT NULL DEFAULT clock_timestamp(),
   users          uuid[] NOT NULL DEFAULT '{}',    -- whose states have changed
   numbers        bigint[] NOT NULL DEFAULT '{}',  -- the new numbers of their revisions; NULL: the user was erased
   sessions       uuid[] NOT NULL DEFAULT '{}',    -- that have ended

@@ -46,7 +46,7 @@ struct Components: Sendable {
       address: address,
       startedAt: Timestamp(millisecondsSince1970: startedAt),
       configuration: configuration.json,
-      storePath: configuration.store == nil ? configuration.data : nil,
+      storeSize: { services.users?.storeSize },
       backups: backups,
       all: services.users?.nodes
     )

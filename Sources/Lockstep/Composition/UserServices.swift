@@ -227,15 +227,21 @@ struct UserServices: Sendable {
     encoding.shutDown()
   }
 
+  /// The size of the store. For PostgreSQL, that of the database, read every 30 seconds.
+  var storeSize: StoreSize? {
+    path.map { StoreSize(ofStoreAt: $0) } ?? feed.map { StoreSize(bytes: $0.statistics.databaseBytes) }
+  }
+
   func write(to page: inout MetricsPage) {
     let (waiting, following, cached, history) = (waiters.metrics, commits.metrics, cache.size, maintenance.metrics)
     page.add(writer.statistics)
+    page.add(feed?.statistics, holdsLease: feed?.lease.isHeld ?? true)
     page.addWaiters(waiting: waiting.waiting + following.waiting, wakings: waiting.wakings + following.wakings)
     page.addCache(users: cached.users, bytes: cached.bytes, loads: cache.loads)
     page.addSessions(cached: accounts.directory.count, accounts.limiter.metrics)
     page.addHistory(writtenBytes: history.writtenBytes, prunedRevisions: history.prunedRevisions)
     page.add(
-      path.map { StoreSize(ofStoreAt: $0) },
+      storeSize,
       waiting: [
         ("hash", hashing.waiting), ("encode", encoding.waiting), ("zone", zones.waiting),
         ("read", readers.readers.waiting),

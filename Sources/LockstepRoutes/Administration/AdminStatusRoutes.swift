@@ -18,7 +18,7 @@ package struct AdminStatusRoutes: Sendable {
     package var startedAt: Timestamp
     /// The settings, without secrets.
     package var configuration: JSON
-    package var storePath: String?
+    package var storeSize: @Sendable () -> StoreSize?
     package var backups: BackupScheduler?
     /// Reads the servers of the store; nil if this one is alone.
     package var all: (@Sendable () async throws -> [NodeRecord])?
@@ -28,7 +28,7 @@ package struct AdminStatusRoutes: Sendable {
       address: String,
       startedAt: Timestamp,
       configuration: JSON,
-      storePath: String?,
+      storeSize: @escaping @Sendable () -> StoreSize?,
       backups: BackupScheduler?,
       all: (@Sendable () async throws -> [NodeRecord])? = nil
     ) {
@@ -36,7 +36,7 @@ package struct AdminStatusRoutes: Sendable {
       self.address = address
       self.startedAt = startedAt
       self.configuration = configuration
-      self.storePath = storePath
+      self.storeSize = storeSize
       self.backups = backups
       self.all = all
     }
@@ -143,7 +143,7 @@ package struct AdminStatusRoutes: Sendable {
   // MARK: Status
 
   private var status: JSON {
-    let size = node.storePath.map { StoreSize(ofStoreAt: $0) }
+    let size = node.storeSize()
     var backups: JSON = .null
     if let metrics = node.backups?.metrics {
       backups = [

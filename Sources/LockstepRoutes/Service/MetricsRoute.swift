@@ -150,6 +150,27 @@ extension MetricsPage {
     single("lockstep_store_failed_checkpoints_total", failed, writer.failedCheckpoints)
   }
 
+  /// Nil: the store is in SQLite, so the server is alone.
+  package mutating func add(_ feed: CommitFeed.Statistics?, holdsLease: Bool) {
+    let feed = feed ?? CommitFeed.Statistics()
+    single("lockstep_nodes", "Servers that use the store, with this one.", feed.otherNodes + 1)
+    let lease = "1 if this server may answer from its memory, 0 if it is cut off from the database."
+    single("lockstep_lease_held", lease, holdsLease ? 1 : 0)
+    single("lockstep_feed_connections_total", "Connections made to follow other servers.", feed.connections)
+    single("lockstep_feed_notified", "1 if notifications of other servers arrive.", feed.notificationsArrive ? 1 : 0)
+    single("lockstep_feed_readings_total", "Times commits of other servers were read.", feed.readings)
+    single(
+      "lockstep_feed_delay_seconds",
+      "Age of the oldest commit in the last reading, when it was applied.",
+      feed.lastDelay / .seconds(1)
+    )
+    single(
+      "lockstep_outdated_states_total",
+      "Users whose state in memory lacked commits of other servers when a write began.",
+      feed.outdatedStates
+    )
+  }
+
   package mutating func addWaiters(waiting: Int, wakings: Int) {
     single("lockstep_waiting_requests", "Requests that wait for a change.", waiting)
     single("lockstep_wakings_total", "Times a waiting request was notified.", wakings)

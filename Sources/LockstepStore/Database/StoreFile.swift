@@ -53,6 +53,9 @@ package struct StoreSize: Sendable, Equatable {
   /// The free space for the server's user; nil if it is unknown.
   package var freeBytes: Int?
 
+  /// The size of a database without a file of its own.
+  package init(bytes: Int) { (self.bytes, logBytes) = (bytes, 0) }
+
   /// Reads no file, because the system has the sizes in memory.
   package init(ofStoreAt path: String) {
     bytes = fileSize(path)

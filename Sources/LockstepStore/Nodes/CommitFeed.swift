@@ -28,11 +28,30 @@ package final class CommitFeed: Sendable {
     /// Whether this server has committed something of which the others were not notified yet.
     var mustNotify = false
     var mustReconnect = false
+    /// Whether the row in `nodes` is to be written at once.
+    var mustRenew = false
     var isStopped = false
     /// Set when the thread has compared the memory with the store for the first time, or has failed.
     var start: Result<Void, any Error>?
-    var notificationsArrive = true
-    var otherNodes = 0
+    var statistics = Statistics()
+  }
+
+  package struct Statistics: Sendable {
+    /// Whether notifications of other servers arrive. If not, the connection goes through a pooler.
+    package var notificationsArrive = true
+    /// The other servers whose lease runs.
+    package var otherNodes = 0
+    /// How often this server has read commits of other servers, and the age of the oldest one at the last
+    /// time.
+    package var readings = 0
+    package var lastDelay = Duration.zero
+    /// How many connections this server has made to follow the others.
+    package var connections = 0
+    /// How many users had a state in memory that lacked commits of other servers when a write began.
+    package var outdatedStates = 0
+    package var databaseBytes = 0
+
+    package init() {}
   }
 
   package let lease = NodeLease()
@@ -51,11 +70,10 @@ package final class CommitFeed: Sendable {
   /// The id of this server.
   package var nodeID: String { node.id }
 
-  /// Whether notifications of other servers arrive. If not, the connection goes through a pooler.
-  package var notificationsArrive: Bool { contents.withLock { $0.notificationsArrive } }
+  package var statistics: Statistics { contents.withLock { $0.statistics } }
 
-  /// The other servers whose lease runs.
-  package var otherNodes: Int { contents.withLock { $0.otherNodes } }
+  /// Counts users whose state in memory lacked commits of other servers when a write began.
+  func noteOutdated(_ count: Int) { contents.withLock { $0.statistics.outdatedStates += count } }
 
   /// Starts to follow the other servers. Returns when the memory was compared with the store.
   func start(_ follower: any CommitFollower) throws {
@@ -74,7 +92,13 @@ package final class CommitFeed: Sendable {
   }
 
   /// Sets the URL at which the other servers reach this one.
-  package func setAddress(_ address: String) { contents.withLock { $0.address = address } }
+  package func setAddress(_ address: String) {
+    contents.withLock { contents in
+      contents.address = address
+      contents.mustRenew = true
+    }
+    interrupt.interrupt()
+  }
 
   /// The writer has a new connection. If it is not the first one, the database may be another one.
   func writerConnected(_ origin: PostgreSQLUUID) {
@@ -88,7 +112,7 @@ package final class CommitFeed: Sendable {
   /// A group of transactions was committed.
   func noteCommit() {
     let isFirst = contents.withLock { contents in
-      guard contents.otherNodes > 0, !contents.mustNotify else { return false }
+      guard contents.statistics.otherNodes > 0, !contents.mustNotify else { return false }
       contents.mustNotify = true
       return true
     }
@@ -200,7 +224,10 @@ private final class FeedLoop: Sendable {
       (lastLook, lastRenewal, lastNotification, lastUpkeep) = (now, now, now, now)
       notificationsArrive = try Self.listen(on: channel, session)
       let arrives = notificationsArrive
-      feed.change { $0.notificationsArrive = arrives }
+      feed.change { contents in
+        contents.statistics.notificationsArrive = arrives
+        contents.statistics.connections += 1
+      }
       // The row in `nodes` comes first: from then on, others wait until this server knows of their
       // commits. Everything that is read later sees the earlier commits. A server that comes back keeps
       // its row, so others do not take its old memory for the present one.
@@ -209,8 +236,9 @@ private final class FeedLoop: Sendable {
       let start = TimeSource.system.monotonic()
       try follower.verify(with: .postgreSQL(session))
       let others = try Self.renew(snapshot, feed, session)
-      feed.change { $0.otherNodes = others }
+      feed.change { $0.statistics.otherNodes = others }
       if feed.lease.renew(at: start) { follower.leaseWasRegained() }
+      try measure()
       // The others learn that there is one more server to notify.
       try notify(Self.start)
     }
@@ -230,7 +258,7 @@ private final class FeedLoop: Sendable {
       if present.mustNotify, now - lastNotification >= FeedLoop.notificationInterval { try notify() }
       let interval = notificationsArrive ? FeedLoop.safetyInterval : FeedLoop.pollInterval
       let isNewNode = arrived.contains { $0.payload.hasSuffix(Self.start) }
-      var mustRenew = isNewNode || now - lastRenewal >= FeedLoop.renewalInterval
+      var mustRenew = isNewNode || present.mustRenew || now - lastRenewal >= FeedLoop.renewalInterval
       if !arrived.isEmpty || mustRenew || now - lastLook >= interval {
         let start = TimeSource.system.monotonic()
         let endsRights = try look()
@@ -238,7 +266,8 @@ private final class FeedLoop: Sendable {
         if mustRenew {
           let others = try Self.renew(snapshot, feed, session)
           lastRenewal = now
-          feed.change { $0.otherNodes = others }
+          feed.change { $0.mustRenew = false }
+          feed.change { $0.statistics.otherNodes = others }
           if feed.lease.renew(at: start) { follower.leaseWasRegained() }
         }
         // A server that waits for this one looks at once.
@@ -248,6 +277,7 @@ private final class FeedLoop: Sendable {
       if now - lastUpkeep >= FeedLoop.upkeepInterval {
         lastUpkeep = now
         try NodeUpkeep.run(in: session, at: feed.now)
+        try measure()
       }
       return true
     }
@@ -266,14 +296,25 @@ private final class FeedLoop: Sendable {
     /// Reads the new commits. Returns whether one of them ends a right.
     private mutating func look() throws -> Bool {
       lastLook = .now
-      let (news, next) = try CommitRows.news(after: snapshot, except: feed.pending.origin, from: session)
-      if !news.isEmpty { try follower.apply(news, from: .postgreSQL(session)) }
-      snapshot = next
-      return news.endsRights
+      let reading = try CommitRows.news(after: snapshot, except: feed.pending.origin, from: session)
+      if !reading.news.isEmpty {
+        try follower.apply(reading.news, from: .postgreSQL(session))
+        feed.change { contents in
+          contents.statistics.readings += 1
+          contents.statistics.lastDelay = reading.delay ?? .zero
+        }
+      }
+      snapshot = reading.snapshot
+      return reading.news.endsRights
     }
 
     /// Marks the notification of a server that has just started.
     private static let start = "+"
+
+    private func measure() throws {
+      let bytes = try session.connection.query(Self.readSize).row(0).integer(at: 0)
+      feed.change { $0.statistics.databaseBytes = bytes }
+    }
 
     private mutating func notify(_ mark: String = "") throws {
       feed.change { $0.mustNotify = false }
@@ -327,6 +368,7 @@ private final class FeedLoop: Sendable {
     }
 
     private static let sendNotification = PostgreSQLStatement("SELECT pg_notify($1, $2)")
+    private static let readSize = PostgreSQLStatement("SELECT pg_database_size(current_database())")
     private static let readSnapshot = PostgreSQLStatement("SELECT pg_current_snapshot()::text")
   }
 }

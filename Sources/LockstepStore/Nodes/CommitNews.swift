@@ -54,14 +54,14 @@ struct CommitID: Sendable, Hashable {
 extension PostgreSQLSession {
   /// Writes what the transaction has announced, at its end. Returns the transaction's id if its commit
   /// ends a right.
-  func writeAnnouncement(at now: Int64) throws -> CommitID? {
+  func writeAnnouncement() throws -> CommitID? {
     if announced.isEmpty { return nil }
     let (users, sessions) = (Array(announced.heads), announced.endedSessions)
     var pipeline = PostgreSQLPipeline()
     pipeline.add(
       CommitRows.insert,
       [
-        .uuid(origin), .integer(now), .uuids(users.map(\.key.value)),
+        .uuid(origin), .uuids(users.map(\.key.value)),
         .optionalIntegers(users.map { $0.value.map { Int64($0) } }), .uuids(sessions.map(\.id.value)),
         .byteStrings(sessions.map(\.tokenHash.bytes)), .texts(announced.topics.map(\.rawValue)),
       ]
@@ -71,22 +71,30 @@ extension PostgreSQLSession {
   }
 }
 
+struct CommitReading {
+  let news: CommitNews
+  /// The snapshot that sees the commits.
+  let snapshot: String
+  /// The age of the oldest commit; nil without one.
+  let delay: Duration?
+}
+
 /// The statements of the table `commits`.
 enum CommitRows {
-  /// How long a row is kept, in milliseconds. A server that could not read for as long compares all of
-  /// its memory with the store.
-  static let lifetime: Int64 = 600_000
+  /// How long a row is kept. A server that could not read for as long has no connection any more, and
+  /// compares all of its memory with the store when it has one.
+  static let lifetime = "10 minutes"
 
   static let insert = PostgreSQLStatement(
     """
-    INSERT INTO commits (origin, at, users, numbers, sessions, session_hashes, topics)
-    VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING xid
+    INSERT INTO commits (origin, users, numbers, sessions, session_hashes, topics)
+    VALUES ($1, $2, $3, $4, $5, $6) RETURNING xid
     """
   )
 
   /// The row of a group of transactions.
   static let insertGroup = PostgreSQLStatement(
-    "INSERT INTO commits (origin, at, users, numbers) VALUES ($1, $2, $3, $4)"
+    "INSERT INTO commits (origin, users, numbers) VALUES ($1, $2, $3)"
   )
 
   /// The present snapshot ($2: the last one), and the rows that only the present one sees. States that
@@ -99,7 +107,8 @@ enum CommitRows {
       UNION ALL
       SELECT * FROM commits WHERE xid = ANY (ARRAY(SELECT pg_snapshot_xip($2::text::pg_snapshot)))
     )
-    SELECT 'snapshot', pg_current_snapshot()::text, NULL::uuid, NULL::bigint, NULL::bytea
+    SELECT 'snapshot', pg_current_snapshot()::text, NULL::uuid,
+      (SELECT (extract(epoch FROM clock_timestamp() - min(at)) * 1000000)::bigint FROM new), NULL::bytea
     UNION ALL
     SELECT 'head', NULL, v.u, v.n, NULL FROM new, unnest(new.users, new.numbers) AS v (u, n) WHERE origin <> $1
     UNION ALL
@@ -114,13 +123,15 @@ enum CommitRows {
     after snapshot: String,
     except origin: PostgreSQLUUID,
     from session: PostgreSQLSession
-  ) throws -> (news: CommitNews, snapshot: String) {
+  ) throws -> CommitReading {
     var pipeline = PostgreSQLPipeline()
     pipeline.add(read, [.uuid(origin), .text(snapshot)])
-    var (news, next) = (CommitNews(), snapshot)
+    var (news, next, delay) = (CommitNews(), snapshot, Int?.none)
     try session.send(pipeline)[0].forEach { row in
       switch try row.text(at: 0) {
-      case "snapshot": next = try row.text(at: 1)
+      case "snapshot":
+        next = try row.text(at: 1)
+        delay = row.isNull(at: 3) ? nil : try row.integer(at: 3)
       case "head":
         let user = try row.userID(at: 2)
         // Two rows may be read in any order. An erased user does not come back.
@@ -138,6 +149,6 @@ enum CommitRows {
       default: if let topic = CommitNews.Topic(rawValue: try row.text(at: 1)) { news.topics.insert(topic) }
       }
     }
-    return (news, next)
+    return CommitReading(news: news, snapshot: next, delay: delay.map { .microseconds($0) })
   }
 }

@@ -5,6 +5,7 @@ enum NodeUpkeep {
   /// How many expired responses are deleted at a time.
   private static let limit = 1_000
 
+  /// `now` is in milliseconds since 1970.
   static func run(in session: PostgreSQLSession, at now: Int64) throws {
     let connection = StoreConnection.postgreSQL(session)
     try session.transaction {
@@ -12,7 +13,7 @@ enum NodeUpkeep {
         try $0[0] as Bool
       }
       guard isAlone == true else { return }
-      try connection.run("DELETE FROM commits WHERE at < ?", now - CommitRows.lifetime)
+      try connection.run("DELETE FROM commits WHERE at < clock_timestamp() - ?::text::interval", CommitRows.lifetime)
       try connection.run(
         "DELETE FROM nodes WHERE lease_until < clock_timestamp() - ?::text::interval",
         NodeRecords.lifetime

@@ -136,13 +136,13 @@ struct GroupWrites {
   // MARK: Statements
 
   /// Adds the statements to a pipeline. None of them depends on the order of the rows of another one.
-  func add(to pipeline: inout PostgreSQLPipeline, origin: PostgreSQLUUID, at now: Int64) {
+  func add(to pipeline: inout PostgreSQLPipeline, origin: PostgreSQLUUID) {
     addClearing(to: &pipeline)
     addLists(to: &pipeline)
     addMaps(to: &pipeline)
     addRemovals(to: &pipeline)
     addRecords(to: &pipeline)
-    addHeads(to: &pipeline, origin, now)
+    addHeads(to: &pipeline, origin)
   }
 
   private func addClearing(to pipeline: inout PostgreSQLPipeline) {
@@ -215,7 +215,7 @@ struct GroupWrites {
     )
   }
 
-  private func addHeads(to pipeline: inout PostgreSQLPipeline, _ origin: PostgreSQLUUID, _ now: Int64) {
+  private func addHeads(to pipeline: inout PostgreSQLPipeline, _ origin: PostgreSQLUUID) {
     if entries.isEmpty { return }
     pipeline.add(
       Self.insertEntries,
@@ -241,7 +241,7 @@ struct GroupWrites {
         .integers(rows.map { Int64($0.value.written) }),
       ]
     )
-    pipeline.add(CommitRows.insertGroup, [.uuid(origin), .integer(now), users, numbers])
+    pipeline.add(CommitRows.insertGroup, [.uuid(origin), users, numbers])
   }
 
   private static let clearLists = PostgreSQLStatement(

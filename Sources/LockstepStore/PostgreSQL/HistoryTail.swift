@@ -7,6 +7,8 @@ struct HistoryTail {
   var head: (revision: Revision, written: Int)?
   private var missed: [MissedEntry] = []
 
+  var hasMissed: Bool { !missed.isEmpty }
+
   mutating func add(_ entry: MissedEntry) { missed.append(entry) }
 
   /// The user's state at the end: a state in memory with the changes of other nodes that it lacks.

@@ -45,7 +45,7 @@ package final class PostgreSQLGroupCommit: Sendable {
     tables: ModuleTables,
     feed: CommitFeed,
     monitor: FailureMonitor,
-    time: TimeSource
+    monotonic: @escaping @Sendable () -> Int64
   ) throws {
     let (queue, statistics) = (queue, statistics)
     let handlers = try HandlerThread(name: "writer-notifier")
@@ -53,7 +53,7 @@ package final class PostgreSQLGroupCommit: Sendable {
     thread = LockedState(
       try NamedThread(name: "writer") {
         guard let monitor = handedOver.withLock({ $0.take() }) else { return }
-        var loop = GroupLoop(queue, connector, tables, feed, handlers, monitor, statistics, time)
+        var loop = GroupLoop(queue, connector, tables, feed, handlers, monitor, statistics, monotonic)
         loop.run(groupLimit: Self.groupLimit)
       }
     )
@@ -82,7 +82,7 @@ private struct GroupLoop {
   let handlers: HandlerThread
   var monitor: FailureMonitor
   let statistics: LockedState<DatabaseWriter.Statistics>
-  let time: TimeSource
+  let monotonic: @Sendable () -> Int64
   var session: PostgreSQLSession?
 
   init(
@@ -93,10 +93,10 @@ private struct GroupLoop {
     _ handlers: HandlerThread,
     _ monitor: FailureMonitor,
     _ statistics: LockedState<DatabaseWriter.Statistics>,
-    _ time: TimeSource
+    _ monotonic: @escaping @Sendable () -> Int64
   ) {
     (self.queue, self.connector, self.tables, self.feed) = (queue, connector, tables, feed)
-    (self.handlers, self.monitor, self.statistics, self.time) = (handlers, monitor, statistics, time)
+    (self.handlers, self.monitor, self.statistics, self.monotonic) = (handlers, monitor, statistics, monotonic)
   }
 
   mutating func run(groupLimit: Int) {
@@ -147,16 +147,17 @@ private struct GroupLoop {
 
   private mutating func finish(_ group: PostgreSQLGroup) throws {
     guard let session else { return }
+    feed.noteOutdated(group.outdatedStates)
     let (outcomes, writes) = group.decide(by: tables)
-    let start = time.monotonic()
+    let start = monotonic()
     if writes.isEmpty {
       // Nothing is written, so the end of the transaction need not be awaited before the handlers run.
       try session.rollBack()
     } else {
-      try group.commit(writes, in: session, at: self.time.millisecondsSince1970())
+      try group.commit(writes, in: session)
       feed.noteCommit()
     }
-    let time = self.time.monotonic() - start
+    let time = monotonic() - start
     let failed = outcomes.count { if case .failure = $0 { true } else { false } }
     statistics.withLock { $0.countCommit(of: outcomes.count, failed: failed, time: time) }
     handlers.run(
@@ -210,6 +211,9 @@ private struct PostgreSQLGroup {
     }
   }
 
+  /// How many users have a state in memory that lacks commits of other servers.
+  var outdatedStates: Int { facts.values.count { $0.tail.hasMissed } }
+
   /// Decides all transactions, in order.
   func decide(
     by tables: ModuleTables
@@ -231,12 +235,12 @@ private struct PostgreSQLGroup {
   }
 
   /// The second round trip.
-  func commit(_ sets: [WriteSet], in session: PostgreSQLSession, at now: Int64) throws {
+  func commit(_ sets: [WriteSet], in session: PostgreSQLSession) throws {
     let ranks = try RankBook(for: sets, from: session)
     var writes = GroupWrites()
     for set in sets { try writes.add(set, ranks) }
     var pipeline = PostgreSQLPipeline()
-    writes.add(to: &pipeline, origin: session.origin, at: now)
+    writes.add(to: &pipeline, origin: session.origin)
     pipeline.add(PostgreSQLSession.commit)
     _ = try session.send(pipeline)
   }

@@ -14,15 +14,11 @@ final class PostgreSQLUnits: Sendable {
   private let queue = WorkQueue<Unit>(name: "units", capacity: 4_096)
   private let thread: LockedState<NamedThread?>
 
-  init(
-    _ connector: PostgreSQLConnector,
-    feed: CommitFeed,
-    millisecondsSince1970: @escaping @Sendable () -> Int64
-  ) throws(NamedThread.NotStarted) {
+  init(_ connector: PostgreSQLConnector, feed: CommitFeed) throws(NamedThread.NotStarted) {
     let queue = queue
     thread = LockedState(
       try NamedThread(name: "units") {
-        var loop = UnitLoop(connector: connector, feed: feed, now: millisecondsSince1970)
+        var loop = UnitLoop(connector: connector, feed: feed)
         while let unit = queue.next() { loop.run(unit) }
         loop.session?.connection.close()
       }
@@ -59,7 +55,6 @@ final class PostgreSQLUnits: Sendable {
   private struct UnitLoop {
     let connector: PostgreSQLConnector
     let feed: CommitFeed
-    let now: @Sendable () -> Int64
     var session: PostgreSQLSession?
 
     mutating func run(_ unit: Unit) {
@@ -80,7 +75,7 @@ final class PostgreSQLUnits: Sendable {
       session = open
       let (complete, commit) = try open.transaction {
         let complete = try unit.run(open)
-        return (complete, try open.writeAnnouncement(at: now()))
+        return (complete, try open.writeAnnouncement())
       }
       // When a right has ended, no server may grant it any more.
       if let commit { feed.whenKnown(commit, complete) } else { complete() }

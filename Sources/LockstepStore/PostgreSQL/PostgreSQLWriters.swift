@@ -13,7 +13,7 @@ package final class PostgreSQLWriters: Sendable {
 
   init(_ connector: PostgreSQLConnector, feed: CommitFeed, time: TimeSource) throws {
     (self.connector, self.feed, self.time) = (connector, feed, time)
-    units = try PostgreSQLUnits(connector, feed: feed, millisecondsSince1970: time.millisecondsSince1970)
+    units = try PostgreSQLUnits(connector, feed: feed)
   }
 
   package func submit<Value: Sendable>(
@@ -29,7 +29,7 @@ package final class PostgreSQLWriters: Sendable {
       tables: tables,
       feed: feed,
       monitor: monitor,
-      time: time
+      monotonic: time.monotonic
     )
     group.withLock { $0 = new }
     return new

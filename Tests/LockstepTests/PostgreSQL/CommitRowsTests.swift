@@ -22,7 +22,7 @@ struct CommitRowsTests {
       try connection.execute("BEGIN")
       try connection.run(
         CommitRows.insertGroup,
-        [.uuid(PostgreSQLUUID(high: 1, low: 1)), .integer(0), .uuids([user.value]), .integers([1])]
+        [.uuid(PostgreSQLUUID(high: 1, low: 1)), .uuids([user.value]), .integers([1])]
       )
     }
 
@@ -40,13 +40,13 @@ struct CommitRowsTests {
     var random = SeededNumbers(seed: seed)
     var (open, committed, seen): ([Writer], Set<UserID>, [UserID]) = ([], [], [])
     func look() throws {
-      let (news, next) = try CommitRows.news(
+      let reading = try CommitRows.news(
         after: snapshot,
         except: PostgreSQLUUID(high: 2, low: 2),
         from: session
       )
-      seen += news.heads.keys
-      snapshot = next
+      seen += reading.news.heads.keys
+      snapshot = reading.snapshot
     }
     for number in 0..<120 {
       if open.count < 6, Bool.random(using: &random) { open.append(try Writer(database, UInt64(number))) }
@@ -81,16 +81,16 @@ struct CommitRowsTests {
       .text(at: 0)
     try session.connection.run(
       CommitRows.insertGroup,
-      [.uuid(own), .integer(0), .uuids([user.value]), .integers([1])]
+      [.uuid(own), .uuids([user.value]), .integers([1])]
     )
     _ = try session.connection.query(
       CommitRows.insert,
       [
-        .uuid(own), .integer(0), .uuids([]), .optionalIntegers([]), .uuids([ended.value]), .byteStrings([hash.bytes]),
+        .uuid(own), .uuids([]), .optionalIntegers([]), .uuids([ended.value]), .byteStrings([hash.bytes]),
         .texts(["serviceTokens"]),
       ]
     )
-    let (news, _) = try CommitRows.news(after: before, except: own, from: session)
+    let news = try CommitRows.news(after: before, except: own, from: session).news
     #expect(news.heads.isEmpty)
     #expect(news.endedSessions == [EndedSession(id: ended, tokenHash: hash)])
     #expect(news.topics == [.serviceTokens])
