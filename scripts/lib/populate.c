@@ -6,10 +6,8 @@
 // prints: each user's token, one per line
 //
 // The store must be one that lockstep has made, and no process may have it open.
-#include <CLockstepSodium/sodium_header.h>
+#include "tokens.h"
 #include <sqlite3.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 static sqlite3 *database;
 
@@ -36,11 +34,6 @@ static void bind_text(sqlite3_stmt *statement, int index, const char *text) {
   check(sqlite3_bind_text(statement, index, text, -1, SQLITE_TRANSIENT));
 }
 
-// Writes a UUIDv7 that contains this kind and this number.
-static void write_id(char *text, int kind, int number) {
-  sprintf(text, "0190a000-0000-7%03x-8000-%012x", kind, number);
-}
-
 static lockstep_bits256 find_key(void) {
   lockstep_bits256 key;
   sqlite3_stmt *statement = prepare("SELECT key FROM token_key");
@@ -51,20 +44,6 @@ static lockstep_bits256 find_key(void) {
   lockstep_load(key.words, sqlite3_column_blob(statement, 0), 4);
   sqlite3_finalize(statement);
   return key;
-}
-
-// Makes a token as the server does, prints it, and returns the hash for the store.
-static void make_token(lockstep_bits256 key, uint8_t hash[32]) {
-  lockstep_bits256 secret;
-  randombytes_buf(&secret, sizeof secret);
-  lockstep_bits128 tag = lockstep_tag(secret, key);
-  lockstep_bits384 all = {{secret.words[0], secret.words[1], secret.words[2], secret.words[3], tag.words[0], tag.words[1]}};
-  uint8_t bytes[48];
-  char text[65];
-  lockstep_store(bytes, all.words, 6);
-  sodium_bin2base64(text, sizeof text, bytes, sizeof bytes, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
-  printf("ls_%s\n", text);
-  lockstep_store(hash, lockstep_digest(all).words, 4);
 }
 
 int main(int count, char **arguments) {
