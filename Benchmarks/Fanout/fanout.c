@@ -7,7 +7,12 @@
 // SERVER is lockstep or nchan. TOKENS is a file with one of Lockstep's tokens per line; for nchan
 // only their number counts. "all" prints a line per write: milliseconds from the write's first byte
 // to the first, the middle and the last response. "spread" prints p50, p99 and the maximum of the
-// time from a write's due time to the response that contains it.
+// time from a write's due time to the response that contains it, and p50 and p99 of the time from the
+// write's own response to that one.
+//
+// PORT may be several ports, separated by commas: those of servers with the same store. The clients
+// wait at all of them by turns, and each write goes to another server than the one where its user's
+// client waits.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,10 +25,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { INPUT = 8192, WRITERS = 16, PENDING = 16 };
+enum { INPUT = 8192, WRITERS = 16, PENDING = 16, SERVERS = 16 };
 
 struct client {
-  int descriptor, length, is_waiting, index;
+  int descriptor, length, is_waiting, index, port;
+  int number; // Of a writer's last write.
   const char *token;
   char cursor[128], modified[64], tag[64];
   char input[INPUT];
@@ -32,7 +38,7 @@ struct client {
   struct { int number; long long due; } pending[PENDING];
 };
 
-static int is_lockstep, port, client_count, poller;
+static int is_lockstep, ports[SERVERS], port_count, client_count, poller;
 static struct client *clients, writers[WRITERS];
 static char **tokens;
 
@@ -48,7 +54,7 @@ static long long now(void) {
 }
 
 static void open_connection(struct client *client) {
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(client->port)};
   // One address has too few ports for all connections to the server, so the clients use several.
   struct sockaddr_in own = {.sin_family = AF_INET};
   int one = 1;
@@ -102,6 +108,7 @@ static void put(struct client *writer, const char *token, int number) {
                  "Content-Type: application/json\r\nContent-Length: 200\r\n\r\n%s", token, value)
       : snprintf(text, sizeof text, "POST /pub/%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                  "Content-Length: 200\r\n\r\n%s", token, value);
+  writer->number = number;
   send_text(writer, text, length);
 }
 
@@ -206,19 +213,26 @@ static void measure_all(int writes) {
   }
 }
 
-static long long *delays;
+static long long *delays, *acknowledged, *delivered;
 static int delay_count;
 
+static void note_delay(struct client *client, int index) {
+  delays[delay_count++] = client->answered - client->pending[index].due;
+  delivered[client->pending[index].number] = client->answered;
+}
+
 static void note_delivery(struct client *client, const char *body) {
-  if (is_writer(client)) return;
+  if (is_writer(client)) {
+    acknowledged[client->number] = client->answered;
+    return;
+  }
   note_progress(client);
   for (int index = 0; index < client->pending_count; index++) {
     char text[32];
     snprintf(text, sizeof text, "\"n\":%d,", client->pending[index].number);
     if (!strstr(body, text)) continue;
-    delays[delay_count++] = client->answered - client->pending[index].due;
     // A response contains all earlier writes too.
-    for (int before = 0; before < index; before++) delays[delay_count++] = client->answered - client->pending[before].due;
+    for (int before = 0; before <= index; before++) note_delay(client, before);
     client->pending_count -= index + 1;
     memmove(client->pending, client->pending + index + 1, client->pending_count * sizeof *client->pending);
     break;
@@ -228,19 +242,21 @@ static void note_delivery(struct client *client, const char *body) {
 
 static void measure_spread(int writes, int rate) {
   delays = calloc(writes, sizeof *delays);
+  acknowledged = calloc(writes, sizeof *acknowledged);
+  delivered = calloc(writes, sizeof *delivered);
   park();
   long long start = now() + 10000000;
   srandom(1);
   for (int number = 0; number < writes; number++) {
     long long due = start + number * (1000000000LL / rate);
-    struct client *writer = NULL;
+    struct client *writer = NULL, *client = &clients[random() % client_count];
     while (now() < due || !writer) {
       long long left = due - now();
       run(now() + (left > 1000000 ? left : 1000000), 0, note_delivery);
       for (int index = 0; index < WRITERS && !writer; index++)
-        if (!writers[index].is_waiting) writer = &writers[index];
+        if (!writers[index].is_waiting && (port_count == 1 || writers[index].port != client->port))
+          writer = &writers[index];
     }
-    struct client *client = &clients[random() % client_count];
     if (client->pending_count == PENDING) fail("too many writes of one user");
     client->pending[client->pending_count].number = number;
     client->pending[client->pending_count++].due = due;
@@ -252,8 +268,22 @@ static void measure_spread(int writes, int rate) {
     exit(70);
   }
   qsort(delays, delay_count, sizeof *delays, ascending);
-  printf("%.3f %.3f %.3f\n", delays[delay_count / 2] / 1e6, delays[delay_count * 99 / 100] / 1e6,
+  printf("%.3f %.3f %.3f", delays[delay_count / 2] / 1e6, delays[delay_count * 99 / 100] / 1e6,
          delays[delay_count - 1] / 1e6);
+  // A waiting client may get its response before the writer gets its own.
+  for (int number = 0; number < writes; number++) {
+    long long delay = acknowledged[number] ? delivered[number] - acknowledged[number] : 0;
+    delays[number] = delay > 0 ? delay : 0;
+  }
+  qsort(delays, writes, sizeof *delays, ascending);
+  printf(" %.3f %.3f\n", delays[writes / 2] / 1e6, delays[writes * 99 / 100] / 1e6);
+}
+
+static void read_ports(const char *text) {
+  for (; *text && port_count < SERVERS; text += strspn(text, ",")) {
+    ports[port_count++] = atoi(text);
+    text += strcspn(text, ",");
+  }
 }
 
 static void read_tokens(const char *path, int count) {
@@ -274,17 +304,21 @@ int main(int count, char **arguments) {
   const char *mode = arguments[1];
   int is_all = !strcmp(mode, "all");
   is_lockstep = !strcmp(arguments[2], "lockstep");
-  port = atoi(arguments[3]);
+  read_ports(arguments[3]);
   client_count = atoi(arguments[5]);
   read_tokens(arguments[4], is_all ? 1 : client_count);
   poller = epoll_create1(0);
   clients = calloc(client_count, sizeof *clients);
   for (int index = 0; index < client_count; index++) {
     clients[index].index = index;
+    clients[index].port = ports[index % port_count];
     clients[index].token = tokens[is_all ? 0 : index];
     open_connection(&clients[index]);
   }
-  for (int index = 0; index < WRITERS; index++) open_connection(&writers[index]);
+  for (int index = 0; index < WRITERS; index++) {
+    writers[index].port = ports[index % port_count];
+    open_connection(&writers[index]);
+  }
   if (is_lockstep) {
     for (int index = 0; index < client_count; index++) {
       ask(&clients[index]);

@@ -13,9 +13,10 @@ provide_postgresql() {
   export LOCKSTEP_TEST_POSTGRESQL=$postgresql_url
 }
 
-# Starts a cluster and sets postgresql_url. Installs PostgreSQL if it is missing. The caller must
-# run stop_postgresql in a trap. The cluster listens on a Unix socket only. A crash of the machine
-# would destroy it. It asks for no password, except of the role lockstep_password.
+# start_postgresql [SETTING…]: starts a cluster and sets postgresql_url. Installs PostgreSQL if it is
+# missing. The caller must run stop_postgresql in a trap. The cluster listens on a Unix socket only.
+# Unless a setting says 'fsync = on', a crash of the machine would destroy it. It asks for no password,
+# except of the role lockstep_password.
 start_postgresql() {
   postgresql_find || {
     install_packages postgresql
@@ -41,6 +42,7 @@ listen_addresses = ''
 unix_socket_directories = '$postgresql_folder'
 max_connections = 300
 fsync = off
+$(printf '%s\n' "$@")
 END
   # The first matching line counts.
   sed -i '1i local all lockstep_password scram-sha-256' "$data/pg_hba.conf"

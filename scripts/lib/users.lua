@@ -4,6 +4,7 @@
 --   put    PUT /v1/defaults/standard/appearance, with a new value each time
 --   etcd   the same through etcd's JSON gateway: POST /v3/kv/put, one key per user
 --   kinto  GET of the record settings/standard from Kinto, with the token as the user's password
+--   kinto-put  PUT of that record, with a new value each time
 -- Prints the same result line as wrk.lua.
 local users, turn, count = {}, 0, 0
 
@@ -56,6 +57,14 @@ local kinds = {
         .. "Authorization: Basic " .. base64("user:" .. token) .. "\r\n\r\n"
     end,
     make = function(prepared) return prepared end,
+  },
+  ["kinto-put"] = {
+    prepare = function(token)
+      return "PUT /v1/buckets/default/collections/settings/records/standard HTTP/1.1\r\nHost: localhost\r\n"
+        .. "Authorization: Basic " .. base64("user:" .. token) .. "\r\n"
+        .. "Content-Type: application/json\r\nContent-Length: "
+    end,
+    make = function(prepared) return with_body(prepared, '{"data":{"appearance":' .. value() .. "}}") end,
   },
 }
 local kind
