@@ -126,7 +126,8 @@ package enum StoreRow: ~Copyable {
 
   /// The value of a column, counted from 0. Throws if the column has another type.
   @inlinable package subscript<Value: SQLiteConvertible>(column: Int) -> Value {
-    get throws {
+    // Swift 6.3.1 crashes when it optimizes a function into which several of these are inlined.
+    @inline(never) get throws {
       switch self {
       case .sqlite(let row): try row[column]
       case .postgreSQL(let row): try row.value(at: column)
