@@ -63,8 +63,7 @@ static struct statement update_heads = {
     "FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[]) AS v (u, n, e, w) WHERE h.user_id = v.u",
     4, {UUIDS, INT8S, INT8S, INT8S}};
 static struct statement insert_commit = {
-    "insert_commit", "INSERT INTO commits (origin, at, users, numbers) VALUES ($1, $2, $3, $4)",
-    4, {UUID, 0, UUIDS, INT8S}};
+    "insert_commit", "INSERT INTO commits (origin, users, numbers) VALUES ($1, $2, $3)", 3, {UUID, UUIDS, INT8S}};
 static struct statement commit = {"commit", "COMMIT"};
 
 static struct statement *reading[] = {&begin, &lock_heads, &read_missed, &read_sessions};
@@ -222,12 +221,9 @@ static void write_group(struct user **chosen, int writes, long long group) {
   FILL_INTEGERS(of[2], user->era);
   FILL_INTEGERS(of[3], user->written);
   of = insert_commit.parameters;
-  char text[32];
-  sprintf(text, "%lld", time);
   set_uuid(&of[0], origin);
-  set_text(&of[1], text);
-  FILL_UUIDS(of[2], id);
-  FILL_INTEGERS(of[3], user->number);
+  FILL_UUIDS(of[1], id);
+  FILL_INTEGERS(of[2], user->number);
   PGresult *results[WRITING];
   exchange(writing, WRITING, results);
   clear(results, WRITING);
