@@ -17,6 +17,9 @@ CREATE TABLE commits (
 CREATE INDEX commits_by_transaction ON commits (xid);
 CREATE INDEX commits_by_age ON commits (at);
 
+-- A transaction now locks its users by advisory locks, and not their rows in heads. So a transaction that
+-- waits has no id yet, and journal.place has each user's entries in order.
+
 DROP TABLE nodes;
 
 CREATE TABLE nodes (

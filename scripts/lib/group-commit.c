@@ -16,15 +16,17 @@ struct user {
   int64_t number, written;
   int32_t era;
   long long group; // The last one that wrote this user.
+  // The last 8 bytes of the id.
+  int64_t lock;
 };
 
 // Keep the statements in step with HistoryTail.swift, PostgreSQLGroupCommit.swift, GroupWrites.swift
 // and CommitNews.swift, and the settings with PostgreSQLConnector.swift.
-static struct statement begin = {"begin", "BEGIN"};
-static struct statement lock_heads = {
-    "lock_heads",
-    "SELECT user_id, number, era, written FROM heads WHERE user_id = ANY($1::uuid[]) ORDER BY user_id FOR UPDATE",
-    1, {UUIDS}};
+static struct statement begin = {"begin", "BEGIN ISOLATION LEVEL READ COMMITTED"};
+static struct statement lock_users = {
+    "lock_users", "SELECT pg_advisory_xact_lock(l) FROM unnest($1::bigint[]) AS v (l)", 1, {INT8S}};
+static struct statement read_heads = {
+    "read_heads", "SELECT user_id, number, era, written FROM heads WHERE user_id = ANY($1::uuid[])", 1, {UUIDS}};
 static struct statement read_missed = {
     "read_missed",
     "SELECT v.u, j.number, j.era, j.collection, j.mutations, j.written "
@@ -66,7 +68,7 @@ static struct statement insert_commit = {
     "insert_commit", "INSERT INTO commits (origin, users, numbers) VALUES ($1, $2, $3)", 3, {UUID, UUIDS, INT8S}};
 static struct statement commit = {"commit", "COMMIT"};
 
-static struct statement *reading[] = {&begin, &lock_heads, &read_missed, &read_sessions};
+static struct statement *reading[] = {&begin, &lock_users, &read_heads, &read_missed, &read_sessions};
 static struct statement *writing[] = {&put_into_maps, &insert_entries, &update_heads, &insert_commit, &commit};
 
 enum { READING = sizeof reading / sizeof *reading, WRITING = sizeof writing / sizeof *writing };
@@ -94,6 +96,11 @@ static int ascending(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
+static int by_lock(const void *left, const void *right) {
+  int64_t a = (*(struct user *const *)left)->lock, b = (*(struct user *const *)right)->lock;
+  return (a > b) - (a < b);
+}
+
 static void load_users(int most) {
   char sql[300];
   sprintf(sql, "SELECT h.user_id, s.id, h.number, h.era, h.written FROM heads AS h JOIN sessions AS s USING (user_id) "
@@ -105,6 +112,7 @@ static void load_users(int most) {
     struct user *user = &users[row];
     memcpy(user->id, PQgetvalue(result, row, 0), 16);
     memcpy(user->session, PQgetvalue(result, row, 1), 16);
+    for (int byte = 8; byte < 16; byte++) user->lock = (int64_t)((uint64_t)user->lock << 8 | user->id[byte]);
     user->number = int8_at(result, row, 2);
     user->era = int4_at(result, row, 3);
     user->written = int8_at(result, row, 4);
@@ -132,6 +140,7 @@ static struct user **choose(int writes, long long group) {
     user->group = group;
     chosen[index++] = user;
   }
+  qsort(chosen, writes, sizeof *chosen, by_lock);
   return chosen;
 }
 
@@ -154,25 +163,26 @@ static void clear(PGresult **results, int count) {
   for (int index = 0; index < count; index++) PQclear(results[index]);
 }
 
-// The first round trip: locks the heads and reads what this loop lacks.
+// The first round trip: locks the users and reads what this loop lacks.
 static void lock(struct user **chosen, int writes) {
   PGresult *results[READING];
-  FILL_UUIDS(lock_heads.parameters[0], id);
+  FILL_INTEGERS(lock_users.parameters[0], user->lock);
+  FILL_UUIDS(read_heads.parameters[0], id);
   FILL_UUIDS(read_missed.parameters[0], id);
   FILL_INTEGERS(read_missed.parameters[1], user->number);
   FILL_INTEGERS(read_missed.parameters[2], user->era);
   FILL_UUIDS(read_sessions.parameters[0], id);
   FILL_UUIDS(read_sessions.parameters[1], session);
   exchange(reading, READING, results);
-  if (PQntuples(results[1]) != writes || PQntuples(results[3]) != writes) {
+  if (PQntuples(results[2]) != writes || PQntuples(results[4]) != writes) {
     fprintf(stderr, "group-commit: a user or a session is missing\n");
     exit(70);
   }
   for (int row = 0; row < writes; row++) {
-    struct user *user = find_user(PQgetvalue(results[1], row, 0));
-    user->number = int8_at(results[1], row, 1);
-    user->era = int4_at(results[1], row, 2);
-    user->written = int8_at(results[1], row, 3);
+    struct user *user = find_user(PQgetvalue(results[2], row, 0));
+    user->number = int8_at(results[2], row, 1);
+    user->era = int4_at(results[2], row, 2);
+    user->written = int8_at(results[2], row, 3);
   }
   clear(results, READING);
 }

@@ -95,8 +95,10 @@ package enum StoreConnection {
   @discardableResult
   package func lock(_ user: UserID) throws -> Bool {
     switch self {
-    case .sqlite: try UserRecords(connection: self).has(user)
-    case .postgreSQL: try first("SELECT 1 FROM heads WHERE user_id = ? FOR UPDATE", user) { _ in true } ?? false
+    case .sqlite: return try UserRecords(connection: self).has(user)
+    case .postgreSQL:
+      try forEach("SELECT 1 FROM pg_advisory_xact_lock(?::bigint)", user.lockNumber) { _ in }
+      return try first("SELECT 1 FROM heads WHERE user_id = ?", user) { _ in true } ?? false
     }
   }
 

@@ -32,8 +32,8 @@ struct HistoryTail {
 
   // MARK: Reading
 
-  private static let lockHeads = PostgreSQLStatement(
-    "SELECT user_id, number, era, written FROM heads WHERE user_id = ANY($1::uuid[]) ORDER BY user_id FOR UPDATE"
+  private static let lockUsers = PostgreSQLStatement(
+    "SELECT pg_advisory_xact_lock(l) FROM unnest($1::bigint[]) AS v (l)"
   )
   private static let readHeads = PostgreSQLStatement(
     "SELECT user_id, number, era, written FROM heads WHERE user_id = ANY($1::uuid[])"
@@ -57,8 +57,9 @@ struct HistoryTail {
     locking: Bool,
     in pipeline: inout PostgreSQLPipeline
   ) -> Reading {
+    if locking { pipeline.add(lockUsers, [.integers(known.map(\.user.lockNumber).sorted())]) }
     let users = PostgreSQLValue.uuids(known.map(\.user.value))
-    let heads = pipeline.add(locking ? lockHeads : readHeads, [users])
+    let heads = pipeline.add(readHeads, [users])
     let missed = pipeline.add(
       readMissed,
       [
@@ -85,6 +86,16 @@ struct HistoryTail {
       try results[missed].forEach { row in try body(try row.userID(at: 0), try MissedEntry(row, at: 1)) }
     }
   }
+}
+
+extension UserID {
+  /// The number of the user's lock in PostgreSQL. Each transaction takes the locks of its users first, in
+  /// the order of the numbers, so no two transactions wait for each other.
+  ///
+  /// These are advisory locks and not the locks of rows, because a transaction that locks a row gets its
+  /// id. Without one, its id is later than those of all transactions for which it has waited. So the
+  /// journal of all users has each user's entries in order.
+  var lockNumber: Int64 { Int64(bitPattern: uuid.low) }
 }
 
 /// The result of comparing a state in memory with the store.

@@ -24,8 +24,8 @@ package struct PendingTransaction: Sendable {
 
 /// Commits transactions in groups, on its own thread and connection.
 ///
-/// A group takes two round trips. The first one locks the heads of the group's users, in the order of
-/// their ids, and reads what this node lacks: entries of other nodes, the sessions that ask, the
+/// A group takes two round trips. The first one locks the group's users, in the order of their ids, and
+/// reads what this node lacks: entries of other nodes, the sessions that ask, the
 /// recorded responses. Then all transactions are decided in memory. The second round trip writes, and
 /// commits. Between the two, insertions and moves in lists need a third one for the ranks beside them.
 ///
@@ -245,7 +245,7 @@ private struct PostgreSQLGroup {
     _ = try session.send(pipeline)
   }
 
-  private static let begin = PostgreSQLStatement("BEGIN")
+  private static let begin = PostgreSQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED")
   private static let readSessions = PostgreSQLStatement(
     """
     SELECT v.u, s.id FROM unnest($1::uuid[], $2::uuid[]) AS v (u, i)

@@ -60,7 +60,8 @@ package final class PostgreSQLSession {
 
   // MARK: Transactions
 
-  private static let begin = PostgreSQLStatement("BEGIN")
+  // Each statement must see what was committed before it, whatever the default of the database.
+  private static let begin = PostgreSQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED")
   private static let beginSnapshot = PostgreSQLStatement("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
   static let commit = PostgreSQLStatement("COMMIT")
   private static let rollback = PostgreSQLStatement("ROLLBACK")

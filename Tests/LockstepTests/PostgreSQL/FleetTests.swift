@@ -128,6 +128,12 @@ struct FleetTests {
       }
       #expect(try database.count("SELECT number FROM heads") == 135)
       #expect(try database.count("SELECT count(DISTINCT number) FROM journal") == 135)
+      // The journal of all users has the entries of each user in order.
+      let swapped = """
+        SELECT count(*) FROM (SELECT place, lag(place) OVER (ORDER BY number, position) AS before FROM journal) AS j
+        WHERE place < before
+        """
+      #expect(try database.count(swapped) == 0)
       var states: Set<String> = []
       for server in servers {
         states.insert(try await device.at(server).get("/v1/favorites", ["Prefer: consistency=strict"]).text)
@@ -137,6 +143,34 @@ struct FleetTests {
       #expect(Set(ids).count == 135)
       try await servers[1].restart()
       #expect(try await device.at(servers[1]).favoriteIDs() == ids)
+    }
+  }
+
+  @Test("Groups that wait for each other's users leave the journal of all users in order")
+  func journalOrder() async throws {
+    try await TestDatabase.serve(nodes: 3) { servers, database in
+      var devices: [Device] = []
+      for number in 0..<6 { devices.append(try await servers[number % 3].signUp("user\(number)")) }
+      try await withThrowingTaskGroup { group in
+        for (index, device) in devices.enumerated() {
+          for server in servers {
+            group.addTask {
+              for number in 0..<12 {
+                let response = try await device.at(server).put("/v1/defaults/s/k\(number)", "\(index + number)")
+                #expect(response.status < 300)
+              }
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      let swapped = """
+        SELECT count(*) FROM (
+          SELECT place, lag(place) OVER (PARTITION BY user_id ORDER BY number, position) AS before FROM journal
+        ) AS j WHERE place < before
+        """
+      #expect(try database.count(swapped) == 0)
+      #expect(try database.count("SELECT count(*) - count(DISTINCT place) FROM journal") == 0)
     }
   }
 
