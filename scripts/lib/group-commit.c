@@ -199,7 +199,8 @@ static void write_group(struct user **chosen, int writes, long long group) {
   for (int index = 0; index < writes; index++) {
     struct user *user = chosen[index];
     sprintf(values[index], "{\"theme\":\"dark\",\"size\":%lld}", group * writes + index);
-    sprintf(actions[index], "{\"type\":\"set\",\"payload\":{\"suite\":\"standard\",\"key\":\"appearance\",\"value\":%s}}",
+    sprintf(actions[index],
+            "{\"type\":\"set\",\"payload\":{\"suite\":\"standard\",\"key\":\"appearance\",\"value\":%s}}",
             values[index]);
     sprintf(mutations[index], "[{\"type\":\"set\",\"payload\":{\"key\":\"appearance\",\"value\":%s}}]", values[index]);
     user->number += 1;

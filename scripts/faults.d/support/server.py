@@ -17,6 +17,7 @@ POWERLESS = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all"] if os.ge
 
 class Server:
     """One process. `variables` are added to its environment. `descriptors` limits its open files.
+    `data` is the store's file, or a connection string for PostgreSQL.
     """
 
     def __init__(
@@ -25,7 +26,8 @@ class Server:
         self.log = fault.path(f"{name}-{len(fault.servers)}.log")
         self.address_file = self.log + ".out"
         self.data = data
-        arguments = [fault.server_path, "serve", "--port", "0", "--threads", str(threads), "--data", data, *options]
+        place = ["--store" if "dbname=" in data else "--data", data]
+        arguments = [fault.server_path, "serve", "--port", "0", "--threads", str(threads), *place, *options]
 
         def limit():
             if descriptors:
@@ -53,6 +55,10 @@ class Server:
     @property
     def listens(self):
         return os.path.getsize(self.address_file) > 0
+
+    def has_started(self):
+        """Whether the server listens, or has ended before."""
+        return self.listens or self.has_ended
 
     def said(self):
         with open(self.log, errors="replace") as log:
