@@ -160,8 +160,7 @@ struct StateAuthenticator: Sendable {
       try await freshness.refresh(session.user)
       let result = try responded(of: session, respond)
       // A later request on the connection must read the store again.
-      if need == .strict, case .reusable(let response, _) = result { return .response(response) }
-      return result
+      return need == .strict ? result.transformed(by: SingleUse()) : result
     }
   }
 
@@ -194,4 +193,14 @@ struct StateAuthenticator: Sendable {
       do { return addingCursor(to: try await work(), of: user) } catch { throw addingCursor(to: error, of: user) }
     }
   }
+}
+
+/// Keeps a response from being sent again, even if the state must be loaded first.
+private struct SingleUse: ResponseTransform {
+  func result(_ response: Response) -> HandlerResult { .response(response) }
+  func result(_ response: Response, reusableBy _: any ResponseValidity) -> HandlerResult { .response(response) }
+  func result(_ response: Response, streaming source: any EventSource) -> HandlerResult {
+    .eventStream(response, source)
+  }
+  func result(of error: any Error) throws -> HandlerResult { throw error }
 }

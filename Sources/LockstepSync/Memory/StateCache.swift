@@ -153,6 +153,12 @@ package final class StateCache: Sendable {
     return outdated
   }
 
+  /// Repeats the loads of a user that run.
+  func repeatLoads(of user: UserID) {
+    contents.withLock { $0.markOutdated(user) }
+    flights.invalidate(user)
+  }
+
   /// All states in memory. All loads are repeated.
   func all() -> [UserID: UserState] {
     flights.invalidateAll()

@@ -50,7 +50,11 @@ package final class StateRefresher: Sendable {
     if waiting.isEmpty { return }
     // Collected before the read, so the read sees at least these states.
     var states: [UserID: UserState] = [:]
-    for user in waiting.keys { states[user] = cache.state(of: user)?.state }
+    for user in waiting.keys {
+      states[user] = cache.state(of: user)?.state
+      // It was forgotten meanwhile. A load that already runs may be older than the call.
+      if states[user] == nil { cache.repeatLoads(of: user) }
+    }
     do {
       try readers.submitWithoutSnapshot(repeats: true) { [tables, states, registry] in
         try registry.refreshIfOutdated(from: $0)
