@@ -9,7 +9,8 @@ postgresql_url=
 # Starts a cluster for the tests, unless the caller's environment names a server for them.
 provide_postgresql() {
   [[ -z ${LOCKSTEP_TEST_POSTGRESQL:-} ]] || return 0
-  start_postgresql
+  # Each of the servers under test makes several connections.
+  start_postgresql 'max_connections = 1000'
   export LOCKSTEP_TEST_POSTGRESQL=$postgresql_url
 }
 
