@@ -105,7 +105,8 @@ let package = Package(
       name: "LockstepMaintenance",
       dependencies: [
         "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepLogging",
-        "LockstepModules", "LockstepSQLite", "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime",
+        "LockstepModules", "LockstepPostgreSQL", "LockstepSQLite", "LockstepStore", "LockstepSync",
+        "LockstepThreading", "LockstepTime",
       ]
     ),
     .target(
@@ -205,8 +206,8 @@ let package = Package(
     .testTarget(
       name: "LockstepAcceptanceTests",
       dependencies: [
-        "LockstepJSON", "LockstepExecutable", "LockstepSQLite", "ShoppingList", "LockstepTestSupport",
-        "LockstepThreading",
+        "LockstepJSON", "LockstepExecutable", "LockstepPostgreSQL", "LockstepSQLite", "ShoppingList",
+        "LockstepTestSupport", "LockstepThreading",
       ]
     ),
 

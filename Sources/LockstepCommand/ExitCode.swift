@@ -40,6 +40,7 @@ enum ExitCode: Int32 {
       case is InvalidModuleError: .program
       case let error as StoreError: Self.code(for: error)
       case let error as SQLiteError: Self.code(for: error)
+      case let error as PostgreSQLError: Self.code(for: error)
       default: .unavailable
       }
   }
@@ -47,7 +48,7 @@ enum ExitCode: Int32 {
   private static func code(for error: MaintenanceError) -> ExitCode {
     switch error {
     case .exists, .notAFile, .cannotMake, .addressTaken: .cannotCreate
-    case .missing: .noInput
+    case .missing, .emptyDatabase: .noInput
     case .damaged: .data
     case .sameFile, .unknownCursor: .usage
     case .noSuchUser, .erased: .noUser

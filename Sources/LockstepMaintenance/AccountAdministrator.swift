@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepPostgreSQL
 import LockstepSQLite
 import LockstepStore
 import LockstepTime
@@ -12,21 +13,20 @@ package struct AccountAdministrator: Sendable {
   package static let patience = Duration.seconds(15)
   static let pollInterval = Duration.milliseconds(50)
 
-  let path: String
+  let store: ReadableStore
   let time: TimeSource
   let pause: @Sendable (Duration) -> Void
   let interruption: (any Interruption)?
   let randomWord: @Sendable () -> UInt64
-  var migrator = Migrator()
 
   /// `pause` sleeps on this thread. `interruption` can withdraw a command that no server has run.
   package init(
-    path: String,
+    of store: StoreLocation,
     time: TimeSource = .system,
     interruption: (any Interruption)? = nil,
     pause: @escaping @Sendable (Duration) -> Void
   ) throws {
-    self.path = path
+    self.store = try ReadableStore(store)
     self.time = time
     self.interruption = interruption
     self.pause = pause
@@ -37,23 +37,14 @@ package struct AccountAdministrator: Sendable {
     UserID(UUIDv7Generator(now: time.millisecondsSince1970, random: randomWord).next())
   }
 
-  /// Reads the store at one moment, even while a server uses it. Needs the current schema.
-  func read<Result>(_ body: (StoreConnection) throws -> Result) throws -> Result {
-    let connection = try StorePath.openForReading(path)
-    return try connection.snapshot {
-      try migrator.expectCurrentSchema(of: connection, path: path)
-      return try body(.sqlite(connection))
-    }
-  }
-
   /// The next users after `last` in the order of their sign-ups; empty at the end. No transaction
   /// stays open.
   package func users(after last: UserID?) throws -> [UserListing] {
-    try read { try UserListing.page(after: last, from: $0, at: time.now()) }
+    try store.read { try UserListing.page(after: last, from: $0, at: time.now()) }
   }
 
   package func user(_ name: String) throws -> User {
-    try read { connection in
+    try store.read { connection in
       let users = UserRecords(connection: connection)
       let account =
         if let id = UserID(name) { try users.account(id) } else {
@@ -69,7 +60,7 @@ package struct AccountAdministrator: Sendable {
   /// Throws `AdminCommandInterruptedError` after an interruption. A `MaintenanceError` means that
   /// nothing was changed.
   package func run(_ command: AdminCommand) throws {
-    try StorePath.expectFile(path)
+    if case .file(let path, _) = store { try StorePath.expectFile(path) }
     switch try runAlone(command) ?? runByServer(command) ?? runAlone(command) {
     case .done: return
     case .noSuchUser: throw MaintenanceError.noSuchUser("\(command.user)")
@@ -78,18 +69,26 @@ package struct AccountAdministrator: Sendable {
       case .add(let address, _), .changeEmail(let address): throw MaintenanceError.addressTaken(address.text)
       default: return
       }
-    case nil: throw MaintenanceError.notTaken(path: path)
+    case nil: throw MaintenanceError.notTaken(path: store.name)
     }
   }
 
   /// Runs the command in this process. Returns nil if a server uses the store.
   private func runAlone(_ command: AdminCommand) throws -> AdminCommand.Outcome? {
-    do {
-      let store = try DurableStore(path: path, time: time, migrator: migrator)
-      defer { store.close() }
-      return try store.write { [time] in try command.run(in: $0, at: time.now()).outcome }
-    } catch StoreError.inUse {
-      return nil
+    let now = time.now()
+    switch store {
+    case .file(let path, let migrator):
+      do {
+        let store = try DurableStore(path: path, time: time, migrator: migrator)
+        defer { store.close() }
+        return try store.write { try command.run(in: $0, at: now).outcome }
+      } catch StoreError.inUse {
+        return nil
+      }
+    case .database(let database):
+      return try database.write {
+        try $0.isServed() ? nil : command.run(in: $0, at: now).outcome
+      }
     }
   }
 
@@ -97,50 +96,100 @@ package struct AccountAdministrator: Sendable {
 
   /// Lets the server run the command. Nil if the command was withdrawn after a time-out.
   private func runByServer(_ command: AdminCommand) throws -> AdminCommand.Outcome? {
-    // Checks the schema before anything is written.
-    try read { _ in }
-    let connection = try SQLiteConnection(path: path, journal: .asFound)
-    // The server runs the checkpoints. Deleted secrets must not stay in the file's free space.
-    try connection.execute("PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON")
-    let records = AdminCommandRecords(connection: .sqlite(connection))
+    let orders = try Orders(in: store)
     let id = hexadecimal((0..<16).map { _ in UInt8(truncatingIfNeeded: randomWord()) })
     // Once the command is in the store, the server runs it even if this process ends.
     interruption?.hold()
     defer { interruption?.release() }
-    try connection.transaction { try records.insert(command, id: id, at: time.now()) }
+    try orders.write { try $0.insert(command, id: id, at: time.now()) }
     let deadline = time.elapsed() + Self.patience
     while true {
-      if let status = try records.status(of: id), status.isComplete || status.outcome != nil && !isServed {
-        try connection.transaction { try records.delete(id) }
+      if let status = try orders.read({ try $0.status(of: id) }),
+        try status.isComplete || status.outcome != nil && !isServed
+      {
+        try orders.write { try $0.delete(id) }
         // The server has this program's schema, so each outcome that it writes is known here.
         return status.outcome ?? .done
       }
       if interruption?.isInterrupted == true {
-        if try withdraw(id, connection) { throw AdminCommandInterruptedError.withdrawn }
+        if try orders.withdraw(id) { throw AdminCommandInterruptedError.withdrawn }
         // If there is no outcome, the store was locked, and the loop tries again. If there is one,
         // the row stays, because the server deletes old rows.
-        if let outcome = try records.status(of: id)?.outcome { throw AdminCommandInterruptedError.tooLate(outcome) }
+        if let outcome = try orders.read({ try $0.status(of: id)?.outcome }) {
+          throw AdminCommandInterruptedError.tooLate(outcome)
+        }
       }
-      if time.elapsed() >= deadline, try withdraw(id, connection) { return nil }
+      if try time.elapsed() >= deadline || hasLostServers, try orders.withdraw(id) { return nil }
       pause(Self.pollInterval)
     }
   }
 
-  /// Returns whether the command was withdrawn. If it returns false, because the store is locked or
-  /// the command has run, the caller must read the status and try again.
-  private func withdraw(_ id: String, _ connection: SQLiteConnection) throws -> Bool {
-    do {
-      return try connection.transaction { try AdminCommandRecords(connection: .sqlite(connection)).withdraw(id) }
-    } catch let error as SQLiteError where error.kind == .busy {
-      return false
+  /// Whether the leases of all servers are over. The servers of a database may have ended without a sign.
+  private var hasLostServers: Bool {
+    get throws {
+      guard case .database(let database) = store else { return false }
+      return try !database.read { try $0.isServed() }
     }
   }
 
   /// Whether a server uses the store now. If none does, no memory has to be updated.
   private var isServed: Bool {
-    guard let place = StorePath.resolved(path) else { return false }
-    // The lock is released at once.
-    return (try? StoreLock(store: place)) == nil
+    get throws {
+      switch store {
+      case .file(let path, _):
+        guard let place = StorePath.resolved(path) else { return false }
+        // The lock is released at once.
+        return (try? StoreLock(store: place)) == nil
+      case .database(let database): return try database.read { try $0.isServed() }
+      }
+    }
+  }
+}
+
+/// The admin commands of a store that a server uses.
+private enum Orders {
+  case file(SQLiteConnection)
+  case database(StoreDatabase)
+
+  init(in store: ReadableStore) throws {
+    switch store {
+    case .file(let path, _):
+      // Checks the schema before anything is written.
+      try store.read { _ in }
+      let connection = try SQLiteConnection(path: path, journal: .asFound)
+      // The server runs the checkpoints. Deleted secrets must not stay in the file's free space.
+      try connection.execute("PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON")
+      self = .file(connection)
+    case .database(let database): self = .database(database)
+    }
+  }
+
+  func read<Result>(_ body: (AdminCommandRecords) throws -> Result) throws -> Result {
+    switch self {
+    case .file(let connection): try body(AdminCommandRecords(connection: .sqlite(connection)))
+    case .database(let database): try database.read { try body(AdminCommandRecords(connection: $0)) }
+    }
+  }
+
+  func write<Result>(_ body: (AdminCommandRecords) throws -> Result) throws -> Result {
+    switch self {
+    case .file(let connection):
+      try connection.transaction { try body(AdminCommandRecords(connection: .sqlite(connection))) }
+    case .database(let database):
+      try database.write { try body(AdminCommandRecords(connection: $0)) }
+    }
+  }
+
+  /// Returns whether the command was withdrawn. If it returns false, because the store is locked or
+  /// the command has run, the caller must read the status and try again.
+  func withdraw(_ id: String) throws -> Bool {
+    do {
+      return try write { try $0.withdraw(id) }
+    } catch let error as SQLiteError where error.kind == .busy {
+      return false
+    } catch let error as PostgreSQLError where error.kind == .lockTimeout {
+      return false
+    }
   }
 }
 

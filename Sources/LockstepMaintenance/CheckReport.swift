@@ -23,6 +23,12 @@ package struct CheckReport: Sendable, Equatable {
   /// three areas are checked.
   package let knownSchema: Int
   package internal(set) var identity: String?
+  /// Whether the store is in PostgreSQL.
+  package let isDatabase: Bool
+  /// The size of a database in PostgreSQL.
+  package internal(set) var bytes = 0
+  /// False if the role may not create the temporary tables with which the schema is compared.
+  package internal(set) var isSchemaCompared = true
   package internal(set) var pages = 0
   package internal(set) var pageSize = 0
   package internal(set) var users = 0
@@ -35,6 +41,14 @@ package struct CheckReport: Sendable, Equatable {
     self.store = store
     self.schema = schema
     self.knownSchema = knownSchema
+    isDatabase = false
+  }
+
+  init(database name: String, schema: Int, knownSchema: Int) {
+    store = name
+    self.schema = schema
+    self.knownSchema = knownSchema
+    isDatabase = true
   }
 
   package var isDamaged: Bool { counts.contains { $0.key != .quotas && $0.value > 0 } }

@@ -1,15 +1,20 @@
 import LockstepCollections
 import LockstepSQLite
 import LockstepStore
+import LockstepSync
 import LockstepTime
 
-/// Follows one user's journal in the store's file while a server writes it.
+/// Follows the journal of one user or of all users while a server writes it.
 ///
-/// No transaction stays open between two reads, so that checkpoints can proceed.
+/// No transaction stays open between two reads, so that checkpoints and vacuums can proceed.
 package struct JournalTail {
   package struct Entry: Sendable, Equatable {
-    /// The cursor of the state after the action.
+    /// The cursor of the user's state after the action, or of the journal of all users.
     package let cursor: String
+    /// The e-mail address of the user; nil if the tail follows one user.
+    package var address: String?
+    /// Nil if the tail follows one user.
+    package var user: UserID?
     package let at: Timestamp
     /// The session's device; nil if the device has no name or the session has ended.
     package let device: String?
@@ -30,56 +35,39 @@ package struct JournalTail {
     case time(Timestamp)
   }
 
-  private let path: String
-  private let file: FileIdentity?
-  private let connection: SQLiteConnection
-  private let user: UserID
+  private let source: Source
+  private let user: UserID?
   /// The beginning of the store's identity, as in cursors.
   private let storePrefix: String
-  private var last: Revision?
-  private var version: Int?
   private let start: Start
+  private var last: Position?
+  private var version: Int?
 
-  package init(of user: UserID, in path: String, from start: Start) throws {
-    let connection = try StorePath.openForReading(path)
-    self.path = path
-    self.user = user
-    self.start = start
-    self.connection = connection
-    file = FileIdentity(path: path)
-    let identity = try connection.snapshot {
-      try Migrator().expectCurrentSchema(of: connection, path: path)
-      return try connection.first("SELECT id FROM store") { row in try row[0] as String } ?? ""
-    }
-    storePrefix = String(identity.prefix(Cursor.storeDigits))
+  private enum Position {
+    case ofUser(Revision)
+    case ofAll(StoreJournal.Place)
   }
 
-  /// The entries since the last call, oldest first. A call returns only whole revisions, and stops
-  /// after about `limit` entries. The next call continues there.
+  /// `user` is nil for the journal of all users.
+  package init(of user: UserID?, in store: StoreLocation, from start: Start) throws {
+    self.user = user
+    self.start = start
+    source = try Source(store)
+    storePrefix = String(try source.read { try $0.storeID() ?? "" }.prefix(Cursor.storeDigits))
+  }
+
+  /// The entries since the last call, oldest first. A call stops after about `limit` entries. Of one
+  /// user it returns only whole revisions. The next call continues there.
   ///
   /// Throws `MaintenanceError.erased` after the user was erased, `.replaced` after the file was
   /// replaced, and `.unknownCursor` if the history does not contain the cursor to start from.
   package mutating func read(limit: Int = 100) throws -> [Entry] {
-    if file != FileIdentity(path: path) { throw MaintenanceError.replaced(path: path) }
-    // This number changes with each commit of another connection, and reading it is cheap.
-    let now = try connection.first("PRAGMA data_version") { row in try row[0] as Int }
-    if last != nil, now == version { return [] }
-    let from = try last ?? firstRevision()
-    var reached = from
-    let entries = try connection.snapshot {
-      guard try UserRecords(connection: .sqlite(connection)).account(user) != nil else { throw MaintenanceError.erased }
-      return try connection.all(Self.entries, user, from, limit) { row in
-        reached = try row[0]
-        return Entry(
-          cursor: Cursor(store: storePrefix, revision: reached).text,
-          at: try row[1],
-          device: try row[3],
-          session: try row[2],
-          agent: try row[4],
-          collection: try row[5],
-          action: try row[6],
-          mutations: try row[7]
-        )
+    let now = try source.version()
+    if last != nil, let now, now == version { return [] }
+    let (entries, reached) = try source.read { connection in
+      switch try last ?? first(connection) {
+      case .ofUser(let revision): try self.entries(after: revision, limit, connection)
+      case .ofAll(let place): try self.entries(after: place, limit, connection)
       }
     }
     last = reached
@@ -88,31 +76,119 @@ package struct JournalTail {
     return entries
   }
 
-  private static let entries: StaticString = """
-    SELECT j.revision, j.at, j.session_id, s.device, j.acted_by, j.collection, j.action, j.mutations
-    FROM journal AS j LEFT JOIN sessions AS s ON s.user_id = j.user_id AND s.id = j.session_id
-    WHERE j.user_id = ?1 AND j.revision > ?2 AND j.revision <= (
-      SELECT max(revision) FROM (
-        SELECT revision FROM journal WHERE user_id = ?1 AND revision > ?2 ORDER BY revision, position LIMIT ?3
-      )
+  private func entries(
+    after revision: Revision,
+    _ limit: Int,
+    _ connection: StoreConnection
+  ) throws -> ([Entry], Position) {
+    guard let user, try UserRecords(connection: connection).has(user) else { throw MaintenanceError.erased }
+    let entries = try Journal(connection: connection).storedEntries(of: user, after: revision, limit: limit)
+    return (
+      entries.map { entry in
+        Entry(
+          cursor: Cursor(store: storePrefix, revision: entry.revision).text,
+          at: entry.at,
+          device: entry.device,
+          session: entry.session,
+          agent: entry.agent,
+          collection: entry.collection,
+          action: entry.action,
+          mutations: entry.mutations
+        )
+      }, .ofUser(entries.last?.revision ?? revision)
     )
-    ORDER BY j.revision, j.position
-    """
+  }
 
-  private func firstRevision() throws -> Revision {
+  private func entries(
+    after place: StoreJournal.Place,
+    _ limit: Int,
+    _ connection: StoreConnection
+  ) throws -> ([Entry], Position) {
+    var (entries, reached, addresses): ([Entry], StoreJournal.Place, [UserID: String]) = ([], place, [:])
+    let users = UserRecords(connection: connection)
+    var found: [StoreJournal.Entry] = []
+    try StoreJournal(connection: connection).forEach(after: place, of: nil, limit: limit) { entry in
+      found.append(entry)
+      return true
+    }
+    for entry in found {
+      let address = try addresses[entry.user] ?? users.account(entry.user)?.user.email
+      addresses[entry.user] = address
+      reached = entry.place
+      entries.append(
+        Entry(
+          cursor: entry.place.text(in: storePrefix),
+          address: address,
+          user: entry.user,
+          at: entry.entry.at,
+          device: entry.device,
+          session: entry.entry.session.map { "\($0)" },
+          agent: entry.entry.agent,
+          collection: entry.entry.collection.description,
+          action: entry.entry.action,
+          mutations: entry.entry.mutations
+        )
+      )
+    }
+    return (entries, .ofAll(reached))
+  }
+
+  private func first(_ connection: StoreConnection) throws -> Position {
+    guard let user else { return .ofAll(try firstPlace(StoreJournal(connection: connection))) }
+    let journal = Journal(connection: connection)
     switch start {
-    case .last(let count):
-      let sql: StaticString =
-        "SELECT revision FROM journal WHERE user_id = ? ORDER BY revision DESC, position DESC LIMIT 1 OFFSET ?"
-      return try connection.first(sql, user, count) { row in try row[0] as Revision } ?? .none
-    case .time(let moment):
-      let sql: StaticString = "SELECT coalesce(max(revision), 0) FROM journal WHERE user_id = ? AND at < ?"
-      return try connection.first(sql, user, moment) { row in try row[0] as Revision } ?? .none
+    case .last(let count): return .ofUser(try journal.revision(of: user, beforeLast: count))
+    case .time(let moment): return .ofUser(try journal.revision(of: user, before: moment))
     case .cursor(let text):
-      guard let cursor = Cursor(text), cursor.store == storePrefix,
-        try Journal(connection: .sqlite(connection)).knows(cursor.revision, of: user)
+      guard let cursor = Cursor(text), cursor.store == storePrefix, try journal.knows(cursor.revision, of: user) else {
+        throw MaintenanceError.unknownCursor(text)
+      }
+      return .ofUser(cursor.revision)
+    }
+  }
+
+  private func firstPlace(_ journal: StoreJournal) throws -> StoreJournal.Place {
+    switch start {
+    case .last(let count): return try journal.place(beforeLast: count)
+    case .time(let moment): return try journal.place(at: moment)
+    case .cursor(let text):
+      guard let (place, isOfStore) = StoreJournal.Place.read(text, store: storePrefix), isOfStore,
+        try journal.knows(place)
       else { throw MaintenanceError.unknownCursor(text) }
-      return cursor.revision
+      return place
+    }
+  }
+}
+
+extension JournalTail {
+  /// A store that is read again and again.
+  private enum Source {
+    case file(path: String, FileIdentity?, SQLiteConnection)
+    case database(StoreDatabase)
+
+    init(_ store: StoreLocation) throws {
+      switch store {
+      case .file(let path):
+        let connection = try StorePath.openForReading(path)
+        self = .file(path: path, FileIdentity(path: path), connection)
+        try connection.snapshot { try Migrator().expectCurrentSchema(of: connection, path: path) }
+      case .database(let string): self = .database(try StoreDatabase(withCurrentSchema: string))
+      }
+    }
+
+    /// A number that changes with each commit of another connection; nil if there is none. Reading it is
+    /// cheap.
+    func version() throws -> Int? {
+      guard case .file(let path, let file, let connection) = self else { return nil }
+      if file != FileIdentity(path: path) { throw MaintenanceError.replaced(path: path) }
+      return try connection.first("PRAGMA data_version") { row in try row[0] as Int }
+    }
+
+    func read<Result>(_ body: (StoreConnection) throws -> Result) throws -> Result {
+      switch self {
+      case .file(_, _, let connection): try connection.snapshot { try body(.sqlite(connection)) }
+      case .database(let database): try database.read(body)
+      }
     }
   }
 }

@@ -4,6 +4,8 @@ import Glibc
 package enum MaintenanceError: Error, Sendable, Equatable, CustomStringConvertible {
   case exists(path: String)
   case missing(path: String)
+  /// The PostgreSQL database has no tables.
+  case emptyDatabase(name: String)
   /// The reason is an `errno`.
   case cannotMake(path: String, reason: Int32)
   /// The path names a device, a folder, a link or another special file.
@@ -27,6 +29,8 @@ package enum MaintenanceError: Error, Sendable, Equatable, CustomStringConvertib
       "\(path) exists already. Name another file, or add --force to replace it."
     case .missing(let path):
       "There is no file \(path). Set --data or the variable LOCKSTEP_DATA to an existing store."
+    case .emptyDatabase(let name):
+      "The database \(name) is empty. Set --store or the variable LOCKSTEP_STORE to the database of a store."
     case .cannotMake(let path, let reason):
       "\(path) cannot be written: \(String(cString: strerror(reason))). Check that its folder exists, that this process may "
         + "write to it, and that the disk has free space."

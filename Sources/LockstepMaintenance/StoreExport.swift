@@ -9,11 +9,11 @@ import LockstepTime
 
 /// Writes everything that a store holds about a user, for an operator's command.
 package struct StoreExport: Sendable {
-  private let store: String
+  private let store: StoreLocation
   private let time: TimeSource
   private let modules: [UserModule]
 
-  package init(of store: String, time: TimeSource = .system, modules: [UserModule] = []) {
+  package init(of store: StoreLocation, time: TimeSource = .system, modules: [UserModule] = []) {
     self.store = store
     self.time = time
     self.modules = modules
@@ -22,10 +22,14 @@ package struct StoreExport: Sendable {
   /// Passes the document of `GET /v1/me/export` to `write` in pieces. If this throws, the document
   /// is incomplete.
   package func write(_ user: UserID, to write: @escaping @Sendable ([UInt8]) throws -> Void) async throws {
-    let readers = StoreReaders(try ReaderPool(path: store, threads: 1))
+    let readers =
+      switch store {
+      case .file(let path): StoreReaders(try ReaderPool(path: path, threads: 1))
+      case .database(let string): try StoreDatabase(withCurrentSchema: string).readers(threads: 1)
+      }
     defer { readers.shutDown() }
     let (identity, registered) = try await readers.read { connection in
-      let id = try connection.first("SELECT id FROM store") { row in try row[0] as String } ?? ""
+      let id = try connection.storeID() ?? ""
       return (String(id.prefix(Cursor.storeDigits)), try RegisteredDefaultsTable().load(from: connection).revision)
     }
     let (states, time) = (ModuleTables(ofStoreWith: modules), time)

@@ -158,7 +158,7 @@ struct OperandTests {
     let environment = ["LOCKSTEP_FORCE": "1", "LOCKSTEP_FROM": "x", "LOCKSTEP_DATA": "y"]
     let settings = try? OptionParser.settings(of: syntax, arguments: []) { environment[$0] }
     #expect(settings?.force == false && settings?.from == nil && settings?.data == "y")
-    #expect(syntax.options.filter(\.hasVariable).map(\.name) == ["--data"])
+    #expect(syntax.options.filter(\.hasVariable).map(\.name) == ["--data", "--store"])
   }
 
   @Test(

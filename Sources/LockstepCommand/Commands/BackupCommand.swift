@@ -4,6 +4,7 @@ import LockstepMaintenance
 enum BackupCommand {
   struct Settings: StoreSettings {
     var data = Configuration().data
+    var store: String?
     var to: String?
     var rate = Configuration().backups.bytesPerSecond
     var force = false
@@ -19,12 +20,17 @@ enum BackupCommand {
       because it contains everything in the store, including password hashes and sessions.
       """,
     options: [
-      .data, .file("--to", \.to, "The backup's file. Required."),
+      .data, .storeRefused, .file("--to", \.to, "The backup's file. Required."),
       CommandOption("--rate", \.rate, .copyRate, hasVariable: false)
         .help("The most bytes to copy in a second, so that users' writes do not wait for the disk; 0 sets no limit."),
       .flag("--force", \.force, "Replace an existing file after the copy is complete."),
-    ]
+    ],
+    exclusive: [storeOptionNames],
+    fault: { $0.store.map { _ in storeFault } }
   )
+
+  private static let storeFault =
+    "this command copies a file. Back up a store in PostgreSQL with its own tools, such as pg_dump or pg_basebackup."
 
   static let entry = CommandEntry(syntax) { settings in
     guard let path = settings.to else { throw OptionParser.UsageError(message: "--to is missing: --to <file>.") }

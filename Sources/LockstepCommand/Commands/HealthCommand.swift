@@ -1,4 +1,5 @@
 import Lockstep
+import LockstepMaintenance
 import LockstepHTTPServer
 
 /// `lockstep health`. Containers run it often, so it opens only a socket and starts no thread.
@@ -6,6 +7,7 @@ enum HealthCommand {
   struct Settings: CommandSettings {
     var address = Address(host: Configuration().host, port: Configuration().port)
     var timeout = Duration.seconds(3)
+    var store: String?
   }
 
   struct Address: Sendable {
@@ -23,6 +25,8 @@ enum HealthCommand {
     notes: """
       Prints one line. Exits with code 0 if the server is ready, and with code 1 if it is not ready or
       does not respond. Without options, the command asks the server at LOCKSTEP_HOST and LOCKSTEP_PORT.
+      With --store, it asks the database instead: code 0 means that the database has a store of this
+      version's schema and that at least one server uses it.
       """,
     options: [
       CommandOption("--url", \.address, .serverURL, hasVariable: false)
@@ -36,10 +40,14 @@ enum HealthCommand {
         .help("The server's port."),
       CommandOption("--timeout", \.timeout, .time(), hasVariable: false)
         .help("How long to wait for the response."),
-    ]
+      CommandOption("--store", \.store, .text("<connection>"), isSecret: true, hasVariable: false)
+        .help("The PostgreSQL database of a store, to ask it instead of a server."),
+    ],
+    exclusive: ["--url", "--host", "--port"].map { [$0, "--store"] }
   )
 
   static let entry = CommandEntry(syntax) { settings in
+    if let store = settings.store { return try ask(store, within: settings.timeout) }
     let response: BlockingHTTPClient.Response
     do {
       response = try BlockingHTTPClient.get(
@@ -60,6 +68,19 @@ enum HealthCommand {
       )
     }
     return Terminal.print("ready\n")
+  }
+
+  /// Asks the database of a store.
+  private static func ask(_ connectionString: String, within timeout: Duration) throws -> ExitCode {
+    do {
+      let database = try StoreDatabase(withCurrentSchema: connectionString, patience: timeout)
+      guard try database.read({ try $0.isServed() }) else {
+        throw CommandError(.no, "no server uses the database \(database.name).")
+      }
+      return Terminal.print("ready\n")
+    } catch  where ExitCode(for: error) != .usage {
+      throw CommandError(.no, "\(error)")
+    }
   }
 }
 

@@ -9,10 +9,12 @@ enum OpenAPICommand {
       Print the response of GET /openapi.json: every route with its parameters and responses, in OpenAPI 3.1.
       """,
     notes: """
-      The command needs no server and no store. For a client generator:  lockstep openapi > openapi.json
+      The command needs no server and no store, and ignores --data and --store.
+      For a client generator:  lockstep openapi > openapi.json
       """,
-    // The only option that changes the description.
-    options: [ServeOptions.passwordMinimum]
+    // Only the first option changes the description. The others are those of all commands.
+    options: [ServeOptions.passwordMinimum, .data, .store],
+    exclusive: [storeOptionNames]
   )
 
   static func entry(_ modules: [UserModule]) -> CommandEntry {

@@ -4,6 +4,7 @@ import LockstepMaintenance
 enum RestoreCommand {
   struct Settings: StoreSettings {
     var data = Configuration().data
+    var store: String?
     var from: String?
     var force = false
     var endSessions = false
@@ -18,7 +19,7 @@ enum RestoreCommand {
       it was. The restored store gets a new identity, so that every client loads its state again.
       """,
     options: [
-      .data, .file("--from", \.from, "The backup's file. The command does not change it. Required."),
+      .data, .storeRefused, .file("--from", \.from, "The backup's file. The command does not change it. Required."),
       .flag("--force", \.force, "Replace an existing store. Its contents are lost."),
       .flag(
         "--end-sessions",
@@ -27,8 +28,14 @@ enum RestoreCommand {
           + "devices that logged out after the backup was made are logged in again, and service tokens that were "
           + "deleted after it are valid again."
       ),
-    ]
+    ],
+    exclusive: [storeOptionNames],
+    fault: { $0.store.map { _ in storeFault } }
   )
+
+  private static let storeFault =
+    "this command replaces a file. Restore a store in PostgreSQL with its own tools, such as pg_restore or a base "
+    + "backup."
 
   static func entry(_ modules: [UserModule]) -> CommandEntry {
     CommandEntry(syntax) { settings in

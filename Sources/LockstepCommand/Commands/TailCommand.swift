@@ -4,6 +4,7 @@ import LockstepMaintenance
 enum TailCommand {
   struct Settings: StoreSettings {
     var data = Configuration().data
+    var store: String?
     var user: String?
     var since: JournalTail.Start?
     var limit = 10
@@ -15,15 +16,16 @@ enum TailCommand {
 
   static let syntax = CommandSyntax<Settings>(
     name: "tail",
-    summary: "Follow a user's journal.",
+    summary: "Follow the journal of a user or of all users.",
     about: """
-      Print the last entries of a user's journal, and each new entry when it is written: time, device,
-      collection, action, mutations. A server may use the store at the same time. Ctrl-C ends the command.
+      Print the last entries of the journal, and each new entry when it is written: time, device,
+      collection, action, mutations, and without --user the user's e-mail address. A server may use the
+      store at the same time. Ctrl-C ends the command.
       """,
     options: [
-      .data,
+      .data, .store,
       CommandOption("--user", \.user, .text("<user>"), hasVariable: false)
-        .help("An e-mail address, or an id from `lockstep user list`. Required."),
+        .help("An e-mail address, or an id from `lockstep user list`. Default: all users."),
       CommandOption("--since", \.since, .since, hasVariable: false)
         .help(
           "Where to begin: after a cursor, at a time such as 2026-11-21T05:00:00.000Z, or at a time span before now, "
@@ -33,13 +35,15 @@ enum TailCommand {
         .help("How many of the last entries to print first. Ignored with --since."),
       .flag("--once", \.once, "Exit after the existing entries are printed."),
       .flag("--json", \.json, "Print each entry as a line of JSON."),
-    ]
+    ],
+    exclusive: [storeOptionNames]
   )
 
   static let entry = CommandEntry(syntax) { settings in
-    guard let name = settings.user else { throw OptionParser.UsageError(message: "--user is missing: --user <user>.") }
-    let user = try AccountAdministrator(path: settings.data, pause: CurrentThread.sleep).user(name)
-    var tail = try JournalTail(of: user.id, in: settings.data, from: settings.since ?? .last(settings.limit))
+    let user = try settings.user.map {
+      try AccountAdministrator(of: settings.location, pause: CurrentThread.sleep).user($0)
+    }
+    var tail = try JournalTail(of: user?.id, in: settings.location, from: settings.since ?? .last(settings.limit))
     let isColoured = Terminal.hasColours
     while true {
       let entries = try tail.read()

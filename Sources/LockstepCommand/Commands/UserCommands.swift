@@ -12,7 +12,7 @@ enum UserCommands {
     var json = false
     var to: String?
     var isConfirmed = false
-    var data: String { configuration.data }
+    var location: StoreLocation { configuration.location }
   }
 
   static func entries(_ modules: [UserModule]) -> [CommandEntry] {
@@ -20,7 +20,9 @@ enum UserCommands {
   }
 
   private static let user = CommandOption<Settings>("<user>", \.user, .text("<user>"))
-  private static let data = Option.data.within(\Settings.configuration)
+  private static let store = [
+    Option.data.within(\Settings.configuration), Option.store.within(\Settings.configuration),
+  ]
   private static let passwordMinimum = ServeOptions.passwordMinimum.within(\Settings.configuration)
   private static let userNotes = "<user> is an e-mail address, or an id from `lockstep user list`."
   private static let passwordNotes = """
@@ -43,10 +45,11 @@ enum UserCommands {
         List every user of a store in the order in which they signed up: id, enabled or disabled, number
         of sessions (devices), time of sign-up, time of the last use, and e-mail address.
         """,
-      options: [data, .flag("--json", \.json, "Print each user as a line of JSON.")]
+      options: store + [.flag("--json", \.json, "Print each user as a line of JSON.")],
+      exclusive: [storeOptionNames]
     )
   ) { settings in
-    let accounts = try AccountAdministrator(path: settings.data, pause: CurrentThread.sleep)
+    let accounts = try AccountAdministrator(of: settings.location, pause: CurrentThread.sleep)
     var last: UserID?
     while true {
       // No transaction is open while this loop prints, because the reader of a pipe may be slow.
@@ -68,13 +71,16 @@ enum UserCommands {
           """,
         notes: userNotes,
         operands: [user],
-        options: [data, .file("--to", \.to, "A new file that only its owner can read. Default: standard output.")]
+        options: store + [
+          .file("--to", \.to, "A new file that only its owner can read. Default: standard output.")
+        ],
+        exclusive: [storeOptionNames]
       )
     ) { settings in
-      let user = try AccountAdministrator(path: settings.data, pause: CurrentThread.sleep).user(settings.user)
+      let user = try AccountAdministrator(of: settings.location, pause: CurrentThread.sleep).user(settings.user)
       let output = try settings.to.map { try OutputFile($0) }
       defer { output?.removeUnlessFinished() }
-      let export = StoreExport(of: settings.data, modules: modules)
+      let export = StoreExport(of: settings.location, modules: modules)
       let escaping = Terminal.isTerminal(STDOUT_FILENO) ? LockedState(TerminalJSON()) : nil
       try CurrentThread.run {
         try await export.write(user.id) { bytes in
@@ -97,11 +103,12 @@ enum UserCommands {
       about: "Add a user with an e-mail address and a password, even if registration is closed. Prints the user's id.",
       notes: "\(passwordNotes)\n\(serverNotes)",
       operands: [CommandOption("<address>", \.user, .emailAddress)],
-      options: [data, passwordMinimum]
+      options: store + [passwordMinimum],
+      exclusive: [storeOptionNames]
     )
   ) { settings in
     let signals = try SignalInterceptor()
-    let accounts = try AccountAdministrator(path: settings.data, interruption: signals, pause: CurrentThread.sleep)
+    let accounts = try AccountAdministrator(of: settings.location, interruption: signals, pause: CurrentThread.sleep)
     let address = try EmailAddress(settings.user)
     // Refuses a taken e-mail address before the operator types a password.
     do {
@@ -146,8 +153,8 @@ enum UserCommands {
     "erase",
     "Delete a user and all data.",
     """
-    Delete a user for good: account, sessions, state and history. The deleted data is overwritten in the
-    store. Earlier backups still contain it.
+    Delete a user for good: account, sessions, state and history. The deleted data is overwritten in a
+    store's file. PostgreSQL removes it with its next vacuum. Earlier backups still contain it.
     """,
     options: [.flag("--yes", \.isConfirmed, "Do not ask for confirmation.")],
     done: "is erased"
@@ -172,11 +179,12 @@ enum UserCommands {
         about: about,
         notes: [userNotes, notes, serverNotes].compactMap { $0 }.joined(separator: "\n"),
         operands: [user],
-        options: [data] + options
+        options: store + options,
+        exclusive: [storeOptionNames]
       )
     ) { settings in
       let signals = try SignalInterceptor()
-      let accounts = try AccountAdministrator(path: settings.data, interruption: signals, pause: CurrentThread.sleep)
+      let accounts = try AccountAdministrator(of: settings.location, interruption: signals, pause: CurrentThread.sleep)
       let user = try accounts.user(settings.user)
       try run(AdminCommand(try work(user, settings), user.id), by: accounts, signals)
       return Terminal.print("\(Terminal.harmless(user.email)) (\(user.id)) \(done)\n")

@@ -1,4 +1,5 @@
 import Lockstep
+import LockstepMaintenance
 
 /// The settings that a command's options change. A new instance has the default settings.
 protocol CommandSettings: Sendable {
@@ -107,13 +108,38 @@ enum OptionGroup: String, CaseIterable {
 
 protocol StoreSettings: CommandSettings {
   var data: String { get set }
+  var store: String? { get set }
+}
+
+extension StoreSettings {
+  /// The store that the options and variables name.
+  var location: StoreLocation { store.map { .database($0) } ?? .file(data) }
 }
 
 extension Configuration: StoreSettings {}
 
+/// The options that exclude each other, for each command of a store.
+let storeOptionNames = ["--data", "--store"]
+
 extension CommandOption where Settings: StoreSettings {
   /// The server reads the same variable. So a command in the server's container uses its store.
   static var data: CommandOption { CommandOption("--data", \.data, .text("<file>")).help("The store's file.") }
+
+  /// The option of a command that cannot use a store in PostgreSQL. Its variable counts too, so that the
+  /// command does not look for a file where the server uses a database.
+  static var storeRefused: CommandOption {
+    CommandOption("--store", \.store, .text("<connection>"), isSecret: true)
+      .help("Refused: a store in PostgreSQL has the tools of PostgreSQL for backups.")
+  }
+
+  /// The server reads the same variable.
+  static var store: CommandOption {
+    CommandOption("--store", \.store, .text("<connection>"), isSecret: true)
+      .help(
+        "The PostgreSQL database of the store instead of a file, as for lockstep serve. Set the variable if the "
+          + "connection string has a password, because every user of this machine can read arguments with ps."
+      )
+  }
 }
 
 extension CommandOption {

@@ -21,12 +21,14 @@ enum TailLine {
     }
     let session = entry.device ?? entry.session.map { "session …\($0.suffix(8))" } ?? "-"
     let device = entry.agent.map { "by \($0)" } ?? session
-    return [
-      coloured(entry.at.description, .grey), coloured(Terminal.harmless(device), .cyan),
-      coloured(Terminal.harmless(entry.collection), .yellow), Terminal.harmless(action(entry.action)), "=>",
-      coloured(Terminal.harmless(mutations(entry.mutations)), .green),
-    ]
-    .joined(separator: "  ")
+    let user = entry.user.map { [Terminal.harmless(entry.address ?? "\($0)")] } ?? []
+    return
+      ([coloured(entry.at.description, .grey)] + user + [
+        coloured(Terminal.harmless(device), .cyan),
+        coloured(Terminal.harmless(entry.collection), .yellow), Terminal.harmless(action(entry.action)), "=>",
+        coloured(Terminal.harmless(mutations(entry.mutations)), .green),
+      ])
+      .joined(separator: "  ")
   }
 
   /// The entry as in `GET /v1/journal`, with the device's name and the collection, escaped for
@@ -37,6 +39,7 @@ enum TailLine {
       "session": entry.session.map(JSON.string) ?? .null, "device": entry.device.map(JSON.string) ?? .null,
       "collection": .string(entry.collection), "action": parsed(entry.action), "mutations": parsed(entry.mutations),
     ]
+    if let user = entry.user { object["user"] = .string("\(user)") }
     if let agent = entry.agent { object["by"] = .string(agent) }
     return TerminalJSON.text(JSON.object(object).description)
   }

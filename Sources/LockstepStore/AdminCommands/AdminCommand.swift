@@ -182,7 +182,9 @@ package struct AdminCommandRecords {
 
   /// Deletes a pending command. Returns whether it was still pending.
   package func withdraw(_ id: String) throws -> Bool {
-    try connection.run("DELETE FROM orders WHERE id = ? AND outcome IS NULL", id) == 1
+    // A server may be about to run the command.
+    try connection.lock(Array("order \(id)".utf8))
+    return try connection.run("DELETE FROM orders WHERE id = ? AND outcome IS NULL", id) == 1
   }
 
   package func delete(_ id: String) throws {

@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepTime
 
 /// The journal of all users, in the order of their transactions.
 package struct StoreJournal {
@@ -79,6 +80,19 @@ package struct StoreJournal {
       ) { try $0[0] as Int }
       return Place(number: number ?? 0, revision: .none)
     }
+  }
+
+  /// The place before the first entry at `moment` or later. `knows(_:)` does not know it.
+  package func place(at moment: Timestamp) throws -> Place {
+    // From the end, because the caller reads all that follows anyway.
+    let number = try connection.first(
+      StoreSQL(
+        sqlite: "SELECT number FROM journal WHERE at < ? ORDER BY number DESC LIMIT 1",
+        postgreSQL: "SELECT place FROM journal WHERE at < ? ORDER BY place DESC LIMIT 1"
+      ),
+      moment
+    ) { try $0[0] as Int }
+    return Place(number: number ?? 0, revision: .none)
   }
 
   /// Whether the store has assigned the place's number, and no other entry has it. An entry that was

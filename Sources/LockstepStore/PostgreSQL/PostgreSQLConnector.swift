@@ -14,6 +14,8 @@ final class PostgreSQLConnector: Sendable {
     case longReader
     /// The commits of other servers.
     case feed
+    /// A command beside the servers. Its statements may take as long as they need.
+    case command
   }
 
   /// The oldest server that works, as `server_version_num`.
@@ -57,7 +59,10 @@ final class PostgreSQLConnector: Sendable {
   }
 
   func connect(_ role: Role) throws -> PostgreSQLSession {
-    let connection = try PostgreSQLConnection(connectionString, options: PostgreSQLConnection.Options())
+    var options = PostgreSQLConnection.Options()
+    // Keepalives notice a server that disappears.
+    if role == .command { options.responseTimeout = .seconds(86_400) }
+    let connection = try PostgreSQLConnection(connectionString, options: options)
     try Self.check(connection)
     try connection.execute(Self.settings(for: role))
     let session = PostgreSQLSession(connection)
@@ -116,6 +121,7 @@ final class PostgreSQLConnector: Sendable {
     case .units: settings += "SET lock_timeout = '5s'; SET statement_timeout = '60s'; SET jit = off;"
     case .reader: settings += "SET statement_timeout = '10s'; SET jit = off;"
     case .longReader: settings += "SET statement_timeout = '60s'; SET jit = off;"
+    case .command: settings += "SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '10min';"
     }
     return settings
   }

@@ -61,6 +61,12 @@ struct PostgreSQLMigrator {
     )
   }
 
+  /// How many of the migrations the database has applied; 0 if it is empty. Changes nothing. Throws if the
+  /// database has others.
+  func examine(_ session: PostgreSQLSession) throws -> Int {
+    try applied(in: .postgreSQL(session), PostgreSQLConnector.name(of: session.connection)).count
+  }
+
   /// The migrations that the database has applied; none if it is empty.
   private func applied(in connection: StoreConnection, _ name: String) throws -> [AppliedMigration] {
     let tables = try connection.first(
@@ -83,7 +89,11 @@ struct PostgreSQLMigrator {
       AppliedMigration(number: try row[0], name: try row[1], checksum: try row[2])
     }
     if applied.count > migrations.count {
-      throw StoreError.newerSchema(path: name, found: applied.count, known: migrations.count)
+      throw StoreError.unusableDatabase(
+        name: name,
+        what: "it has schema \(applied.count), and this lockstep knows schemas up to \(migrations.count)",
+        advice: "A newer lockstep has migrated it. Run that version. Nothing was changed."
+      )
     }
     try migrations.check(applied, path: name)
     guard applied.map(\.number) == Array(1..<(applied.count + 1)) else {

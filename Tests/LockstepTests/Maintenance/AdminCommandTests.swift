@@ -22,7 +22,7 @@ import LockstepHTTPServer
 struct ServedAdminCommandTests {
   /// An administrator beside a server. It never times out, because its clock stands still.
   private static func administrator(_ users: ServerFixture) throws -> AccountAdministrator {
-    try AccountAdministrator(path: users.directory.file("lockstep.db"), time: users.time.serverTime) { _ in
+    try AccountAdministrator(of: .file(users.directory.file("lockstep.db")), time: users.time.serverTime) { _ in
       usleep(1000)
     }
   }
@@ -177,7 +177,7 @@ struct UnservedAdminCommandTests {
   }
 
   private func administrator(pause: @escaping @Sendable (Duration) -> Void = { _ in }) throws -> AccountAdministrator {
-    try AccountAdministrator(path: fixture.files.path, time: fixture.clock.time, pause: pause)
+    try AccountAdministrator(of: .file(fixture.files.path), time: fixture.clock.time, pause: pause)
   }
 
   private func rows(_ sql: String) throws -> [[String]] { try StoreFile.rows(sql, in: fixture.files.path) }
@@ -238,7 +238,7 @@ struct UnservedAdminCommandTests {
     let user = try await fixture.user(1).user
     let interruption = Interrupted()
     let administrator = try AccountAdministrator(
-      path: fixture.files.path,
+      of: .file(fixture.files.path),
       time: fixture.clock.time,
       interruption: interruption
     ) { _ in
@@ -255,7 +255,7 @@ struct UnservedAdminCommandTests {
     let user = try await fixture.user(1).user
     let store = fixture.store
     let administrator = try AccountAdministrator(
-      path: fixture.files.path,
+      of: .file(fixture.files.path),
       time: fixture.clock.time,
       interruption: Interrupted()
     ) { _ in
@@ -396,7 +396,7 @@ struct UnservedAdminCommandTests {
     for name in ["2@example.com", "unknown", "\(SyncFixture.session(2).user)"] {
       #expect(throws: MaintenanceError.noSuchUser(name)) { try administrator.user(name) }
     }
-    let nowhere = try AccountAdministrator(path: "/nowhere/x") { _ in }
+    let nowhere = try AccountAdministrator(of: .file("/nowhere/x")) { _ in }
     #expect(throws: MaintenanceError.missing(path: "/nowhere/x")) { try nowhere.user("1@example.com") }
     #expect(throws: MaintenanceError.missing(path: "/nowhere/x")) {
       try nowhere.run(AdminCommand(.enable, session.user))
@@ -411,7 +411,7 @@ struct UnservedAdminCommandTests {
     let bob = try await accounts.signUp(AccountsFixture.credentials("bob@example.com"))
     _ = try await accounts.setDisabled(true, bob.user.id)
     func list(after last: UserID? = nil, limit: Int = 9, at now: Int64 = 1_000_000) throws -> [UserListing] {
-      try administrator().read {
+      try administrator().store.read {
         try UserListing.page(after: last, limit: limit, from: $0, at: Timestamp(millisecondsSince1970: now))
       }
     }

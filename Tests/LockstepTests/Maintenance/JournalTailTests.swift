@@ -27,7 +27,7 @@ struct JournalTailTests {
   }
 
   private func tail(from start: JournalTail.Start) throws -> JournalTail {
-    try JournalTail(of: session.user, in: fixture.files.path, from: start)
+    try JournalTail(of: session.user, in: .file(fixture.files.path), from: start)
   }
 
   /// The id that each new entry inserted.
@@ -120,7 +120,7 @@ struct JournalTailTests {
     let known = Migration.all.count
     try files.store(migrator: Migrator(Array(Migration.all.dropLast()))).close()
     #expect(throws: MaintenanceError.olderSchema(path: files.path, found: known - 1, known: known)) {
-      try JournalTail(of: session.user, in: files.path, from: .last(1))
+      try JournalTail(of: session.user, in: .file(files.path), from: .last(1))
     }
   }
 

@@ -1,0 +1,123 @@
+import LockstepCollections
+import LockstepJSON
+import LockstepModules
+import LockstepPostgreSQL
+import LockstepStore
+import LockstepSync
+
+/// Checks a whole store in PostgreSQL for damage, even while servers use it, and changes nothing.
+///
+/// All parts but the first, which compares the schema, read one snapshot. While the check runs,
+/// PostgreSQL cannot remove rows that were deleted or replaced since it began.
+package struct DatabaseCheck: Sendable {
+  private let database: StoreDatabase
+  private let tables: ModuleTables
+  private let defaults: DefaultsQuota
+
+  /// Connects to the database. Throws if its schema is not the one of this program.
+  package init(
+    of connectionString: String,
+    favorites: CollectionQuota = .init(),
+    defaults: DefaultsQuota = .init(),
+    modules: [UserModule] = []
+  ) throws {
+    self.init(
+      of: try StoreDatabase(withCurrentSchema: connectionString, migrator: Migrator(of: modules)),
+      favorites: favorites,
+      defaults: defaults,
+      modules: modules
+    )
+  }
+
+  init(
+    of database: StoreDatabase,
+    favorites: CollectionQuota = .init(),
+    defaults: DefaultsQuota = .init(),
+    modules: [UserModule] = []
+  ) {
+    self.database = database
+    tables = ModuleTables(ofStoreWith: modules, favorites: favorites, defaults: defaults)
+    self.defaults = defaults
+  }
+
+  /// Checks the store on this thread.
+  package func run(progress: (_ users: Int, _ ofUsers: Int) -> Void = { _, _ in }) throws -> CheckReport {
+    var report = CheckReport(database: database.name, schema: database.schema, knownSchema: database.knownSchema)
+    report.bytes = try database.read { try DatabaseAudit($0, limit: 1).size() }
+    let faults = try database.schemaFaults()
+    report.isSchemaCompared = faults != nil
+    for fault in faults ?? [] { report.add(.schema, fault) }
+    guard report.counts[.schema] == nil else { return report }
+    let compared = report
+    // If the connection is lost, the check begins again on another snapshot.
+    return try database.read { connection in
+      var report = compared
+      try check(connection, &report, progress)
+      return report
+    }
+  }
+
+  private func check(
+    _ connection: StoreConnection,
+    _ report: inout CheckReport,
+    _ progress: (Int, Int) -> Void
+  ) throws {
+    let audit = DatabaseAudit(connection, limit: StoreCheck.listed + 1)
+    report.identity = try connection.storeID()
+    for fault in try audit.references() { report.add(.references, fault) }
+    for fault in try audit.identity() { report.add(.identity, fault) }
+    for fault in try audit.journal() { report.add(.users, fault) }
+    for (suite, value) in try audit.registeredDefaults() where !Self.isJSON(value.utf8) {
+      report.add(.texts, "registered_defaults: a text of \(suite) is not valid JSON")
+    }
+    report.users = try audit.users()
+    var (last, done): (UserID?, Int) = (nil, 0)
+    while true {
+      let users = try audit.users(after: last)
+      guard let end = users.last else { return }
+      for user in users { try check(user, connection, &report) }
+      (last, done) = (end, done + users.count)
+      progress(done, report.users)
+    }
+  }
+
+  private func check(_ user: UserID, _ connection: StoreConnection, _ report: inout CheckReport) throws {
+    do {
+      let texts = try damagedTexts(of: user, connection)
+      for place in texts { report.add(.texts, "\(place): a text of user \(user) is not valid JSON") }
+      // The state of such a user cannot be rebuilt.
+      guard texts.isEmpty else { return }
+      try UserCheck(states: tables, defaults: defaults, connection: connection).check(user, &report)
+    } catch let error as PostgreSQLError where error.kind == .mismatch {
+      report.add(.users, "user \(user): \(error.message)")
+    } catch let error as ModuleError {
+      report.add(.users, "user \(user): \(error)")
+    } catch let error as SnapshotDamagedError {
+      report.add(
+        .users,
+        "user \(user): the snapshot of \(error.collection) at revision \(error.revision) cannot be read"
+      )
+    }
+  }
+
+  /// Where the user has a text that is not JSON.
+  private func damagedTexts(of user: UserID, _ connection: StoreConnection) throws -> [String] {
+    var places: [String] = []
+    try DatabaseAudit(connection, limit: 1).forEachText(of: user) { table, text in
+      if places.last != table, !Self.isJSON(text.utf8) { places.append(table) }
+    }
+    var isDamaged = false
+    let end = Revision(rawValue: .max)
+    try Journal(connection: connection).forEachEntry(of: user, after: .init(endOf: .none), upTo: end) { entry in
+      // A text that is not JSON is read as this.
+      isDamaged = entry.action == "null" || entry.mutations == "null"
+      return !isDamaged
+    }
+    if isDamaged { places.append("journal") }
+    return places
+  }
+
+  private static func isJSON(_ text: some Sequence<UInt8>) -> Bool {
+    (try? JSON(parsing: Array(text), maximumDepth: JSON.highestDepth)) != nil
+  }
+}
