@@ -5,10 +5,12 @@ import LockstepHTTP
 enum Command {
   /// Every command of a server with these modules. To add a command, add it here.
   static func all(_ modules: [UserModule] = []) -> [CommandEntry] {
-    [ServeCommand.entry(modules), BackupCommand.entry, RestoreCommand.entry(modules), CheckCommand.entry(modules)]
-      + UserCommands.entries(modules) + [
-        TailCommand.entry, HealthCommand.entry, OpenAPICommand.entry(modules), CompletionsCommand.entry,
-      ]
+    [
+      ServeCommand.entry(modules), BackupCommand.entry, RestoreCommand.entry(modules), CheckCommand.entry(modules),
+      MigrateCommand.entry(modules),
+    ] + UserCommands.entries(modules) + [
+      TailCommand.entry, HealthCommand.entry, OpenAPICommand.entry(modules), CompletionsCommand.entry,
+    ]
   }
 
   static func run(_ arguments: [String], _ modules: [UserModule]) -> ExitCode {

@@ -50,6 +50,19 @@ package struct Migrator: Sendable {
     return try countOfApplied(connection)
   }
 
+  /// The names of the migrations that a store has applied, and of those of its modules.
+  package func applied(in connection: SQLiteConnection) throws -> [String] {
+    let schema = try examine(connection)
+    let names = migrations.prefix(schema).map(\.name)
+    guard try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'module_migrations'") == 1 else {
+      return names
+    }
+    return try names
+      + connection.all("SELECT module, name FROM module_migrations ORDER BY module, number") { row in
+        "\(try row[0] as String)/\(try row[1] as String)"
+      }
+  }
+
   package var last: Int { migrations.count }
 
   /// Whether the file is empty. Throws if it is the database of another program.

@@ -13,8 +13,13 @@ struct PostgreSQLMigrator {
   }
 
   /// Applies missing migrations, and returns the store's id. One server at a time does so: the others
-  /// wait. `now` is in milliseconds since 1970.
-  func migrate(_ session: PostgreSQLSession, newID: String, now: Int64) throws -> String {
+  /// wait. `now` is in milliseconds since 1970. `applied` gets each migration that was missing.
+  func migrate(
+    _ session: PostgreSQLSession,
+    newID: String,
+    now: Int64,
+    applied record: (Migration) -> Void = { _ in }
+  ) throws -> String {
     let connection = StoreConnection.postgreSQL(session)
     let name = PostgreSQLConnector.name(of: session.connection)
     if let module = modules.first(where: { !$0.migrations.isEmpty }) {
@@ -28,6 +33,7 @@ struct PostgreSQLMigrator {
       try connection.lock(Array("lockstep migrations".utf8))
       let applied = try applied(in: connection, name)
       for migration in migrations.dropFirst(applied.count) {
+        record(migration)
         try session.execute(migration.sql)
         try connection.run(
           "INSERT INTO migrations (number, name, checksum, applied_at) VALUES (?, ?, ?, ?)",

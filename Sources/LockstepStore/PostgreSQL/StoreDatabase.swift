@@ -11,8 +11,9 @@ package final class StoreDatabase: @unchecked Sendable {
   /// How many of `knownSchema` migrations the database has applied; 0 if it is empty.
   package let schema: Int
   package var knownSchema: Int { migrations.count }
-  let migrations: [Migration]
+  var migrations: [Migration] { migrator.migrations }
 
+  private let migrator: PostgreSQLMigrator
   private let connector: PostgreSQLConnector
   private let patience: Duration
   private let lock = LockedState(())
@@ -30,9 +31,8 @@ package final class StoreDatabase: @unchecked Sendable {
       self.patience = patience
       session = try connector.connect(.command, within: patience)
       name = PostgreSQLConnector.name(of: session.connection)
-      let migrator = PostgreSQLMigrator(migrator)
-      schema = try migrator.examine(session)
-      migrations = migrator.migrations
+      self.migrator = PostgreSQLMigrator(migrator)
+      schema = try self.migrator.examine(session)
       // Each later connection must lead to the same store.
       let connection = StoreConnection.postgreSQL(session)
       if schema > 0, let id = try connection.storeID() { connector.setID(id) }
@@ -63,6 +63,17 @@ package final class StoreDatabase: @unchecked Sendable {
         _ = try session.writeAnnouncement()
         return result
       }
+    }
+  }
+
+  /// Applies missing migrations, and returns their names. Prepares an empty database for a new store. `now`
+  /// is in milliseconds since 1970.
+  package func migrate(at now: Int64) throws -> [String] {
+    try withSession { session in
+      var names: [String] = []
+      let newID = DurableStore.identity(from: SystemRandomNumberGenerator())
+      connector.setID(try migrator.migrate(session, newID: newID, now: now) { names.append($0.name) })
+      return names
     }
   }
 

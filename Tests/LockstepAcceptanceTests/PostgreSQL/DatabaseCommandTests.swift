@@ -197,6 +197,24 @@ struct DatabaseCommandTests {
     try await expect(75, "an older lockstep serves the store")
   }
 
+  @Test("`migrate` prepares an empty database, and refuses one of another program or of a newer version")
+  func migrate() async throws {
+    let first = try await commands.run("migrate")
+    #expect(first.code == .exit(0) && first.output.contains("  0001_identity\n"), "\(first.errors)")
+    #expect(try await commands.run("migrate").output.contains(": nothing to do; the schema is "))
+    try await commands.serve { _ in
+      _ = try await add()
+      #expect(try await commands.run("migrate").code == .exit(0))
+    }
+    try schema.execute("INSERT INTO migrations VALUES (99, 'future', 'x', 1)")
+    let newer = try await commands.run("migrate")
+    #expect(newer.code == .exit(78) && newer.errors.contains("A newer lockstep has migrated it."))
+    let other = try StoreSchema()
+    try other.execute("CREATE TABLE theirs (a integer)")
+    #expect(try await commands.run("migrate", "--store", other.connectionString).code == .exit(78))
+    #expect(try other.count("SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()") == 1)
+  }
+
   @Test("Options and connection strings that cannot work are refused with their exit codes")
   func refusals() async throws {
     let store = schema.connectionString
