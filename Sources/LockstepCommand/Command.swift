@@ -7,7 +7,7 @@ enum Command {
   static func all(_ modules: [UserModule] = []) -> [CommandEntry] {
     [
       ServeCommand.entry(modules), BackupCommand.entry, RestoreCommand.entry(modules), CheckCommand.entry(modules),
-      MigrateCommand.entry(modules),
+      MigrateCommand.entry(modules), CopyCommand.entry(modules),
     ] + UserCommands.entries(modules) + [
       TailCommand.entry, HealthCommand.entry, OpenAPICommand.entry(modules), CompletionsCommand.entry,
     ]

@@ -47,10 +47,10 @@ enum ExitCode: Int32 {
 
   private static func code(for error: MaintenanceError) -> ExitCode {
     switch error {
-    case .exists, .notAFile, .cannotMake, .addressTaken: .cannotCreate
+    case .exists, .notAFile, .cannotMake, .addressTaken, .notEmpty, .otherCopy: .cannotCreate
     case .missing, .emptyDatabase: .noInput
-    case .damaged: .data
-    case .sameFile, .unknownCursor: .usage
+    case .damaged, .incompleteCopy: .data
+    case .sameFile, .ownCopy, .unknownCursor: .usage
     case .noSuchUser, .erased: .noUser
     case .beingMade, .notTaken, .olderSchema, .replaced: .temporary
     }

@@ -19,6 +19,14 @@ package enum MaintenanceError: Error, Sendable, Equatable, CustomStringConvertib
   /// The server did not run the admin command in time. The command was withdrawn.
   case notTaken(path: String)
   case olderSchema(path: String, found: Int, known: Int)
+  /// The target of a copy has contents of its own.
+  case notEmpty(name: String)
+  /// The target of a copy has a part of another store.
+  case otherCopy(name: String)
+  /// A store cannot be copied onto itself.
+  case ownCopy(name: String)
+  /// A copy differs from its source.
+  case incompleteCopy(name: String, what: String)
   case unknownCursor(String)
   case replaced(path: String)
   case erased
@@ -51,7 +59,17 @@ package enum MaintenanceError: Error, Sendable, Equatable, CustomStringConvertib
         + "The command was withdrawn, and nothing was changed. Try again, or stop the server first."
     case .olderSchema(let path, let found, let known):
       "The store \(path) has schema \(found), and this lockstep needs schema \(known): an older lockstep serves the store. "
-        + "Use the command of that version, or restart the server with this version."
+        + "Use the command of that version, or run `lockstep migrate` or a server of this version."
+    case .notEmpty(let name):
+      "The store \(name) is not empty. Nothing was changed. Copy into a new file or into an empty database."
+    case .otherCopy(let name):
+      "\(name) has a part of another store: a copy into it is not finished. Run that copy again, or delete the part, and "
+        + "begin again. Nothing was changed."
+    case .ownCopy(let name):
+      "\(name) is both the source and the target. Name another store with --to."
+    case .incompleteCopy(let name, let what):
+      "The copy \(name) is not complete: \(what). No server can use it yet. Check the source with `lockstep check`, and run "
+        + "the copy again."
     case .unknownCursor(let text):
       "The cursor \(text) is not in this user's history in this store, or that history was pruned. Begin with a time instead."
     case .replaced(let path):

@@ -42,7 +42,10 @@ package final class PartialFile {
 
   /// Gives the file the owner of the target, or of the folder if there is no target, if this
   /// process may do that. Without this, the server could not open a store that root has restored.
-  func takeOwner() {
+  func takeOwner() { Self.takeOwner(descriptor, of: target) }
+
+  /// Gives an open file the owner of the file at `target`, or of its folder.
+  static func takeOwner(_ descriptor: Int32, of target: String) {
     var before = stat()
     guard stat(target, &before) == 0 || stat(StorePath.folder(of: target), &before) == 0 else { return }
     _ = fchown(descriptor, before.st_uid, before.st_gid)

@@ -162,6 +162,21 @@ struct OperandTests {
   }
 
   @Test(
+    "A store of `copy` is a file, unless it looks like a connection",
+    arguments: [
+      ("store.db", .file("store.db")), ("./a=b.db", .file("./a=b.db")), ("/x/service=y", .file("/x/service=y")),
+      ("postgresql://u@h/d", .database("postgresql://u@h/d")), ("postgres:///d", .database("postgres:///d")),
+      ("service=lockstep", .database("service=lockstep")), ("host=/run dbname=d", .database("host=/run dbname=d")),
+    ] as [(String, StoreLocation)]
+  )
+  func copiedStores(text: String, location: StoreLocation) throws {
+    let settings = try OptionParser.settings(of: CopyCommand.syntax, arguments: ["--from", text, "--to", text]) { _ in
+      nil
+    }
+    #expect(settings.from == location && settings.to == location)
+  }
+
+  @Test(
     "A URL is a host and a port",
     arguments: [
       ("http://127.0.0.1:8080", "127.0.0.1", 8080), ("http://h", "h", 80), ("HTTP://h/", "h", 80),

@@ -45,7 +45,9 @@ enum Terminal {
   }
 
   /// `1 user`, `2 users`.
-  static func count(_ number: Int, _ thing: String) -> String { "\(number) \(thing)\(number == 1 ? "" : "s")" }
+  static func count(_ number: Int, _ thing: String, _ things: String? = nil) -> String {
+    "\(number) \(number == 1 ? thing : things ?? "\(thing)s")"
+  }
 
   /// The text, with those characters escaped that could control a terminal.
   static func harmless(_ text: String) -> String {

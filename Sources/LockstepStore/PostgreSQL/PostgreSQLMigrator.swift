@@ -6,6 +6,8 @@ import LockstepPostgreSQL
 struct PostgreSQLMigrator {
   let migrations: [Migration]
   let modules: [ModuleSchema]
+  /// Whether the store may be the target of a copy that is not finished.
+  var allowsUnfinishedCopy = false
 
   init(_ migrator: Migrator, migrations: [Migration] = Migration.postgreSQL) {
     self.migrations = migrations
@@ -45,7 +47,7 @@ struct PostgreSQLMigrator {
       }
       try checkModules(connection, name, now: now)
       if let id = try connection.first("SELECT id FROM store", transform: { try $0[0] as String }) {
-        try continueJournal(connection)
+        try Self.continueJournal(connection)
         return id
       }
       try connection.run("INSERT INTO store (only_row, id, created_at) VALUES (1, ?, ?)", newID, now)
@@ -55,7 +57,7 @@ struct PostgreSQLMigrator {
 
   /// Raises the places of later journal entries if a copy of the database was restored in another cluster,
   /// whose transaction ids are lower.
-  private func continueJournal(_ connection: StoreConnection) throws {
+  static func continueJournal(_ connection: StoreConnection) throws {
     try connection.run(
       """
       WITH last AS (
@@ -79,16 +81,23 @@ struct PostgreSQLMigrator {
       """
       SELECT count(*), count(*) FILTER (
         WHERE relname = 'migrations' AND starts_with(obj_description(oid, 'pg_class'), 'Lockstep')
-      )
+      ), count(*) FILTER (WHERE relname = 'unfinished_copy')
       FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f')
       """
-    ) { row in (all: try row[0] as Int, ours: try row[1] as Int) }
+    ) { row in (all: try row[0] as Int, ours: try row[1] as Int, marks: try row[2] as Int) }
     guard let tables, tables.all > 0 else { return [] }
     guard tables.ours == 1 else {
       throw StoreError.unusableDatabase(
         name: name,
         what: "it has the tables of another program",
         advice: "Create a database for Lockstep alone, or name another one. Nothing was changed."
+      )
+    }
+    if tables.marks > 0, !allowsUnfinishedCopy {
+      throw StoreError.unusableDatabase(
+        name: name,
+        what: "a copy of another store into it is not finished",
+        advice: "Run lockstep copy again with the same source. Or empty the database, and begin again."
       )
     }
     let applied = try connection.all("SELECT number, name, checksum FROM migrations ORDER BY number") { row in

@@ -20,19 +20,22 @@ package final class StoreDatabase: @unchecked Sendable {
   private var session: PostgreSQLSession
 
   /// Connects, and tries for about `patience` while no server can be reached. Throws if the database is
-  /// not one of Lockstep, or has a newer schema.
+  /// not one of Lockstep, has a newer schema, or is the target of an unfinished copy.
   package init(
     _ connectionString: String,
     patience: Duration = .seconds(30),
-    migrator: Migrator = Migrator()
+    migrator: Migrator = Migrator(),
+    allowsUnfinishedCopy: Bool = false
   ) throws(StoreError) {
     do {
       connector = PostgreSQLConnector(connectionString)
       self.patience = patience
       session = try connector.connect(.command, within: patience)
       name = PostgreSQLConnector.name(of: session.connection)
-      self.migrator = PostgreSQLMigrator(migrator)
-      schema = try self.migrator.examine(session)
+      var migrator = PostgreSQLMigrator(migrator)
+      migrator.allowsUnfinishedCopy = allowsUnfinishedCopy
+      self.migrator = migrator
+      schema = try migrator.examine(session)
       // Each later connection must lead to the same store.
       let connection = StoreConnection.postgreSQL(session)
       if schema > 0, let id = try connection.storeID() { connector.setID(id) }
@@ -81,6 +84,9 @@ package final class StoreDatabase: @unchecked Sendable {
   package func readers(threads: Int) throws -> StoreReaders {
     StoreReaders(try PostgreSQLReaders(connector, threads: threads))
   }
+
+  /// A connection of its own.
+  func openSession() throws -> PostgreSQLSession { try connector.connect(.command, within: patience) }
 
   /// Calls `body` with an open session, which it may replace.
   func withSession<Result>(_ body: (inout PostgreSQLSession) throws -> Result) throws -> Result {

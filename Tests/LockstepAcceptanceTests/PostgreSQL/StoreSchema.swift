@@ -49,8 +49,11 @@ struct Operator {
   var variables: [String: String]
 
   init(_ variables: [String: String]) throws {
-    folder = try TemporaryDirectory()
-    self.variables = variables
+    self.init(in: try TemporaryDirectory(), variables)
+  }
+
+  init(in folder: TemporaryDirectory, _ variables: [String: String]) {
+    (self.folder, self.variables) = (folder, variables)
   }
 
   /// Runs a command with a text as its standard input, and waits until it ends.
@@ -68,9 +71,9 @@ struct Operator {
   }
 
   /// Runs a server, and a body with its port. Then ends the server.
-  func serve(_ body: (_ port: Int) async throws -> Void) async throws {
+  func serve(_ arguments: [String] = [], _ body: (_ port: Int) async throws -> Void) async throws {
     let server = try LockstepProcess(
-      ["serve", "--port", "0", "--threads", "1"],
+      ["serve", "--port", "0", "--threads", "1"] + arguments,
       in: folder,
       name: "server-\(UUID().uuidString.prefix(8))",
       variables: variables
