@@ -42,5 +42,6 @@ public struct Migration: Sendable, Equatable {
     Migration(3, "0003_collections", PackageResources._003_collections_sql),
     Migration(4, "0004_nodes", PackageResources._004_nodes_sql),
     Migration(5, "0005_feed", PackageResources._005_feed_sql),
+    Migration(6, "0006_attempts", PackageResources._006_attempts_sql),
   ]
 }

@@ -61,13 +61,13 @@ extension StoredAccounts {
     in session: LiveSession,
     if condition: (Account) throws(AccountsError) -> Void = { _ in }
   ) async throws(AccountsError) -> @Sendable (StoreConnection) throws -> Void {
-    let attempt = try limiter.confirm(in: session.id)
+    let attempt = try await passwords.confirm(in: session.id)
     do throws(AccountsError) {
       let found = try await read { try UserRecords(connection: $0).account(session.user) }
       guard let found else { throw .sessionEnded }
       try condition(found)
       guard try await hasher.verify(password, against: found.passwordHash) else { throw .wrongPassword }
-      limiter.succeeded(attempt)
+      await passwords.succeeded(attempt)
       return { connection in
         guard try connection.lock(session.user),
           try SessionRecords(connection: connection).has(session.id, of: session.user),
@@ -76,7 +76,7 @@ extension StoredAccounts {
         guard account.passwordVersion == found.passwordVersion else { throw AccountsError.wrongPassword }
       }
     } catch {
-      if error == .wrongPassword { limiter.failed(attempt) } else { limiter.abandoned(attempt) }
+      if error == .wrongPassword { passwords.failed(attempt) } else { await passwords.abandoned(attempt) }
       throw error
     }
   }

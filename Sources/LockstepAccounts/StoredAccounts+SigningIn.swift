@@ -32,15 +32,15 @@ extension StoredAccounts {
 
     // Avoids a hash if the e-mail address is taken. The transaction checks the address again.
     if try await account(withKey: address.key) != nil { throw .addressTaken }
-    let attempt = try limiter.signUp(account: address.key, from: credentials.network)
+    let attempt = try await passwords.signUp(account: address.key, from: credentials.network)
     let hash: PasswordHash
     do throws(AccountsError) {
       hash = try await hasher.hash(credentials.password)
     } catch {
-      limiter.abandoned(attempt)
+      await passwords.abandoned(attempt)
       throw error
     }
-    limiter.succeeded(attempt)
+    await passwords.succeeded(attempt)
     let account = Account(UserID(ids.next()), address, hash, at: now)
     let new = newSession(of: account.user, device: device)
     return PreparedAccountsWrite { connection in
@@ -59,7 +59,7 @@ extension StoredAccounts {
     try check.finish()
     // An invalid e-mail address belongs to no user, and must take as long as an unknown one.
     let key = addressKey(of: credentials)
-    let attempt = try limiter.logIn(account: key, from: credentials.network)
+    let attempt = try await passwords.logIn(account: key, from: credentials.network)
     let account: Account
     let newHash: PasswordHash?
     do throws(AccountsError) {
@@ -70,10 +70,10 @@ extension StoredAccounts {
       account = found
       newHash = hasher.isOutdated(found.passwordHash) ? try await hasher.hash(credentials.password) : nil
     } catch {
-      if error == .wrongCredentials { limiter.failed(attempt) } else { limiter.abandoned(attempt) }
+      if error == .wrongCredentials { passwords.failed(attempt) } else { await passwords.abandoned(attempt) }
       throw error
     }
-    limiter.succeeded(attempt)
+    await passwords.succeeded(attempt)
     return write(newSession(of: account.user, device: device), into: account, rehashed: newHash)
   }
 
@@ -160,16 +160,16 @@ extension StoredAccounts {
     key: String,
     _ open: (PasswordSeal) -> Value?
   ) async throws(AccountsError) -> Value? {
-    let attempt = try limiter.logIn(account: addressKey(of: credentials), from: credentials.network)
+    let attempt = try await passwords.logIn(account: addressKey(of: credentials), from: credentials.network)
     let seal: PasswordSeal
     do throws(AccountsError) {
       seal = try await self.seal(for: credentials, key: key)
     } catch {
-      limiter.abandoned(attempt)
+      await passwords.abandoned(attempt)
       throw error
     }
     guard let value = open(seal) else { return nil }
-    limiter.succeeded(attempt)
+    await passwords.succeeded(attempt)
     return value
   }
 }

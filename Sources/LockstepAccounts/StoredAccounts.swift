@@ -12,7 +12,10 @@ package final class StoredAccounts: Sendable {
 
   package let configuration: AccountsConfiguration
   let hasher: any PasswordHashing
+  /// Limits wrong tokens of administrators, and has the metrics.
   package let limiter: AttemptLimiter
+  /// Limits passwords and sign-ups.
+  let passwords: PasswordLimiter
   let tokenIssuer: TokenIssuer
   let ids: UUIDv7Generator
   private let store: DurableStore
@@ -34,6 +37,10 @@ package final class StoredAccounts: Sendable {
     tokenIssuer = TokenIssuer(key: tokenKey, random: random)
     ids = UUIDv7Generator(now: time.millisecondsSince1970, random: random)
     limiter = AttemptLimiter(configuration.attempts, elapsed: time.elapsed)
+    passwords = PasswordLimiter(
+      limiter,
+      shared: store.attempts.map { SharedAttempts(configuration.attempts, $0, key: tokenKey, elapsed: time.elapsed) }
+    )
     directory = SessionDirectory(
       store: store,
       tokenIssuer: tokenIssuer,

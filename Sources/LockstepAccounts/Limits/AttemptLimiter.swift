@@ -15,26 +15,33 @@ import LockstepThreading
 /// - A login gives back only its own attempt. So an attacker in the owner's network does not profit
 ///   from the owner's logins.
 ///
+/// If several servers share the store, `SharedAttempts` counts the attempts for all of them.
+///
 /// The account limits count attempts for the e-mail address in the request, whether or not an
 /// account has it.
 package final class AttemptLimiter: Sendable {
   package struct Attempt: Sendable {
-    fileprivate let uses: [Use]
-    fileprivate let login: Login?
+    let uses: [Use]
+    let login: Login?
   }
 
-  fileprivate struct Login: Hashable, Sendable {
+  struct Login: Hashable, Sendable {
     let account: String
     let network: ClientNetwork
   }
 
-  fileprivate enum Use: Hashable, Sendable {
+  enum Use: Hashable, Sendable {
     case network(ClientNetwork)
     case account(String)
     case login(Login)
     case session(SessionID)
     case signUp(ClientNetwork)
     case administration(ClientNetwork)
+
+    /// Whether a right password gives the use back.
+    var isGivenBack: Bool {
+      if case .signUp = self { false } else { true }
+    }
   }
 
   private struct State: Sendable {
@@ -87,15 +94,16 @@ package final class AttemptLimiter: Sendable {
 
   /// Gives the attempt back, unless it is a sign-up. Records the network as known for the account.
   package func succeeded(_ attempt: Attempt) {
-    giveBack(attempt) { use in
-      if case .signUp = use { false } else { true }
-    }
+    giveBack(attempt) { $0.isGivenBack }
     if let login = attempt.login { state.withLock { $0.known.insert(login) } }
   }
 
   package func failed(_: Attempt) {
     state.withLock { $0.metrics.failed += 1 }
   }
+
+  /// Notes an attempt that another limiter has refused.
+  func refused() { state.withLock { $0.metrics.refused += 1 } }
 
   /// Gives the attempt back, because the password was not verified.
   package func abandoned(_ attempt: Attempt) {
@@ -115,8 +123,7 @@ package final class AttemptLimiter: Sendable {
       let wait = limited.map { state.used.wait(for: $0.0, $0.1, at: now) }.max() ?? 0
       guard wait == 0 else {
         state.metrics.refused += 1
-        // Rounded up, so that a client that waits this long is not refused again.
-        throw .tooManyAttempts(retryAfter: Int((wait + 999_999_999) / 1_000_000_000))
+        throw .tooManyAttempts(wait: wait)
       }
       for (use, limit) in limited { state.used.use(use, limit, at: now) }
       return Attempt(uses: uses, login: login)
@@ -133,9 +140,17 @@ package final class AttemptLimiter: Sendable {
   }
 }
 
+extension AccountsError {
+  /// The refusal of an attempt that is allowed again after so many nanoseconds.
+  static func tooManyAttempts(wait: Int64) -> AccountsError {
+    // Rounded up, so that a client that waits this long is not refused again.
+    .tooManyAttempts(retryAfter: Int((wait + 999_999_999) / 1_000_000_000))
+  }
+}
+
 extension AttemptLimits {
   /// The limit; nil for no limit.
-  fileprivate func limit(for use: AttemptLimiter.Use) -> RateLimit? {
+  func limit(for use: AttemptLimiter.Use) -> RateLimit? {
     switch use {
     case .network: perNetwork
     case .account: perAccount

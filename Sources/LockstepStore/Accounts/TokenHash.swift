@@ -58,6 +58,12 @@ package struct TokenKey: Sendable, Equatable, Redacted, SQLiteConvertible {
     words = bits.words
   }
 
+  /// A hash that only this store's servers can compute, of `count` bytes, 16 to 64. The same parts,
+  /// hashed for two purposes, give different hashes.
+  package func hash(for purpose: String, _ parts: [UInt8]..., count: Int) -> [UInt8] {
+    DomainHash.of(purpose, parts: [TokenHash(words: words).bytes] + parts, count: count)
+  }
+
   /// The store's key, created if there is none. Call it once at start, in a transaction.
   package static func findOrMake(in connection: StoreConnection, random: () -> UInt64) throws -> TokenKey {
     // Another node may start at the same time.

@@ -5,6 +5,10 @@ package enum DomainHash {
   /// A BLAKE2b hash of `count` bytes, 16 to 64. Each part is hashed with its length, so that
   /// different lists of parts give different hashes.
   package static func of(_ purpose: String, _ parts: [UInt8]..., count: Int = 32) -> [UInt8] {
+    of(purpose, parts: parts, count: count)
+  }
+
+  static func of(_ purpose: String, parts: [[UInt8]], count: Int) -> [UInt8] {
     var bytes = Array("lockstep \(purpose) ".utf8)
     for part in parts { bytes += Array("\(part.count) ".utf8) + part }
     return blake2b(bytes, count: count)

@@ -45,6 +45,8 @@ package final class DurableStore: Sendable {
   private let connector: PostgreSQLConnector?
   /// Nil for a store in SQLite, which has no other servers.
   package let feed: CommitFeed?
+  /// Nil for a store in SQLite, whose one server counts in memory.
+  package let attempts: AttemptCounter?
   /// The file of a store in SQLite.
   private let file: OpenStoreFile?
   private let check: CachedCheck<Result<Void, StoreError>>
@@ -100,6 +102,7 @@ package final class DurableStore: Sendable {
     nodeID = Self.identity(from: random)
     connector = nil
     feed = nil
+    attempts = nil
     check = CachedCheck(lifetime: .seconds(1), elapsed: time.elapsed)
   }
 
@@ -131,6 +134,7 @@ package final class DurableStore: Sendable {
       self.feed = feed
       readers = StoreReaders(try PostgreSQLReaders(connector, threads: readingThreads))
       writer = StoreWriter(try PostgreSQLWriters(connector, feed: feed, time: time))
+      attempts = try AttemptCounter(connector, feed: feed, time: time)
     } catch {
       throw StoreError(thrown: error)
     }
@@ -184,6 +188,7 @@ package final class DurableStore: Sendable {
   package func close() {
     readers.shutDown()
     writer.shutDown()
+    attempts?.shutDown()
     feed?.shutDown()
     file?.lock.withLock { $0 = nil }
   }

@@ -4,6 +4,8 @@ import LockstepPostgreSQL
 enum NodeUpkeep {
   /// How many expired responses are deleted at a time.
   private static let limit = 1_000
+  /// How many limits that are not in use any more are deleted at a time. They are small.
+  private static let attempts = 20_000
 
   /// `now` is in milliseconds since 1970.
   static func run(in session: PostgreSQLSession, at now: Int64) throws {
@@ -18,6 +20,7 @@ enum NodeUpkeep {
         "DELETE FROM nodes WHERE lease_until < clock_timestamp() - ?::text::interval",
         NodeRecords.lifetime
       )
+      try AttemptRecords.sweep(limit: Self.attempts, in: connection)
       try IdempotencyRecords(connection: connection).sweep(before: now - IdempotencyRecords.lifetime, limit: Self.limit)
     }
   }

@@ -11,13 +11,20 @@ final class PostgreSQLUnits: Sendable {
     let fail: @Sendable (any Error) -> Void
   }
 
-  private let queue = WorkQueue<Unit>(name: "units", capacity: 4_096)
+  private let queue: WorkQueue<Unit>
   private let thread: LockedState<NamedThread?>
 
-  init(_ connector: PostgreSQLConnector, feed: CommitFeed) throws(NamedThread.NotStarted) {
-    let queue = queue
+  /// Errors contain `name`.
+  init(
+    _ connector: PostgreSQLConnector,
+    feed: CommitFeed,
+    name: String = "units",
+    capacity: Int = 4_096
+  ) throws(NamedThread.NotStarted) {
+    let queue = WorkQueue<Unit>(name: name, capacity: capacity)
+    self.queue = queue
     thread = LockedState(
-      try NamedThread(name: "units") {
+      try NamedThread(name: name) {
         var loop = UnitLoop(connector: connector, feed: feed)
         while let unit = queue.next() { loop.run(unit) }
         loop.session?.connection.close()

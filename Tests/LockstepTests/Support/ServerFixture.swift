@@ -109,6 +109,12 @@ final class ServerFixture: Sendable {
     running.withLock { $0 = next }
   }
 
+  /// Lets time pass, also for the limits of attempts that the database counts.
+  func passAttempts(seconds: Int) throws {
+    time.advance(by: Double(seconds))
+    try TestedStore.passAttempts(ofStore: directory.file("lockstep.db"), seconds: seconds)
+  }
+
   func connect() throws -> RawClient {
     try RawClient(port: try #require(running.withLock { $0 }).address.port)
   }

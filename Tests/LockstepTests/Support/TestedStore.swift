@@ -39,6 +39,13 @@ enum TestedStore {
     try? connection.execute("SET client_min_messages = warning; DROP SCHEMA IF EXISTS \(schema(for: path)) CASCADE")
   }
 
+  /// Lets time pass for the attempts with passwords that the database counts.
+  static func passAttempts(ofStore path: String, seconds: Int) throws {
+    guard let server else { return }
+    let connection = try PostgreSQLConnection(try database(for: path, on: server))
+    try connection.execute("UPDATE attempts SET until = until - \(seconds) * 1000000000::bigint")
+  }
+
   private static func schema(for path: String) -> String {
     // The path has the random name of a temporary folder.
     "t" + hexadecimal(Array(sha256(Array(path.utf8)).prefix(12)))

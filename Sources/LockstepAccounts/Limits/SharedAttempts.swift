@@ -1,0 +1,143 @@
+import LockstepCollections
+import LockstepStore
+import LockstepThreading
+
+/// Counts attempts in the database, so that the limits hold for all servers together.
+///
+/// It has no limit of its own for the rows in the database: each one needs the time of a password hash,
+/// and is deleted when it limits nothing any more.
+///
+/// If the database cannot be reached, attempts fail. If it cannot be reached after an attempt, the
+/// attempt stays counted.
+final class SharedAttempts: Sendable {
+  typealias Attempt = AttemptLimiter.Attempt
+  private typealias Login = AttemptLimiter.Login
+  private typealias Use = AttemptLimiter.Use
+
+  /// A refusal of the database. For a moment, this server refuses without asking again, so that a client
+  /// that ignores refusals does not load the database.
+  private struct Refusal {
+    /// When the attempt is allowed again.
+    let end: Int64
+    /// When the database is asked again, because a right password may have given an attempt back.
+    let lookAgain: Int64
+  }
+
+  private static let refusalLifetime: Int64 = 1_000_000_000
+
+  private let limits: AttemptLimits
+  private let counter: AttemptCounter
+  private let key: TokenKey
+  private let elapsed: @Sendable () -> Duration
+  /// Refusals for a network, for a session and, for logins, for an account from a network. Whether such a
+  /// network is known does not matter here.
+  private let refusals: LockedState<GenerationalCache<Use, Refusal>>
+
+  /// The rows in the database have hashes with `key` instead of addresses.
+  init(
+    _ limits: AttemptLimits,
+    _ counter: AttemptCounter,
+    key: TokenKey,
+    elapsed: @escaping @Sendable () -> Duration
+  ) {
+    (self.limits, self.counter, self.key, self.elapsed) = (limits, counter, key, elapsed)
+    refusals = LockedState(GenerationalCache(capacity: limits.remembered))
+  }
+
+  func logIn(account: String, from network: ClientNetwork) async throws(AccountsError) -> Attempt {
+    let login = Login(account: account, network: network)
+    return try await count(login, refusedAs: [.network(network), .login(login)]) { isKnown in
+      [.network(network), isKnown ? .login(login) : .account(account)]
+    }
+  }
+
+  func confirm(in session: SessionID) async throws(AccountsError) -> Attempt {
+    try await count(nil, refusedAs: [.session(session)]) { _ in [.session(session)] }
+  }
+
+  func signUp(account: String, from network: ClientNetwork) async throws(AccountsError) -> Attempt {
+    let login = Login(account: account, network: network)
+    guard limits.signUpsPerNetwork != nil else { return Attempt(uses: [], login: login) }
+    return try await count(login, refusedAs: [.signUp(network)]) { _ in [.signUp(network)] }
+  }
+
+  func succeeded(_ attempt: Attempt) async {
+    await giveBack(attempt.uses.filter(\.isGivenBack), recentLogin: attempt.login.map(recentLoginKey))
+  }
+
+  func abandoned(_ attempt: Attempt) async { await giveBack(attempt.uses, recentLogin: nil) }
+
+  // MARK: Counting
+
+  /// Counts the uses. `refusedAs` has the key of each use's refusal.
+  private func count(
+    _ login: Login?,
+    refusedAs keys: [Use],
+    _ uses: @escaping @Sendable (_ isKnown: Bool) -> [Use]
+  ) async throws(AccountsError) -> Attempt {
+    try refuse(keys)
+    let outcome = try await AccountsError.converting {
+      try await counter.count(recentLogin: login.map(recentLoginKey)) { [self] isKnown in
+        uses(isKnown).compactMap { use in counted(use).map { (use, $0) } }
+      }
+    }
+    let wait = outcome.map(\.wait).max() ?? 0
+    guard wait == 0 else {
+      note(outcome, login)
+      throw .tooManyAttempts(wait: wait)
+    }
+    return Attempt(uses: outcome.map(\.kind), login: login)
+  }
+
+  /// Throws if the database has just refused one of these.
+  private func refuse(_ keys: [Use]) throws(AccountsError) {
+    let now = now
+    let known = refusals.withLock { refusals in keys.compactMap { refusals.peek($0) } }
+    let end = known.filter { now < $0.lookAgain }.map(\.end).max()
+    if let end, now < end { throw .tooManyAttempts(wait: end - now) }
+  }
+
+  private func note(_ outcome: [(kind: Use, wait: Int64)], _ login: Login?) {
+    let now = now
+    refusals.withLock { refusals in
+      for (use, wait) in outcome where wait > 0 {
+        // Other networks may be known ones, for which this refusal does not count.
+        let key: Use = if case .account = use, let login { .login(login) } else { use }
+        refusals.insert(Refusal(end: now + wait, lookAgain: now + min(wait, Self.refusalLifetime)), for: key)
+      }
+    }
+  }
+
+  private func giveBack(_ uses: [Use], recentLogin: [UInt8]?) async {
+    let counted = uses.compactMap(counted)
+    if counted.isEmpty, recentLogin == nil { return }
+    try? await counter.giveBack(counted, recentLogin: recentLogin)
+  }
+
+  private var now: Int64 { elapsed().wholeNanoseconds }
+
+  // MARK: Keys
+
+  /// The use as the database counts it; nil without a limit.
+  private func counted(_ use: Use) -> AttemptCounter.Use? {
+    guard let limit = limits.limit(for: use) else { return nil }
+    let key =
+      switch use {
+      case .network(let network): hash("network", network.description)
+      case .account(let account): hash("account", account)
+      case .login(let login): hash("login", login.account, login.network.description)
+      case .session(let session): hash("session", session.description)
+      case .signUp(let network): hash("signUp", network.description)
+      case .administration(let network): hash("administration", network.description)
+      }
+    return AttemptCounter.Use(key: key, interval: limit.interval, span: limit.span)
+  }
+
+  private func recentLoginKey(_ login: Login) -> [UInt8] {
+    hash("recentLogin", login.account, login.network.description)
+  }
+
+  private func hash(_ kind: String, _ name: String, _ network: String = "") -> [UInt8] {
+    key.hash(for: "attempt", Array(kind.utf8), Array(name.utf8), Array(network.utf8), count: 16)
+  }
+}
