@@ -125,7 +125,7 @@ extension StoredAccounts {
   }
 
   private func newSession(of user: User, device: DeviceName?) -> NewSession {
-    let (token, now) = (tokenIssuer.make(), now)
+    let (token, now) = (tokenIssuer.make(for: user.id), now)
     let session = Session(
       id: SessionID(ids.next()),
       device: device?.text,

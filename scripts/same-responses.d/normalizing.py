@@ -19,7 +19,7 @@ HALF_OF_DAY = re.compile(r"\b[AaPp]\.?[Mm]\b\.?|午前|午後")
 
 # The order matters: a cursor contains a digest, and a screen's id is twice as long as its tag.
 NUMBERED = [
-    ("token", re.compile(r"ls_[A-Za-z0-9_-]{64}")),
+    ("token", re.compile(r"ls_(?:[0-9a-f]{8}_)?[A-Za-z0-9_-]{64}")),
     ("id", re.compile(UUID)),
     ("time", re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")),
     ("screen", re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")),

@@ -78,7 +78,7 @@ package final class ServiceTokens: Sendable {
   ) throws(AccountsError) -> PreparedAccountsWrite<Created> {
     guard !ServiceToken.areAlike(name, Self.administratorName) else { throw .tokenNameTaken }
     guard all.count < Self.most else { throw .tooManyTokens }
-    let (secret, now) = (tokenIssuer.make(), now())
+    let (secret, now) = (tokenIssuer.makeService(), now())
     let token = ServiceToken(
       id: ids.next().description,
       name: name,

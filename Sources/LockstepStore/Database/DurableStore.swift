@@ -134,7 +134,7 @@ package final class DurableStore: Sendable {
       self.feed = feed
       readers = StoreReaders(try PostgreSQLReaders(connector, threads: readingThreads))
       writer = StoreWriter(try PostgreSQLWriters(connector, feed: feed, time: time))
-      attempts = try AttemptCounter(connector, feed: feed, time: time)
+      attempts = try AttemptCounter(connector, feed: feed)
     } catch {
       throw StoreError(thrown: error)
     }

@@ -1,5 +1,4 @@
 import LockstepThreading
-import LockstepTime
 
 /// Counts attempts with passwords in the database, so that limits hold for all servers together.
 ///
@@ -22,14 +21,8 @@ package final class AttemptCounter: Sendable {
 
   private let units: PostgreSQLUnits
 
-  init(_ connector: PostgreSQLConnector, feed: CommitFeed, time: TimeSource) throws(NamedThread.NotStarted) {
-    units = try PostgreSQLUnits(
-      connector,
-      feed: feed,
-      millisecondsSince1970: time.millisecondsSince1970,
-      name: "attempts",
-      capacity: Self.capacity
-    )
+  init(_ connector: PostgreSQLConnector, feed: CommitFeed) throws(NamedThread.NotStarted) {
+    units = try PostgreSQLUnits(connector, feed: feed, name: "attempts", capacity: Self.capacity)
   }
 
   /// Counts one attempt: all of its uses, or none if one of them is above its limit. Returns the

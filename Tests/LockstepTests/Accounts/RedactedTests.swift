@@ -13,7 +13,7 @@ struct ConcealedTests {
   }
 
   private static let issuer = TokenIssuer(key: TokenKey { 1 }, random: { 0x0123_4567_89AB_CDEF })
-  private static var token: Token { issuer.make() }
+  private static var token: Token { issuer.make(for: UserID(UUIDv7(milliseconds: 2, random12: 1, random62: 1))) }
 
   private static func everyPrintOf(_ value: Any) -> String {
     var dumped = ""

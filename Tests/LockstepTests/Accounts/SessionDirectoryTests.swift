@@ -60,7 +60,12 @@ struct SessionDirectoryTests {
     var texts = ["", "x", "ls_", ann.token.text + "A", String(ann.token.text.dropLast()), "Bearer " + ann.token.text]
     let sodium = try Sodium()
     let foreign = TokenIssuer(key: TokenKey(random: sodium.randomWord), random: sodium.randomWord)
-    for _ in 0..<1_000 { texts.append(foreign.make().text) }
+    for _ in 0..<1_000 { texts.append(foreign.make(for: ann.user.id).text) }
+    // Another server of the load balancer is not reached with other digits.
+    let digits = try #require(ann.token.userDigits)
+    for other in [nil, HexadecimalDigits(digits.value ^ 1)] {
+      texts.append(Token(secret: ann.token.secret, tag: ann.token.tag, userDigits: other).text)
+    }
     for text in texts {
       guard case .refused = fixture.directory.authenticate(Array(text.utf8), at: fixture.now) else {
         Issue.record("\(text) is not refused")
@@ -68,6 +73,26 @@ struct SessionDirectoryTests {
       }
     }
     #expect(fixture.directory.count == 0, "nothing is kept for them")
+  }
+
+  @Test("A token of an earlier version stays valid")
+  func earlierForm() async throws {
+    let ann = try await fixture.signUp("ann@example.com")
+    #expect(ann.token.userDigits != nil)
+    let key = try await fixture.store.writer.write { try TokenKey.findOrMake(in: $0) { 0 } }
+    let earlier = TokenIssuer(key: key, random: try Sodium().randomWord).makeService()
+    var stored = StoredSession(session: ann.session, user: ann.user.id, tokenHash: earlier.hash)
+    stored.session = Session(
+      id: SessionID(fixture.accounts.ids.next()),
+      device: nil,
+      createdAt: ann.session.createdAt,
+      lastSeenAt: ann.session.lastSeenAt,
+      expiresAt: ann.session.expiresAt
+    )
+    let session = stored
+    try await fixture.store.writer.write { try SessionRecords(connection: $0).insert(session) }
+    let live = try #require(try await fixture.directory.session(of: Array(earlier.text.utf8), at: fixture.now))
+    #expect(live.user == ann.user.id && live.id == session.session.id)
   }
 
   @Test("A deleted token is looked up in the store once, and then refused from memory")
