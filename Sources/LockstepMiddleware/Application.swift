@@ -15,6 +15,8 @@ public final class Application: Sendable {
   private let origins: OriginCheck
   private let limits: Limits
   private let proxies: TrustedProxies?
+  /// Nil: there are no other nodes.
+  private let nodes: NodeCredentials?
   private let ids: RequestIDs
   private let rates: AddressRates?
   private let recorder: RequestRecorder
@@ -26,6 +28,7 @@ public final class Application: Sendable {
     origins: OriginCheck,
     limits: Limits,
     proxies: TrustedProxies?,
+    nodes: NodeCredentials? = nil,
     ids: RequestIDs,
     rates: AddressRates?,
     metrics: RequestMetrics.Shard,
@@ -39,6 +42,7 @@ public final class Application: Sendable {
     self.origins = origins
     self.limits = limits
     self.proxies = proxies
+    self.nodes = nodes
     self.ids = ids
     self.rates = rates
     recorder = RequestRecorder(metrics: metrics, accessLog: accessLog, monotonic: monotonic)
@@ -49,14 +53,19 @@ public final class Application: Sendable {
   public func respond(to request: Request) -> HandlerResult {
     // The one copy that changes: the address and the id here, the parameters when there is a route.
     var request = request
-    if let proxies { request = proxies.named(request) }
+    if let client = nodes?.client(of: request.head) {
+      (request.peer, request.isForwarded) = (client, true)
+    } else if let proxies {
+      request = proxies.named(request)
+    }
     request.id = RequestIDs.given(by: request.head) ?? (recorder.accessLog == nil ? nil : ids.next())
     return limited(&request)
   }
 
   /// Applies the rate limit of the client's address.
   private func limited(_ request: inout Request) -> HandlerResult {
-    guard let rates else { return routed(&request) }
+    // The node that has forwarded a request has counted it.
+    guard let rates, !request.isForwarded else { return routed(&request) }
     let (head, peer, arrival) = (request.head, request.peer, request.arrival)
     do {
       return try rates.respond(to: head, of: peer, at: arrival) { routed(&request) }
@@ -76,7 +85,7 @@ public final class Application: Sendable {
 
   /// The address of a request's client, as trusted proxies report it.
   package func client(of head: RequestHead, from peer: PeerAddress) -> PeerAddress {
-    proxies?.client(of: head, from: peer) ?? peer
+    nodes?.client(of: head) ?? proxies?.client(of: head, from: peer) ?? peer
   }
 
   package func note(_ refusal: ServerRefusal) {
@@ -94,6 +103,10 @@ public final class Application: Sendable {
 
   func finishedStream(_ response: Response, to request: Request, route: Int?) -> Response {
     var response = response
+    guard !request.isForwarded else {
+      recorder.record(response, to: request, route: route)
+      return response
+    }
     if cors.isOn { response.fields.append(contentsOf: cors.fields(forOrigin: request.head[.origin])) }
     if let id = request.id { response.fields.append(.xRequestID, id) }
     recorder.record(response, to: request, route: route)
@@ -101,6 +114,11 @@ public final class Application: Sendable {
   }
 
   func finished(_ response: Response, to request: Request, route: Int?) -> HandlerResult {
+    // The node that has forwarded the request adds these fields, and compresses.
+    guard !request.isForwarded else {
+      recorder.record(response, to: request, route: route)
+      return .response(response)
+    }
     var (response, isToCompress) = dressed(response, for: request.head)
     if let id = request.id { response.fields.append(.xRequestID, id) }
     guard isToCompress else {
@@ -156,7 +174,7 @@ public final class Application: Sendable {
       route = index
       let limit = router.routes[index].bodyLimit
       if let problem = tooLarge(request.head, limit ?? .max) ?? coded(request.head) { throw problem }
-      try origins.check(request.head)
+      if !request.isForwarded { try origins.check(request.head) }
       try queries.check(request.head, of: index)
       request.parameters = parameters
       if let limit { request = request.limited(toBody: limit) }

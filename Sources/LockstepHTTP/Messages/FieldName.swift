@@ -78,9 +78,11 @@ public struct FieldName: Sendable, ExpressibleByStringLiteral {
   package static let xForwardedFor: FieldName = "X-Forwarded-For"
   package static let xRequestID: FieldName = "X-Request-Id"
 
-  // Lockstep's own fields: the cursor and the revision of the whole state, and the mark of a stored
-  // response that is sent again.
+  // Lockstep's own fields: the cursor and the revision of the whole state, the mark of a stored
+  // response that is sent again, and the two fields of a request that a node forwards.
   package static let cursor: FieldName = "Cursor"
   package static let revision: FieldName = "Revision"
+  package static let lockstepClient: FieldName = "Lockstep-Client"
+  package static let lockstepNode: FieldName = "Lockstep-Node"
   package static let idempotencyReplayed: FieldName = "Idempotency-Replayed"
 }

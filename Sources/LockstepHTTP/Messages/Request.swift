@@ -10,6 +10,8 @@ public struct Request: Sendable {
   package let loop: Int
   /// Whether the event loop got a request with the same head before, on any connection.
   package var isRepetition = false
+  /// Whether another node of the fleet has forwarded the request for its client.
+  package var isForwarded = false
   /// The id of the request in the log and in its response.
   package var id: String?
   package var parameters = PathParameters()
@@ -27,6 +29,7 @@ public struct Request: Sendable {
   package func again(at arrival: Int64, id: String) -> Request {
     var request = Request(head: head, body: body, peer: peer, arrival: arrival, loop: loop)
     request.id = id
+    request.isForwarded = isForwarded
     return request
   }
 

@@ -28,12 +28,21 @@ package final class CommitFeed: Sendable {
     /// Whether this server has committed something of which the others were not notified yet.
     var mustNotify = false
     var mustReconnect = false
-    /// Whether the row in `nodes` is to be written at once.
+    /// Whether the row in `nodes` is to be written at once, because it lacks the address.
     var mustRenew = false
     var isStopped = false
     /// Set when the thread has compared the memory with the store for the first time, or has failed.
     var start: Result<Void, any Error>?
     var statistics = Statistics()
+    /// The other servers whose lease runs.
+    var others: [OtherNode] = [] {
+      didSet { statistics.otherNodes = others.count }
+    }
+  }
+
+  fileprivate struct OtherNode: Sendable {
+    let id: String
+    let address: String?
   }
 
   package struct Statistics: Sendable {
@@ -91,13 +100,25 @@ package final class CommitFeed: Sendable {
     thread.join()
   }
 
-  /// Sets the URL at which the other servers reach this one.
+  /// Sets the URL at which the other servers reach this one. Waits a moment until they can know it.
   package func setAddress(_ address: String) {
-    contents.withLock { contents in
-      contents.address = address
-      contents.mustRenew = true
-    }
+    contents.withLock { ($0.address, $0.mustRenew) = (address, true) }
     interrupt.interrupt()
+    _ = contents.wait(atMost: Self.addressPatience.wholeNanoseconds) { $0.mustRenew ? nil : () }
+  }
+
+  private static let addressPatience = Duration.seconds(1)
+
+  /// The URL of another server whose lease runs, by the beginning of its id. Nil if there is no such
+  /// server, or others cannot reach it.
+  package func address(ofNodeWithPrefix prefix: String) -> String? {
+    contents.withLock { $0.others.first { $0.id.hasPrefix(prefix) }?.address }
+  }
+
+  /// Takes over the servers that were just read from the store.
+  package func note(_ nodes: [NodeRecord]) {
+    let others = nodes.filter { $0.id != node.id }.map { OtherNode(id: $0.id, address: $0.address) }
+    contents.withLock { $0.others = others }
   }
 
   /// The writer has a new connection. If it is not the first one, the database may be another one.
@@ -138,6 +159,16 @@ package final class CommitFeed: Sendable {
   fileprivate var ownNode: Node { node }
   fileprivate var now: Int64 { time.millisecondsSince1970() }
   fileprivate func change(_ body: (inout Contents) -> Void) { contents.withLock(body) }
+
+  /// The table `nodes` has this address of this server.
+  fileprivate func noteRenewal(of address: String?, _ others: [OtherNode]) {
+    contents.withLock { contents in
+      contents.others = others
+      // The address may have been set in between.
+      if contents.address == address { contents.mustRenew = false }
+    }
+    contents.wakeAll()
+  }
 
   fileprivate func setStart(_ result: Result<Void, any Error>) {
     contents.withLock { if $0.start == nil { $0.start = result } }
@@ -235,8 +266,7 @@ private final class FeedLoop: Sendable {
       snapshot = try Self.presentSnapshot(session)
       let start = TimeSource.system.monotonic()
       try follower.verify(with: .postgreSQL(session))
-      let others = try Self.renew(snapshot, feed, session)
-      feed.change { $0.statistics.otherNodes = others }
+      try Self.renew(snapshot, feed, session)
       if feed.lease.renew(at: start) { follower.leaseWasRegained() }
       try measure()
       // The others learn that there is one more server to notify.
@@ -264,10 +294,8 @@ private final class FeedLoop: Sendable {
         let endsRights = try look()
         mustRenew = mustRenew || endsRights
         if mustRenew {
-          let others = try Self.renew(snapshot, feed, session)
+          try Self.renew(snapshot, feed, session)
           lastRenewal = now
-          feed.change { $0.mustRenew = false }
-          feed.change { $0.statistics.otherNodes = others }
           if feed.lease.renew(at: start) { follower.leaseWasRegained() }
         }
         // A server that waits for this one looks at once.
@@ -332,9 +360,8 @@ private final class FeedLoop: Sendable {
       feed.complete(ids)
     }
 
-    /// Renews the row of this server. Returns how many other servers there are.
-    @discardableResult
-    private static func renew(_ snapshot: String?, _ feed: CommitFeed, _ session: PostgreSQLSession) throws -> Int {
+    /// Renews the row of this server, and reads the other servers.
+    private static func renew(_ snapshot: String?, _ feed: CommitFeed, _ session: PostgreSQLSession) throws {
       let node = feed.ownNode
       let address = feed.pending.address
       let result = try session.connection.query(
@@ -345,8 +372,13 @@ private final class FeedLoop: Sendable {
         ]
       )
       // After a failover, the row may be missing.
-      if snapshot == nil, try result.row(0).integer(at: 1) == 1 { feed.lease.end() }
-      return try result.row(0).integer(at: 0)
+      if snapshot == nil, try result.row(0).integer(at: 0) == 1 { feed.lease.end() }
+      var others: [CommitFeed.OtherNode] = []
+      try result.forEach { row in
+        guard !row.isNull(at: 1) else { return }
+        others.append(.init(id: try row.text(at: 1), address: row.isNull(at: 2) ? nil : try row.text(at: 2)))
+      }
+      feed.noteRenewal(of: address, others)
     }
 
     /// Subscribes to the notifications of the store. Returns whether they arrive: behind a pooler they

@@ -40,8 +40,8 @@ package enum NodeRecords {
   }
 
   /// Begins or renews the lease of the server $1, whose memory knows of all commits that the snapshot $5
-  /// sees (NULL: no more of them than before). Returns how many other servers there are, and whether the
-  /// row is new.
+  /// sees (NULL: no more of them than before). Returns whether the row is new, with the id and the address
+  /// of each other server; one row without them if there is none.
   static let renew = PostgreSQLStatement(
     """
     WITH own AS (
@@ -55,7 +55,8 @@ package enum NodeRecords {
           applied = coalesce($5::text::pg_snapshot, nodes.applied)
       RETURNING (xmax = 0)::int AS is_new
     )
-    SELECT (SELECT count(*) FROM nodes WHERE id <> $1::text AND lease_until > clock_timestamp()), is_new FROM own
+    SELECT is_new, other.id, other.address FROM own
+    LEFT JOIN nodes other ON other.id <> $1::text AND other.lease_until > clock_timestamp()
     """
   )
 
