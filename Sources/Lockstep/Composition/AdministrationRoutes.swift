@@ -13,6 +13,7 @@ extension UserServices {
     _ configuration: Configuration,
     _ node: AdminStatusRoutes.Node,
     screens: ScreenDirectory?,
+    _ forwarder: ScreenForwarder?,
     uptimeSeconds: @escaping @Sendable () -> Double,
     _ logger: Logger
   ) -> [Route] {
@@ -47,7 +48,9 @@ extension UserServices {
       )
       .route
     )
-    if let screens { routes += AdminScreenRoutes(gate, screens, clock: clock, longestWait: wait).routes }
+    if let screens {
+      routes += AdminScreenRoutes(gate, screens, clock: clock, longestWait: wait, forwarder: forwarder).routes
+    }
     routes +=
       AdminStatusRoutes(
         gate,

@@ -14,6 +14,8 @@ struct Components: Sendable {
   /// One for each event loop. They are alike, but each has its own routes.
   let applications: [Application]
   let screens: ScreenDirectory?
+  /// Nil: there are no other nodes.
+  let forwarder: ScreenForwarder?
   let openAPI: OpenAPIRoute
 
   init(
@@ -24,13 +26,19 @@ struct Components: Sendable {
     loops: Int,
     serverCount: @escaping @Sendable (ServerCounter) -> Int,
     address: String = "",
+    forwardedRequests: Int = 0,
     backups: BackupScheduler? = nil
   ) throws {
     let time = environment.time
     let (start, startedAt) = (time.monotonic(), time.millisecondsSince1970())
     self.logger = logger
     readiness = Readiness(logger: logger, clock: environment.clock) { try await services.store.checkWritable() }
-    if configuration.store != nil { services.users?.feed?.setAddress(address) }
+    let nodeAddress = Self.nodeAddress(configuration, listeningAt: address)
+    if let feed = services.users?.feed {
+      if let nodeAddress { feed.setAddress(nodeAddress) } else { Self.warnOfUnreachableScreens(logger) }
+    }
+    let forwarder = services.users?.screenForwarder(configuration, requests: forwardedRequests)
+    self.forwarder = forwarder
     screens = try services.users?.screenDirectory(configuration, environment.clock, logger)
 
     let tokenRates = configuration.tokenRate.map { RateMeter($0, by: .token, monotonic: time.monotonic) }
@@ -38,12 +46,12 @@ struct Components: Sendable {
       AddressRates(meter: RateMeter($0, by: .address, monotonic: time.monotonic))
     }
     let screenRoutes = screens.flatMap {
-      services.users?.screenRoutes(configuration, $0, rates: tokenRates, logger)
+      services.users?.screenRoutes(configuration, $0, rates: tokenRates, forwarder, logger)
     }
     let uptimeSeconds = { @Sendable in Double(time.monotonic() - start) / 1_000_000_000 }
     let node = AdminStatusRoutes.Node(
       id: services.users?.nodeID ?? "",
-      address: address,
+      address: nodeAddress ?? address,
       startedAt: Timestamp(millisecondsSince1970: startedAt),
       configuration: configuration.json,
       storeSize: { services.users?.storeSize },
@@ -60,7 +68,7 @@ struct Components: Sendable {
       guard let users = services.users else { return routes }
       let own =
         users.routes(configuration, rates: tokenRates) + (screenRoutes?.routes ?? [])
-        + users.administrationRoutes(configuration, node, screens: screens, uptimeSeconds: uptimeSeconds, logger)
+        + users.administrationRoutes(configuration, node, screens: screens, forwarder, uptimeSeconds: uptimeSeconds, logger)
       return routes + own.map { route in users.feed.map { route.refusing(without: $0.lease) } ?? route }
     }
     let ownRoutes = [MetricsRoute.pattern, OpenAPIRoute.pattern, IndexRoute.pattern]
@@ -73,7 +81,9 @@ struct Components: Sendable {
       requests: metrics,
       parts: [
         { $0.add(serverCount, rates) }, { services.users?.write(to: &$0) },
-        { [screens] in if let screens { $0.add(screens.metrics) } }, { if let backups { $0.add(backups.metrics) } },
+        { [screens] in if let screens { $0.add(screens.metrics) } },
+        { if let client = forwarder?.client { $0.add(client) } },
+        { if let backups { $0.add(backups.metrics) } },
       ],
       droppedLogLines: environment.droppedLogLines,
       uptimeSeconds: uptimeSeconds
@@ -91,6 +101,7 @@ struct Components: Sendable {
         origins: origins,
         limits: configuration.limits,
         proxies: TrustedProxies(configuration.trustedProxies),
+        nodes: forwarder?.credentials,
         ids: RequestIDs(start: startedAt, loop: loop),
         rates: addressRates,
         metrics: metrics.shard(ofLoop: loop),
@@ -99,5 +110,21 @@ struct Components: Sendable {
         monotonic: time.monotonic
       )
     }
+  }
+
+  /// The URL at which other nodes reach this one: the operator's, or the one that the server listens
+  /// at, if that is of loopback. Nil if others cannot reach it.
+  private static func nodeAddress(_ configuration: Configuration, listeningAt address: String) -> String? {
+    if let url = configuration.nodeAddress { return "\(url)" }
+    guard let host = ServerURL(address)?.address.host, let own = IPAddress(host), own.isLoopback else { return nil }
+    return address
+  }
+
+  private static func warnOfUnreachableScreens(_ logger: Logger) {
+    logger.log(
+      .warning,
+      "other servers of this store cannot reach the screens of this one: set --node-address to the URL at which they "
+        + "reach it"
+    )
   }
 }

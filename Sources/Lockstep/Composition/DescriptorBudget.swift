@@ -5,11 +5,23 @@ struct DescriptorBudget {
   let limit: Int
   let connections: Int
   let loops: Int
+  /// Whether there may be other nodes.
+  var isFleet = false
 
-  /// The standard streams, the store, its readers, and the sockets and event queue of each loop.
-  private var others: Int { 64 + 4 * loops }
+  /// The standard streams, the store, its readers, the sockets and event queue of each loop, and the
+  /// connections to other nodes.
+  private var others: Int { base + forwardedRequests }
+  private var base: Int { 64 + 4 * loops }
   /// At least this many surplus connections can get a 503.
   private static let leastRefusals = 16
+
+  /// How many requests may be forwarded to other nodes at the same time, each over a connection of its
+  /// own: as many as `connections`, if `limit` allows it.
+  var forwardedRequests: Int {
+    guard isFleet else { return 0 }
+    let left = limit - min(limit, base + Self.leastRefusals)
+    return max(1, min(connections, max(left / 8, left - min(left, connections))))
+  }
 
   /// How many connections may be open at the same time. The rest of the process needs descriptors
   /// too. Without them, the server cannot read the store. Swift's runtime opens files of /proc when

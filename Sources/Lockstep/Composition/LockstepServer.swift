@@ -43,7 +43,8 @@ public final class LockstepServer: Sendable {
     let budget = DescriptorBudget(
       limit: environment.descriptorLimit,
       connections: configuration.limits.connections,
-      loops: engine.loops
+      loops: engine.loops,
+      isFleet: configuration.store != nil
     )
     engine.refusals = budget.refusals
     engine.descriptors = budget.openConnections
@@ -71,6 +72,7 @@ public final class LockstepServer: Sendable {
       loops: engine.loops,
       serverCount: server.count,
       address: "http://\(server.address)",
+      forwardedRequests: budget.forwardedRequests,
       backups: backups
     )
     budget.warn(logger)
@@ -128,7 +130,10 @@ public final class LockstepServer: Sendable {
   public var address: PeerAddress { server.address }
 
   /// Makes the server read the clock again. Tests call it after they have moved their clock.
-  func lookAtClock() { server.lookAtClock() }
+  func lookAtClock() {
+    server.lookAtClock()
+    components.forwarder?.client.lookAtClock()
+  }
 
   /// Begins to shut down, and returns at once. The server accepts no more connections, responds to
   /// waiting requests and finishes running ones.
@@ -143,6 +148,7 @@ public final class LockstepServer: Sendable {
   /// Returns when the server has stopped after `drain()`. Call this once.
   public func join() {
     server.join()
+    components.forwarder?.client.shutDown()
     components.screens?.shutDown()
     backups?.shutDown()
     flushSessions()

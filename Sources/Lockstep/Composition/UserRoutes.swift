@@ -86,6 +86,7 @@ extension UserServices {
     let directory = ScreenDirectory(
       limits: configuration.screens,
       waiting: configuration.waiting,
+      node: feed == nil ? nil : ScreenNode(ofNode: nodeID),
       random: try Sodium().randomWord,
       monotonic: time.monotonic,
       logger: logger
@@ -100,6 +101,7 @@ extension UserServices {
     _ configuration: Configuration,
     _ directory: ScreenDirectory,
     rates: RateMeter?,
+    _ forwarder: ScreenForwarder?,
     _ logger: Logger
   ) -> ScreenRoutes {
     var screens = screens
@@ -110,6 +112,27 @@ extension UserServices {
       catalogue: Catalogue.document(modules: modules, screens: kinds),
       directory: directory,
       authenticator: authenticator(rates),
+      longestWait: configuration.longestWait,
+      monotonic: time.monotonic,
+      forwarder: forwarder
+    )
+  }
+
+  /// Creates the part that forwards requests for the screens of other nodes; nil without other nodes.
+  func screenForwarder(_ configuration: Configuration, requests: Int) -> ScreenForwarder? {
+    guard let feed, let nodeSecret else { return nil }
+    var bounds = ForwardingClient.Bounds()
+    bounds.exchanges = requests
+    return ScreenForwarder(
+      .init(
+        own: ScreenNode(ofNode: nodeID),
+        address: { feed.address(ofNodeWithPrefix: $0.prefix) },
+        refresh: { [readers = readers.readers] in
+          feed.note(try await readers.read { try NodeRecords.live(in: $0) })
+        }
+      ),
+      ForwardingClient(bounds, time: time),
+      NodeCredentials(secret: nodeSecret),
       longestWait: configuration.longestWait,
       monotonic: time.monotonic
     )

@@ -40,6 +40,8 @@ struct UserServices: Sendable {
   let nodeID: String
   /// Connects this server with the others of a fleet; nil in SQLite.
   let feed: CommitFeed?
+  /// With this secret, the nodes of a fleet recognise each other; nil in SQLite.
+  let nodeSecret: String?
   let refresher: StateRefresher
   let serviceTokens: ServiceTokens
   let backgroundEncoder: BackgroundEncoder
@@ -72,9 +74,11 @@ struct UserServices: Sendable {
     history = StateHistory(states: states)
     readers = UserReaders(store.readers, threads: store.readingThreads)
     writer = store.writer
+    let tokenKey = try store.write { try TokenKey.findOrMake(in: $0, random: sodium.randomWord) }
+    nodeSecret = store.feed == nil ? nil : tokenKey.secret(for: "node")
     accounts = StoredAccounts(
       store: store,
-      tokenKey: try store.write { try TokenKey.findOrMake(in: $0, random: sodium.randomWord) },
+      tokenKey: tokenKey,
       hasher: Argon2Hasher(sodium, strength: configuration.passwordStrength, workers: hashing),
       random: sodium.randomWord,
       time: time,

@@ -9,6 +9,7 @@ extension Configuration {
     [
       "host": .string(host), "port": number(port), "data": store == nil ? .string(data) : .null,
       "store": .string(store == nil ? "sqlite" : "postgresql"),
+      "nodeAddress": nodeAddress.map { .string("\($0)") } ?? .null,
       "reads": .string(reads.rawValue), "threads": number(threads ?? ProcessLimits.cores),
       "registration": .string(accounts.registration.rawValue),
       "tokenDays": .integer(accounts.tokenLifetime.components.seconds / 86_400),

@@ -17,6 +17,9 @@ public struct Configuration: Sendable {
   /// The connection string of a PostgreSQL database, as libpq reads it; nil for a store in the file
   /// `data`. It may contain a password.
   public var store: String?
+  /// The URL at which the other servers of the store reach this one; nil for the address that it listens
+  /// on, if that is of loopback.
+  public var nodeAddress: ServerURL?
   /// Which states reads may return, if other servers use the store too.
   public var reads = ReadConsistency.recent
   /// The number of event loops; nil for one for each core.

@@ -1,4 +1,5 @@
 import Lockstep
+import LockstepHTTP
 import LockstepScreens
 
 typealias Option = CommandOption<Configuration>
@@ -30,6 +31,13 @@ enum ServeOptions {
           + "(strict). A strict read asks the database for the user's latest revision first. A client can ask for it with "
           + "Prefer: consistency=strict. A request that sends a cursor is answered from a state that is at least as new "
           + "anyway."
+      ),
+    Option("--node-address", \.nodeAddress, .serverURL, .server)
+      .help(
+        "With --store: the URL at which the other servers of the database reach this one, such as http://10.0.0.7:8080. They "
+          + "forward requests for the screens of this server to it, over plain HTTP, so the network between the servers must "
+          + "be private. Default: the address that the server listens on, if that is of this machine; otherwise none, and "
+          + "other servers cannot reach the screens."
       ),
     Option("--threads", \.threads, .integer(1...256), .server)
       .help("The number of event loops, one thread each. Default: one per core."),
@@ -202,6 +210,13 @@ enum ServeOptions {
           + "before its head is complete, its line has client, status, reason. Default: off."
       ),
   ]
+}
+
+extension OptionFormat where Value == ServerURL {
+  fileprivate static var serverURL: OptionFormat {
+    let reason = "it must be http:// with a host, with or without a port, such as http://10.0.0.7:8080"
+    return OptionFormat("<URL>", reason: reason) { ServerURL($0) }
+  }
 }
 
 extension OptionFormat where Value == UpstreamURL {

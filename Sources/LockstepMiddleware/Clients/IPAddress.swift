@@ -30,6 +30,9 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
 
   var isVersion4: Bool { high == 0 && low >> 32 == 0xFFFF }
 
+  /// Whether the address is of this machine alone: `127.0.0.0/8` or `::1`.
+  package var isLoopback: Bool { isVersion4 ? low >> 24 & 0xFF == 127 : high == 0 && low == 1 }
+
   /// The form of `inet_ntop`: `192.0.2.1`, `2001:db8::1`.
   public var description: String {
     if isVersion4 { return (0..<4).map { "\(low >> (24 - 8 * $0) & 0xFF)" }.joined(separator: ".") }

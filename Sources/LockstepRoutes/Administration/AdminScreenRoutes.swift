@@ -13,17 +13,21 @@ package struct AdminScreenRoutes: Sendable {
   private let directory: ScreenDirectory
   private let clock: MonotonicTimeConverter
   private let longestWait: Int
+  /// Nil: there are no other nodes.
+  private let forwarder: ScreenForwarder?
 
   package init(
     _ gate: AdministratorGate,
     _ directory: ScreenDirectory,
     clock: MonotonicTimeConverter,
-    longestWait: Int
+    longestWait: Int,
+    forwarder: ScreenForwarder? = nil
   ) {
     self.gate = gate
     self.directory = directory
     self.clock = clock
     self.longestWait = longestWait
+    self.forwarder = forwarder
   }
 
   package var routes: [Route] {
@@ -58,7 +62,8 @@ package struct AdminScreenRoutes: Sendable {
           ],
           schemas: ["OpenScreen": Self.schema]
         )
-      ),
+      )
+      .forwarding(by: forwarder),
     ]
   }
 

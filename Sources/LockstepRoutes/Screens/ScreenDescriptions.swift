@@ -81,7 +81,7 @@ struct ScreenDescriptions {
           fields: fields
         ),
       ],
-      problems: [.invalidParameter, .unauthorized, .notFound, .tooManyRequests],
+      problems: [.invalidParameter, .unauthorized, .notFound, .tooManyRequests, .overloaded],
       schemas: shownSchemas
     )
   }

@@ -20,6 +20,8 @@ package struct ScreenRoutes: Sendable {
   /// The longest wait, in seconds.
   private let longestWait: Int
   private let monotonic: @Sendable () -> Int64
+  /// Nil: there are no other nodes.
+  private let forwarder: ScreenForwarder?
 
   package init(
     kinds: [ScreenKind],
@@ -27,7 +29,8 @@ package struct ScreenRoutes: Sendable {
     directory: ScreenDirectory,
     authenticator: TokenAuthenticator,
     longestWait: Int,
-    monotonic: @escaping @Sendable () -> Int64
+    monotonic: @escaping @Sendable () -> Int64,
+    forwarder: ScreenForwarder? = nil
   ) {
     self.kinds = Dictionary(kinds.map { ($0.name, $0) }) { first, _ in first }
     self.catalogue = catalogue
@@ -35,6 +38,7 @@ package struct ScreenRoutes: Sendable {
     self.authenticator = authenticator
     self.longestWait = longestWait
     self.monotonic = monotonic
+    self.forwarder = forwarder
   }
 
   package var routes: [Route] {
@@ -48,7 +52,7 @@ package struct ScreenRoutes: Sendable {
       Route(.post, "/v1/reactors/{name}", summary: "Opens a screen.", bodyLimit: Self.bodyLimit, handler: open)
         .described(describedAs.open),
       Route(.get, "/v1/reactors/{name}/{id}", summary: "A screen's state; can wait for a change.", handler: read)
-        .described(describedAs.read),
+        .described(describedAs.read).forwarding(by: forwarder),
       Route(
         .post,
         "/v1/reactors/{name}/{id}/actions",
@@ -56,9 +60,9 @@ package struct ScreenRoutes: Sendable {
         bodyLimit: Self.bodyLimit,
         handler: act
       )
-      .described(describedAs.act),
+      .described(describedAs.act).forwarding(by: forwarder),
       Route(.delete, "/v1/reactors/{name}/{id}", summary: "Closes a screen.", handler: close)
-        .described(describedAs.close),
+        .described(describedAs.close).forwarding(by: forwarder),
     ]
   }
 

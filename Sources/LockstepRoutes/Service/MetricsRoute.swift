@@ -205,6 +205,12 @@ extension MetricsPage {
     each("lockstep_pool_waiting", help, "pool", pools)
   }
 
+  package mutating func add(_ forwarding: ForwardingClient) {
+    single("lockstep_forwarded_requests", "Requests that wait for another server.", forwarding.running)
+    single("lockstep_forwarded_requests_total", "Requests that were forwarded to other servers.", forwarding.total)
+    single("lockstep_forwarding_failures_total", "Forwarded requests without a response.", forwarding.failures)
+  }
+
   package mutating func add(_ screens: ScreenMetrics) {
     single("lockstep_screens", "Open screens.", screens.open)
     let kinds = screens.opened.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }

@@ -59,6 +59,8 @@ package final class ScreenDirectory: Sendable {
   package let waiters: WaiterRegistry<String>
   package let responses = ScreenIdempotency()
   private let limits: ScreenLimits
+  /// Nil: there are no other nodes.
+  private let node: ScreenNode?
   private let random: @Sendable () -> UInt64
   private let monotonic: @Sendable () -> Int64
   private let logger: Logger
@@ -69,11 +71,13 @@ package final class ScreenDirectory: Sendable {
   package init(
     limits: ScreenLimits,
     waiting: WaitingLimits,
+    node: ScreenNode? = nil,
     random: @escaping @Sendable () -> UInt64,
     monotonic: @escaping @Sendable () -> Int64,
     logger: Logger
   ) {
     self.limits = limits
+    self.node = node
     self.random = random
     self.monotonic = monotonic
     self.logger = logger
@@ -87,10 +91,10 @@ package final class ScreenDirectory: Sendable {
   package func open(_ kind: ScreenKind, for session: LiveSession?, arguments: JSON) async throws -> Screen {
     endExpired()
     if session == nil { evictAnonymous() }
-    let id = word() + word()
+    let id = ofNode(word() + word())
     let engine = try await kind.makeEngine(session, arguments, observer(of: id, kind))
     let now = monotonic()
-    let screen = Screen(id: id, tag: word(), kind: kind.name, session: session, engine: engine, now: now)
+    let screen = Screen(id: id, tag: ofNode(word()), kind: kind.name, session: session, engine: engine, now: now)
     do {
       try contents.withLock { contents throws(TooManyScreensError) in try contents.insert(screen, limits) }
       try tasks.start { await engine.run() }
@@ -202,6 +206,9 @@ package final class ScreenDirectory: Sendable {
     for screen in contents.withLock({ Array($0.screens.values) }) { end(screen, .server) }
     tasks.shutDown()
   }
+
+  /// An id that names this node, if there are others.
+  private func ofNode(_ random: String) -> String { node?.id(random) ?? random }
 
   private func word() -> String {
     let word = random()

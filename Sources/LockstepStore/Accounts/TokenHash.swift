@@ -64,6 +64,11 @@ package struct TokenKey: Sendable, Equatable, Redacted, SQLiteConvertible {
     DomainHash.of(purpose, parts: [TokenHash(words: words).bytes] + parts, count: count)
   }
 
+  /// A secret for another purpose, as hexadecimal digits. It reveals nothing about the key.
+  package func secret(for purpose: String) -> String {
+    hexadecimal(DomainHash.of("secret", Array(purpose.utf8), TokenHash(words: words).bytes))
+  }
+
   /// The store's key, created if there is none. Call it once at start, in a transaction.
   package static func findOrMake(in connection: StoreConnection, random: () -> UInt64) throws -> TokenKey {
     // Another node may start at the same time.

@@ -1,0 +1,136 @@
+import LockstepCollections
+import LockstepHTTP
+import LockstepHTTPServer
+import LockstepMiddleware
+import LockstepScreens
+import LockstepStore
+import LockstepSync
+import LockstepThreading
+
+/// Passes requests for the screens of other nodes on to these nodes.
+package final class ScreenForwarder: Sendable {
+  /// How long another node may take for a response, besides the time that a request waits for a change.
+  package static let patience = Duration.seconds(10)
+
+  /// The fields of a request that the handlers of screens read.
+  private static let fields: [FieldName] = [
+    .authorization, .accept, .contentType, .contentEncoding, .ifMatch, .ifNoneMatch, .prefer, .idempotencyKey,
+    .lastEventID, .cursor, .userAgent,
+  ]
+
+  /// The other nodes, as a forwarder needs them.
+  package struct Nodes: Sendable {
+    let own: ScreenNode
+    /// The URL of a live node, as far as memory tells.
+    let address: @Sendable (ScreenNode) -> String?
+    /// Reads the nodes from the store.
+    let refresh: @Sendable () async throws -> Void
+
+    package init(
+      own: ScreenNode,
+      address: @escaping @Sendable (ScreenNode) -> String?,
+      refresh: @escaping @Sendable () async throws -> Void
+    ) {
+      (self.own, self.address, self.refresh) = (own, address, refresh)
+    }
+  }
+
+  package let client: ForwardingClient
+  package let credentials: NodeCredentials
+  private let nodes: Nodes
+  private let longestWait: Int
+  private let monotonic: @Sendable () -> Int64
+  private let refreshing = SingleFlight<Int, Bool, any Error>()
+
+  package init(
+    _ nodes: Nodes,
+    _ client: ForwardingClient,
+    _ credentials: NodeCredentials,
+    longestWait: Int,
+    monotonic: @escaping @Sendable () -> Int64
+  ) {
+    (self.nodes, self.client, self.credentials) = (nodes, client, credentials)
+    (self.longestWait, self.monotonic) = (longestWait, monotonic)
+  }
+
+  /// The node that opens screens here.
+  package var node: ScreenNode { nodes.own }
+
+  /// Forwards a request for a screen of another node. Nil for all other requests, and for those that
+  /// another node has forwarded already.
+  func result(for request: Request) throws -> HandlerResult? {
+    guard !request.isForwarded, let node = ScreenNode(ofScreen: request.parameters["id"] ?? ""), node != nodes.own
+    else { return nil }
+    return try request.withBody { [self] body in
+      if let url = nodes.address(node) { return try forward(request, body, to: url) }
+      return .async { [self] in
+        // The node may have started a moment ago.
+        do {
+          _ = try await refreshing.value(of: 0) { () async throws in
+            try await nodes.refresh()
+            return true
+          }
+        } catch {
+          throw Problem.describing(error) ?? error
+        }
+        guard let url = nodes.address(node) else { throw Problem.noSuchScreen }
+        return try forward(request, body, to: url)
+      }
+    }
+  }
+
+  private func forward(_ request: Request, _ body: [UInt8], to url: String) throws -> HandlerResult {
+    guard let address = ServerURL(url)?.address else { throw Problem.noSuchScreen }
+    let isRead = request.head.method == .get || request.head.method == .head
+    let wait = isRead ? try? WaitPreference(of: request, try request.query, upTo: longestWait) : nil
+    let time = Self.patience + .seconds(wait?.seconds ?? 0)
+    do throws(ForwardedExchange.Failure) {
+      let exchange = try client.send(
+        message(request, body, to: address, isRead: isRead),
+        to: address,
+        until: monotonic() + time.wholeNanoseconds
+      )
+      return .parked(ForwardedRequest(exchange, isRead: isRead, problem: Self.problem))
+    } catch {
+      throw Self.problem(error)
+    }
+  }
+
+  /// The request as it is sent to the other node.
+  private func message(_ request: Request, _ body: [UInt8], to address: PeerAddress, isRead: Bool) -> [UInt8] {
+    let head = request.head
+    // This node leaves the body of the response to `HEAD` out.
+    let method = isRead ? "GET" : head.method.name
+    let query = head.hasQuery ? "?\(head.query)" : ""
+    var bytes = Array("\(method) \(head.path)\(query) HTTP/1.1\r\nHost: \(address)\r\nConnection: close\r\n".utf8)
+    for name in Self.fields {
+      for value in head.values(name) { bytes += Array("\(name.text): ".utf8) + value + Array("\r\n".utf8) }
+    }
+    if let id = request.id { bytes += Array("\(FieldName.xRequestID.text): \(id)\r\n".utf8) }
+    bytes += credentials.lines(for: request.peer)
+    if !body.isEmpty || head.method == .post { bytes += Array("Content-Length: \(body.count)\r\n".utf8) }
+    return bytes + Array("\r\n".utf8) + body
+  }
+
+  @Sendable private static func problem(_ failure: ForwardedExchange.Failure) -> Problem {
+    switch failure {
+    // The node has stopped, and its screens with it.
+    case .refused: .noSuchScreen
+    case .full: .overloaded("This server forwards as many requests for screens of other servers as it can.")
+    case .shutDown: .overloaded("The server is shutting down.")
+    case .unreachable, .timedOut, .broken, .tooLarge:
+      .overloaded(
+        "The server that has this screen does not respond. It may have performed the actions nevertheless: send them again "
+          + "with the same Idempotency-Key."
+      )
+    }
+  }
+}
+
+extension Route {
+  /// The route of a node that forwards requests for the screens of other nodes.
+  func forwarding(by forwarder: ScreenForwarder?) -> Route {
+    guard let forwarder else { return self }
+    return handled { request, handler in try forwarder.result(for: request) ?? handler(request) }
+  }
+}
