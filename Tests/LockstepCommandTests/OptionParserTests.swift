@@ -29,6 +29,9 @@ struct OptionParserTests {
     Case("--port", "65535", "LOCKSTEP_PORT") { $0.port == 65_535 },
     Case("--data", "/x/y z.db", "LOCKSTEP_DATA") { $0.data == "/x/y z.db" },
     Case("--store", "postgresql://a@b/c", "LOCKSTEP_STORE") { $0.store == "postgresql://a@b/c" },
+    Case("--node-address", "http://node-1.internal:8080/", "LOCKSTEP_NODE_ADDRESS") {
+      $0.nodeAddress?.description == "http://node-1.internal:8080"
+    },
     Case("--threads", "3", "LOCKSTEP_THREADS") { $0.threads == 3 },
     Case("--cors-origin", "https://a.example, http://localhost:3000", "LOCKSTEP_CORS_ORIGIN") {
       $0.corsOrigins == ["https://a.example", "http://localhost:3000"]

@@ -206,7 +206,7 @@ extension MetricsPage {
   }
 
   package mutating func add(_ forwarding: ForwardingClient) {
-    single("lockstep_forwarded_requests", "Requests that wait for another server.", forwarding.running)
+    single("lockstep_forwarding_running", "Requests that wait for another server.", forwarding.running)
     single("lockstep_forwarded_requests_total", "Requests that were forwarded to other servers.", forwarding.total)
     single("lockstep_forwarding_failures_total", "Forwarded requests without a response.", forwarding.failures)
   }

@@ -1,6 +1,10 @@
 import Foundation
+import LockstepHTTPServer
 import LockstepJSON
+import LockstepMiddleware
+import LockstepRoutes
 import LockstepTestSupport
+import LockstepTime
 import Testing
 
 @testable import LockstepCollections
@@ -23,7 +27,10 @@ struct DashboardTests {
       let page = try PrometheusText(try await users.ask("GET", "/metrics").text)
       for family in page.families { names.formUnion([family.name] + family.samples.map(\.name)) }
     }
-    return names
+    // The parts of a server with others on its store.
+    var fleet = MetricsPage()
+    fleet.add(ForwardingClient(time: .system))
+    return names.union(try PrometheusText(fleet.text).families.map(\.name))
   }
 
   /// The names of series in an expression or on a page.
