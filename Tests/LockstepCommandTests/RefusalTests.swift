@@ -27,7 +27,10 @@ struct RefusalTests {
     ("--store", [""], "it is empty"),
     (
       "--node-address",
-      ["", "10.0.0.7:8080", "https://a", "http://", "http://a/b", "http://a:0", "http://u@a", "http://a?b", "http://[::1"],
+      [
+        "", "10.0.0.7:8080", "https://a", "http://", "http://a/b", "http://a:0", "http://u@a", "http://a?b",
+        "http://[::1",
+      ],
       "it must be http:// with a host, with or without a port, such as http://10.0.0.7:8080"
     ),
     ("--threads", ["", "0", "257", "two"], "it must be a whole number from 1 to 256"),

@@ -68,7 +68,14 @@ struct Components: Sendable {
       guard let users = services.users else { return routes }
       let own =
         users.routes(configuration, rates: tokenRates) + (screenRoutes?.routes ?? [])
-        + users.administrationRoutes(configuration, node, screens: screens, forwarder, uptimeSeconds: uptimeSeconds, logger)
+        + users.administrationRoutes(
+          configuration,
+          node,
+          screens: screens,
+          forwarder,
+          uptimeSeconds: uptimeSeconds,
+          logger
+        )
       return routes + own.map { route in users.feed.map { route.refusing(without: $0.lease) } ?? route }
     }
     let ownRoutes = [MetricsRoute.pattern, OpenAPIRoute.pattern, IndexRoute.pattern]

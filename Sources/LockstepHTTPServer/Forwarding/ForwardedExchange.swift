@@ -166,7 +166,9 @@ final class ExchangeSlot: Sendable {
   private func change<Result>(_ body: (inout State) -> Result) -> Result {
     let (result, waker, waiting) = state.withLock { state in
       let result = body(&state)
-      return (result, state.hasNews || !isWaiting(state) ? state.waker : nil, isWaiting(state) ? nil : state.waiting.take())
+      return (
+        result, state.hasNews || !isWaiting(state) ? state.waker : nil, isWaiting(state) ? nil : state.waiting.take()
+      )
     }
     waker?.wake()
     waiting?.resume()

@@ -61,21 +61,25 @@ package final class ScreenForwarder: Sendable {
   func result(for request: Request) throws -> HandlerResult? {
     guard !request.isForwarded, let node = ScreenNode(ofScreen: request.parameters["id"] ?? ""), node != nodes.own
     else { return nil }
-    return try request.withBody { [self] body in
-      if let url = nodes.address(node) { return try forward(request, body, to: url) }
-      return .async { [self] in
-        // The node may have started a moment ago.
-        do {
-          _ = try await refreshing.value(of: 0) { () async throws in
-            try await nodes.refresh()
-            return true
-          }
-        } catch {
-          throw Problem.describing(error) ?? error
+    // Only actions have a body that a handler reads.
+    guard request.head.method == .post else { return try forward(request, [], to: node) }
+    return try request.withBody { [self] body in try forward(request, body, to: node) }
+  }
+
+  private func forward(_ request: Request, _ body: [UInt8], to node: ScreenNode) throws -> HandlerResult {
+    if let url = nodes.address(node) { return try forward(request, body, to: url) }
+    return .async { [self] in
+      // The node may have started a moment ago.
+      do {
+        _ = try await refreshing.value(of: 0) { () async throws in
+          try await nodes.refresh()
+          return true
         }
-        guard let url = nodes.address(node) else { throw Problem.noSuchScreen }
-        return try forward(request, body, to: url)
+      } catch {
+        throw Problem.describing(error) ?? error
       }
+      guard let url = nodes.address(node) else { throw Problem.noSuchScreen }
+      return try forward(request, body, to: url)
     }
   }
 
@@ -108,7 +112,7 @@ package final class ScreenForwarder: Sendable {
     }
     if let id = request.id { bytes += Array("\(FieldName.xRequestID.text): \(id)\r\n".utf8) }
     bytes += credentials.lines(for: request.peer)
-    if !body.isEmpty || head.method == .post { bytes += Array("Content-Length: \(body.count)\r\n".utf8) }
+    if head.method == .post { bytes += Array("Content-Length: \(body.count)\r\n".utf8) }
     return bytes + Array("\r\n".utf8) + body
   }
 

@@ -66,7 +66,7 @@ package struct TokenKey: Sendable, Equatable, Redacted, SQLiteConvertible {
 
   /// A secret for another purpose, as hexadecimal digits. It reveals nothing about the key.
   package func secret(for purpose: String) -> String {
-    hexadecimal(DomainHash.of("secret", Array(purpose.utf8), TokenHash(words: words).bytes))
+    hexadecimal(hash(for: "secret \(purpose)", count: 32))
   }
 
   /// The store's key, created if there is none. Call it once at start, in a transaction.
