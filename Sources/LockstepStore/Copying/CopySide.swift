@@ -32,7 +32,7 @@ package protocol CopySide: AnyObject {
   /// Deletes all rows of a table that is not of users.
   func deleteAll(of table: CopiedTable) throws
 
-  /// What the table `store` has about the store.
+  /// The contents of the table `store`.
   func identity() throws -> StoreIdentity
   func setIdentity(_ identity: StoreIdentity) throws
 
@@ -52,7 +52,7 @@ package struct CopyRange: Sendable {
   static let all = CopyRange(start: lowest, end: highest)
 }
 
-/// What makes cursors of a store valid.
+/// The values that make cursors of a store valid.
 package struct StoreIdentity: Sendable, Equatable {
   package let id: String
   let createdAt: Int64

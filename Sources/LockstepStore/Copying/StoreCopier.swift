@@ -52,7 +52,7 @@ package struct StoreCopier {
       (last, done) = (end, done + users)
       try progress(.copying, done)
     }
-    // What an earlier run has copied may be outdated, and there may be users who were erased since.
+    // The copies of an earlier run may be outdated, and users may have been erased since.
     try copyTables()
     return try compare { try progress(.comparing, $0) }
   }
