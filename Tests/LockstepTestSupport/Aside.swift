@@ -17,3 +17,15 @@ public func aside(_ work: @escaping @Sendable () -> Void) async {
     }
   }
 }
+
+/// Runs blocking work on a thread of its own, and returns its value.
+public func valueAside<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+  let outcome = LockedState<Result<Value, any Error>?>(nil)
+  await aside {
+    let result = Result { try work() }
+    outcome.withLock { $0 = result }
+  }
+  // `aside` returns after its work.
+  guard let outcome = outcome.withLock({ $0 }) else { preconditionFailure("the work has not run") }
+  return try outcome.get()
+}

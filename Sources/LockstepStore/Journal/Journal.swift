@@ -238,7 +238,9 @@ package struct Journal {
   }
 
   package func entries(of user: UserID, at revision: Revision) throws -> [JournalEntry] {
-    try entries(of: user, after: Revision(rawValue: revision.rawValue - 1), upTo: revision)
+    // Not the raw value less 1: it has the same number, which is all that PostgreSQL compares.
+    try entries(of: user, after: Revision(rawValue: Revision(number: revision.number).rawValue - 1), upTo: revision)
+      .filter { $0.revision == revision }
   }
 
   /// The user's entries after the revision `after`, up to and including `upTo`, oldest first.

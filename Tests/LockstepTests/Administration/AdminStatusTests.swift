@@ -130,14 +130,14 @@ struct AdminStatusTests {
       users.advance(by: 90)
       let status = try await admin.get("/v1/admin/status")
       #expect(status.json["uptimeSeconds"] == 90)
-      #expect((status.json["storeBytes"]?.int64Value ?? 0) > 10_000)
+      #expect(!TestedStore.isSQLite || (status.json["storeBytes"]?.int64Value ?? 0) > 10_000)
       #expect(status.json["backups"] == .null)
       #expect(status.json["configuration"]?["registration"] == "open")
       #expect(status.json["configuration"]?["profileUpstream"] == "https://people.example")
       for secret in ["a secret token", "password@", "key=1"] { #expect(!status.text.contains(secret)) }
       let nodes = try await admin.get("/v1/admin/nodes").json["items"]?.arrayValue ?? []
       #expect(nodes.count == 1)
-      #expect(nodes[0]["leaseUntil"] == .null)
+      #expect((nodes[0]["leaseUntil"] == .null) == TestedStore.isSQLite)
       #expect(nodes[0]["address"]?.stringValue?.hasPrefix("http://127.0.0.1:") == true)
     }
   }

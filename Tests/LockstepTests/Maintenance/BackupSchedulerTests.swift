@@ -14,7 +14,11 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepTime
 
-@Suite("Scheduled backups of a server", .timeLimit(.minutes(10)))
+@Suite(
+  "Scheduled backups of a server",
+  .enabled(if: TestedStore.isSQLite, TestedStore.sqliteOnly),
+  .timeLimit(.minutes(10))
+)
 struct BackupKeeperTests {
   private let files: StoreFixture
   private let store: DurableStore

@@ -11,7 +11,11 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepTime
 
-@Suite("Following a user's journal", .timeLimit(.minutes(10)))
+@Suite(
+  "Following a user's journal",
+  .enabled(if: TestedStore.isSQLite, TestedStore.sqliteOnly),
+  .timeLimit(.minutes(10))
+)
 struct JournalTailTests {
   private let fixture: SyncFixture
   private let session: LiveSession

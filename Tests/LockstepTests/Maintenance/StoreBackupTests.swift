@@ -8,7 +8,7 @@ import Testing
 @testable import LockstepMaintenance
 @testable import LockstepStore
 
-@Suite("A backup of a store", .timeLimit(.minutes(10)))
+@Suite("A backup of a store", .enabled(if: TestedStore.isSQLite, TestedStore.sqliteOnly), .timeLimit(.minutes(10)))
 struct StoreBackupTests {
   private struct GivenUp: Error {}
 

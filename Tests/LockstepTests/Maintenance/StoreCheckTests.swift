@@ -10,7 +10,7 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepSync
 
-@Suite("A check of a store", .timeLimit(.minutes(10)))
+@Suite("A check of a store", .enabled(if: TestedStore.isSQLite, TestedStore.sqliteOnly), .timeLimit(.minutes(10)))
 struct StoreCheckTests {
   /// A closed store with two users and some history.
   private static func made() async throws -> SyncFixture {

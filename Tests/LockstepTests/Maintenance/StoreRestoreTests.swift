@@ -9,7 +9,11 @@ import Testing
 @testable import LockstepMaintenance
 @testable import LockstepStore
 
-@Suite("Replacing a store with a backup", .timeLimit(.minutes(10)))
+@Suite(
+  "Replacing a store with a backup",
+  .enabled(if: TestedStore.isSQLite, TestedStore.sqliteOnly),
+  .timeLimit(.minutes(10))
+)
 struct StoreRestoreTests {
   private let files: StoreFixture
 

@@ -38,7 +38,10 @@ struct DashboardTests {
     Set(text.matches(of: /\b(?:lockstep|process)_[a-z_]*[a-z]\b/).map { String($0.output) })
   }
 
-  @Test("Each panel of docs/grafana.json uses existing series")
+  @Test(
+    "Each panel of docs/grafana.json uses existing series",
+    .enabled(if: TestedStore.isSQLite, TestedStore.sqliteMetrics)
+  )
   func dashboard() async throws {
     let dashboard = try JSON(parsing: Array(try Self.text(of: "grafana.json").utf8))
     let panels = try #require(dashboard["panels"]?.arrayValue)
@@ -57,7 +60,10 @@ struct DashboardTests {
     #expect(Set(panels.compactMap { $0["id"]?.intValue }).count == panels.count)
   }
 
-  @Test("Each rule of docs/alerts.yml uses existing series and is complete")
+  @Test(
+    "Each rule of docs/alerts.yml uses existing series and is complete",
+    .enabled(if: TestedStore.isSQLite, TestedStore.sqliteMetrics)
+  )
   func alerts() async throws {
     let lines = try Self.text(of: "alerts.yml").split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
     func values(_ key: String) -> [String] {
@@ -76,7 +82,10 @@ struct DashboardTests {
     for severity in values("severity:") { #expect(["warning", "critical"].contains(severity)) }
   }
 
-  @Test("docs/operating.md explains every metric, and no others")
+  @Test(
+    "docs/operating.md explains every metric, and no others",
+    .enabled(if: TestedStore.isSQLite, TestedStore.sqliteMetrics)
+  )
   func explained() async throws {
     let families = Set(try await Self.series().map { $0.replacing(/_(bucket|sum|count)$/, with: "") })
     var explained: Set<String> = []

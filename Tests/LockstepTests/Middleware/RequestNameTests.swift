@@ -81,7 +81,8 @@ struct RequestNameTests {
   func failed(name: String?) async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")
-      _ = try users.rows("ALTER TABLE journal RENAME TO gone")
+      try await ada.addFavorites("a")
+      _ = try await users.rows("ALTER TABLE journal RENAME COLUMN action TO gone")
       let response = try await ada.get("/v1/journal", name.map { ["X-Request-Id: \($0)"] } ?? [])
       #expect(response.status == 500)
       let told = response.values(of: "X-Request-Id")

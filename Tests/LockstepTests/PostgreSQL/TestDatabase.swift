@@ -17,7 +17,7 @@ struct TestDatabase: Sendable {
     connectionString = try TestedStore.database(for: folder.file("store"), on: server)
   }
 
-  func remove() { TestedStore.drop(folder.file("store")) }
+  func remove() { TestedStore.drop(folder.file("store"), on: TestedStore.anyServer) }
 
   /// Runs statements as another program does.
   func execute(_ script: String) throws { try PostgreSQLConnection(connectionString).execute(script) }

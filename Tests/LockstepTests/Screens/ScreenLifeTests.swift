@@ -168,7 +168,7 @@ struct ScreenLifeTests {
       #expect(try await screen.act(toggles).status == 200)
       await eventually { held.waiting == 16 }
       held.letGo()
-      await eventually { (try? users.count("journal")) == 400 }
+      await eventually { (try? await users.count("journal")) == 400 }
       #expect(try await screen.state()["error"] == nil)
     }
   }

@@ -7,7 +7,7 @@ import Testing
 @testable import LockstepModules
 @testable import LockstepStore
 
-@Suite("The table of favorites", .timeLimit(.minutes(10)))
+@Suite("The table of favorites", .enabled(if: TestedStore.isSQLite, TestedStore.sqliteOnly), .timeLimit(.minutes(10)))
 struct FavoritesServiceTests {
   private let tables: ServiceTables
   private let service = UserModule.favorites().table

@@ -8,7 +8,11 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepSync
 
-@Suite("The tables of defaults and profiles", .timeLimit(.minutes(10)))
+@Suite(
+  "The tables of defaults and profiles",
+  .enabled(if: TestedStore.isSQLite, TestedStore.sqliteOnly),
+  .timeLimit(.minutes(10))
+)
 struct MapServiceTests {
   private let tables: ServiceTables
 

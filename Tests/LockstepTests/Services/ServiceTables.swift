@@ -42,7 +42,7 @@ struct ServiceTables {
     }
   }
 
-  func change(_ script: String) async throws {
+  func change(_ script: TestSQL) async throws {
     try await fixture.store.writer.write { try $0.execute(script) }
   }
 }

@@ -5,7 +5,7 @@ import LockstepTestSupport
 import LockstepThreading
 import Testing
 
-@Suite("The durable store", .timeLimit(.minutes(10)))
+@Suite("The durable store", .enabled(if: TestedStore.isSQLite, TestedStore.sqliteOnly), .timeLimit(.minutes(10)))
 struct DurableStoreTests {
   private let fixture: StoreFixture
 

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("The migrator", .timeLimit(.minutes(10)))
+@Suite("The migrator", .enabled(if: TestedStore.isSQLite, TestedStore.sqliteOnly), .timeLimit(.minutes(10)))
 struct MigratorTests {
   private let fixture: StoreFixture
   private let second = Migration(number: 2, name: "0002_notes", sql: "CREATE TABLE notes (text TEXT) STRICT;")

@@ -5,7 +5,11 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("The migrations of a store's modules", .timeLimit(.minutes(10)))
+@Suite(
+  "The migrations of a store's modules",
+  .enabled(if: TestedStore.isSQLite, TestedStore.sqliteOnly),
+  .timeLimit(.minutes(10))
+)
 struct ModuleMigratorTests {
   private static let column = "user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE"
   private static let first = Migration(number: 1, name: "0001_notes", sql: "CREATE TABLE notes (\(column)) STRICT;")

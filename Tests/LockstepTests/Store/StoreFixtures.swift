@@ -1,8 +1,9 @@
 import LockstepSQLite
-import LockstepStore
 import LockstepTestSupport
 import LockstepTime
 import Synchronization
+
+@testable import LockstepStore
 
 /// A clock that only a test advances.
 final class StoreClock: Sendable {
@@ -53,11 +54,16 @@ final class StoreFixture: Sendable {
 
   /// A store in the database under test.
   func testedStore(
-    options: DurableStore.Options,
+    options: DurableStore.Options = .init(busyTimeout: .zero),
     migrator: Migrator = Migrator()
   ) throws -> DurableStore {
     if let database = try TestedStore.database(for: path) {
-      return try DurableStore(postgreSQL: database, time: clock.time, readingThreads: 1, migrator: migrator)
+      return try DurableStore(
+        postgreSQL: database,
+        time: clock.time,
+        readingThreads: options.readingThreads,
+        migrator: migrator
+      )
     }
     return try DurableStore(path: path, time: clock.time, options: options, migrator: migrator)
   }
@@ -82,5 +88,10 @@ extension StoreConnection {
   }
 
   /// Runs the statements of a script.
-  func execute(_ script: String) throws { try sqlite.execute(script) }
+  func execute(_ script: TestSQL) throws {
+    switch self {
+    case .sqlite(let connection): try connection.execute(script.sqlite)
+    case .postgreSQL(let session): try session.execute(script.postgreSQL)
+    }
+  }
 }

@@ -7,7 +7,11 @@ import Testing
 @testable import LockstepModules
 @testable import LockstepStore
 
-@Suite("Upgrading a store from an older schema", .timeLimit(.minutes(10)))
+@Suite(
+  "Upgrading a store from an older schema",
+  .enabled(if: TestedStore.isSQLite, TestedStore.sqliteOnly),
+  .timeLimit(.minutes(10))
+)
 struct UpgradeTests {
   @Test("History and cursors are kept when revisions get eras")
   func eras() throws {

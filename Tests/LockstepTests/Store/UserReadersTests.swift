@@ -17,7 +17,7 @@ struct UserReadersTests {
   @Test("One user's reads, however many, leave a thread for other users")
   func share() async throws {
     let fixture = try StoreFixture()
-    let store = try fixture.store()
+    let store = try fixture.testedStore()
     defer { store.close() }
     let readers = UserReaders(store.readers, threads: store.readingThreads)
     let (ann, bob) = (SyncFixture.session(1).user, SyncFixture.session(2).user)
@@ -43,7 +43,7 @@ struct UserReadersTests {
   @Test("All reads for a user with a large state run on the long reader, so that others do not wait")
   func large() async throws {
     let fixture = try StoreFixture()
-    let store = try fixture.store()
+    let store = try fixture.testedStore()
     defer { store.close() }
     let readers = UserReaders(store.readers, threads: store.readingThreads)
     let (ann, bob) = (SyncFixture.session(1).user, SyncFixture.session(2).user)

@@ -60,6 +60,11 @@ final class ServerFixture: Sendable {
       Issue.record(error)
     }
     await users.stop()
+    let path = users.configuration.data
+    await aside {
+      TestedStore.drop(path)
+      TestedStore.drop(path + ".copy")
+    }
   }
 
   private static func start(
@@ -91,16 +96,14 @@ final class ServerFixture: Sendable {
     )
   }
 
-  deinit { TestedStore.drop(directory.file("lockstep.db")) }
-
-  /// Stops the server if it is running. Its memory is lost, and only the file remains.
+  /// Stops the server if it is running. Its memory is lost, and only the store remains.
   func stop() async {
     guard let server = running.withLock({ $0.take() }) else { return }
     server.drain()
     await aside { server.join() }
   }
 
-  /// Stops the server and starts another on the same file.
+  /// Stops the server and starts another on the same store.
   func restart(_ change: (inout Configuration) -> Void = { _ in }) async throws {
     await stop()
     var configuration = configuration
@@ -128,6 +131,7 @@ final class ServerFixture: Sendable {
     body: [UInt8]? = nil,
     token: String? = nil
   ) async throws -> RawResponse {
+    if target.hasPrefix("/v1/admin/journal") { try await journalIsComplete() }
     let client = try connect()
     defer { client.close() }
     var fields = fields
@@ -166,8 +170,8 @@ final class ServerFixture: Sendable {
     try await enter("/v1/sessions", name, device, password: password)
   }
 
-  /// Reads the file as another program does: the rows of a query, each value as text.
-  func rows(_ sql: String) throws -> [[String]] { try StoreFile.rows(sql, in: configuration.data) }
+  /// The file of the store if it is in SQLite.
+  var storePath: String { configuration.data }
 
   private func enter(
     _ target: String,

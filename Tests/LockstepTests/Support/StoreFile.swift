@@ -38,10 +38,3 @@ enum StoreFile {
     Failure(description: String(cString: sqlite3_errmsg(database)))
   }
 }
-
-extension ServerFixture {
-  /// The number of rows of a table.
-  func count(_ table: String) throws -> Int {
-    try rows("SELECT count(*) FROM \(table)").first?.first.flatMap { Int($0) } ?? -1
-  }
-}

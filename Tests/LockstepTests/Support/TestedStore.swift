@@ -19,6 +19,9 @@ enum TestedStore {
   static let isSQLite = server == nil
 
   static let sqliteOnly: Comment = "looks into the file of the store"
+  static let sqliteMetrics: Comment = "needs the metrics of a store in SQLite"
+  static let sqliteTables: Comment = "has a module with SQL for SQLite"
+  static let sqliteGroups: Comment = "needs a writer that runs all changes in one group"
 
   /// The connection string for the store that a test would keep in this file; nil if it is in SQLite. Each
   /// store has a schema of its own.
@@ -27,15 +30,20 @@ enum TestedStore {
   }
 
   static func database(for path: String, on server: String) throws -> String {
-    let schema = schema(for: path)
     let connection = try PostgreSQLConnection(server)
-    try connection.execute("SET client_min_messages = warning; CREATE SCHEMA IF NOT EXISTS \(schema)")
+    try connection.execute("SET client_min_messages = warning; CREATE SCHEMA IF NOT EXISTS \(schema(for: path))")
+    return connectionString(for: path, on: server)
+  }
+
+  /// The connection string for a store whose schema exists.
+  static func connectionString(for path: String, on server: String) -> String {
+    let schema = schema(for: path)
     return "\(server) application_name=\(schema) options='-c search_path=\(schema)'"
   }
 
-  /// Drops the schema of a store.
-  static func drop(_ path: String) {
-    guard let server = anyServer, let connection = try? PostgreSQLConnection(server) else { return }
+  /// Drops the schema of a store. Does nothing for a store in SQLite.
+  static func drop(_ path: String, on server: String? = server) {
+    guard let server, let connection = try? PostgreSQLConnection(server) else { return }
     try? connection.execute("SET client_min_messages = warning; DROP SCHEMA IF EXISTS \(schema(for: path)) CASCADE")
   }
 
@@ -46,7 +54,7 @@ enum TestedStore {
     try connection.execute("UPDATE attempts SET until = until - \(seconds) * 1000000000::bigint")
   }
 
-  private static func schema(for path: String) -> String {
+  static func schema(for path: String) -> String {
     // The path has the random name of a temporary folder.
     "t" + hexadecimal(Array(sha256(Array(path.utf8)).prefix(12)))
   }

@@ -123,7 +123,7 @@ struct RevisionWatchTests {
   @Test("A load of a state that is on disk and not published yet ends the watches of earlier states")
   func loaded() async throws {
     let files = try StoreFixture()
-    let store = try files.store()
+    let store = try files.testedStore()
     defer { store.close() }
     for isBatch in [false, true] {
       let cache = StateCache(capacity: 1, readers: UserReaders(store.readers, threads: 1)) { _, _ in Self.state(2) }

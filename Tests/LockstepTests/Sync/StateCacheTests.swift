@@ -7,6 +7,7 @@ import Testing
 
 @testable import LockstepCollections
 @testable import LockstepModules
+@testable import LockstepStore
 @testable import LockstepSync
 
 @Suite("States in memory", .timeLimit(.minutes(10)))
@@ -125,7 +126,7 @@ struct StateCacheTests {
     let held = loads.holdNext()
     let reader = Task { try await cache.load(ann.user) }
     await held.arrival.opened()
-    try await fixture.store.writer.write { _ = try $0.run("DELETE FROM users WHERE id = ?", ann.user) }
+    try await fixture.store.writer.write { try UserRecords(connection: $0).erase(ann.user) }
     cache.forget(ann.user)
     held.gate.open()
     #expect(try await reader.value.state.collections.isEmpty)
@@ -135,7 +136,7 @@ struct StateCacheTests {
   func failing() async throws {
     struct Broken: Error {}
     let files = try StoreFixture()
-    let store = try files.store()
+    let store = try files.testedStore()
     defer { store.close() }
     let isBroken = LockedState(true)
     let cache = StateCache(capacity: 1000, readers: UserReaders(store.readers, threads: 1)) { _, _ in
@@ -153,7 +154,7 @@ struct StateCacheTests {
   @Test("The memory has a limit, and recently used states stay")
   func bounded() async throws {
     let files = try StoreFixture()
-    let store = try files.store()
+    let store = try files.testedStore()
     defer { store.close() }
     let cache = StateCache(capacity: 100_000, readers: UserReaders(store.readers, threads: 1)) { _, _ in UserState() }
     let often = SyncFixture.session(0).user
@@ -180,7 +181,7 @@ struct StateCacheTests {
   @Test("Large states evict each other, but not the small ones, and the memory has a limit")
   func large() async throws {
     let files = try StoreFixture()
-    let store = try files.store()
+    let store = try files.testedStore()
     defer { store.close() }
     let capacity = 4 << 20
     let readers = UserReaders(store.readers, threads: 1)

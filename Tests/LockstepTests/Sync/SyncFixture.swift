@@ -139,6 +139,12 @@ final class SyncFixture: Sendable {
   /// A user with a session in the store. The same number gives the same user.
   func user(_ number: UInt64) async throws -> LiveSession {
     let session = Self.session(number)
+    try await store.writer.write { try Self.insert(session, number, in: $0) }
+    return session
+  }
+
+  /// Inserts the user and the session of a number, if they are not in the store.
+  static func insert(_ session: LiveSession, _ number: UInt64, in connection: StoreConnection) throws {
     let account = Account(
       session.user,
       try EmailAddress("\(number)@example.com"),
@@ -157,12 +163,9 @@ final class SyncFixture: Sendable {
       user: session.user,
       tokenHash: TokenHash(words: SIMD4(number, 0, 0, 0))
     )
-    try await store.writer.write { connection in
-      guard try UserRecords(connection: connection).insert(account), !TestedStore.isSQLite else { return }
-      // On PostgreSQL, each write looks for its session in the store.
-      try SessionRecords(connection: connection).insert(stored)
-    }
-    return session
+    guard try UserRecords(connection: connection).insert(account), !TestedStore.isSQLite else { return }
+    // On PostgreSQL, each write looks for its session in the store.
+    try SessionRecords(connection: connection).insert(stored)
   }
 
   /// A user who is not in the store.
@@ -258,23 +261,29 @@ final class SyncFixture: Sendable {
   // MARK: Blocking the writer
 
   /// Runs `body` while the writer is blocked within a transaction. Units that are submitted in
-  /// `body` share it.
+  /// `body` share it. In PostgreSQL, they make the next group.
   func withWriterHeld(_ body: () async throws -> Void) async throws {
-    let (isHeld, gate) = (ThreadGate(), ThreadGate())
-    try store.writer.submit(
-      { _ in
-        isHeld.open()
-        gate.pass()
-      },
-      completion: { _ in }
-    )
-    await isHeld.opened()
-    defer { gate.open() }
+    let held = try await HeldWriter.hold(store.writer, ledger)
+    defer { held.letGo() }
     try await body()
   }
 
+  /// The commits of `withWriterHeld` and of the group that waits in it.
+  static let commitsOfHeldGroup = TestedStore.isSQLite ? 1 : 2
+
   /// Returns when this many units wait behind the one that blocks the writer.
   func waiting(_ count: Int) async { await eventually { store.writer.statistics.waiting == count } }
+
+  /// Lets the group fail that waits in `withWriterHeld` and has idempotency keys.
+  func breakGroup() async throws {
+    if TestedStore.isSQLite { return try submitUndoing() }
+    _ = try await files.rows("ALTER TABLE idempotency_keys RENAME TO gone")
+  }
+
+  /// Call this after `breakGroup`, when the group has failed.
+  func repair() async throws {
+    if !TestedStore.isSQLite { _ = try await files.rows("ALTER TABLE gone RENAME TO idempotency_keys") }
+  }
 
   /// Submits a unit that makes SQLite roll back the shared transaction, as a failing disk does.
   func submitUndoing() throws {

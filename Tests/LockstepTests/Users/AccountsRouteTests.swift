@@ -51,7 +51,7 @@ struct AccountsRouteTests {
         #expect(response.status == 422, "\(body)")
         #expect(response.problem == ProblemSummary(slug: "validation-failed", pointers: pointers), "\(body)")
       }
-      #expect(try users.count("users") == 0)
+      #expect(try await users.count("users") == 0)
     }
   }
 

@@ -4,10 +4,10 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Numbers that were changed in the file", .timeLimit(.minutes(10)))
+@Suite("Numbers that were changed in the store", .timeLimit(.minutes(10)))
 struct DamagedNumbersTests {
   @Test(
-    "With any size of the history in the file, the user can read and write",
+    "With any size of the history in the store, the user can read and write",
     arguments: [Int.max, Int.max - 5, .min, -1]
   )
   func written(size: Int) async throws {
@@ -17,7 +17,13 @@ struct DamagedNumbersTests {
       let patch = "Content-Type: application/merge-patch+json"
       _ = try await ada.patch("/v1/defaults/standard", #"{"a":1}"#, [patch])
       await users.stop()
-      _ = try users.rows("UPDATE journal SET written = \(size) WHERE revision >> 20 <> 2")
+      _ = try await users.rows(
+        TestSQL(
+          sqlite: "UPDATE journal SET written = \(size) WHERE revision >> 20 <> 2",
+          postgreSQL: "UPDATE journal SET written = \(size) WHERE number <> 2"
+        )
+      )
+      if !TestedStore.isSQLite { _ = try await users.rows("UPDATE heads SET written = \(size)") }
       try await users.restart()
       for number in 0..<70 {
         #expect(try await ada.put("/v1/defaults/standard/k", "\(number)").status < 300)
@@ -40,8 +46,14 @@ struct DamagedNumbersTests {
       let (ada, bob) = (try await users.signUp("ada"), try await users.signUp("bob"))
       try await ada.addFavorites("a", "b")
       await users.stop()
-      _ = try users.rows("UPDATE favorites SET rank = \(Int.max) WHERE id = 'b'")
-      _ = try users.rows("UPDATE favorites SET rank = \(Int.min) WHERE id = 'a'")
+      for (id, rank) in [("b", Int.max), ("a", Int.min)] {
+        _ = try await users.rows(
+          TestSQL(
+            sqlite: "UPDATE favorites SET rank = \(rank) WHERE id = '\(id)'",
+            postgreSQL: "UPDATE list_elements SET rank = \(rank) WHERE id = '\(id)'"
+          )
+        )
+      }
       try await users.restart()
       #expect(try await ada.favoriteIDs() == ["a", "b"])
       for _ in 0..<2 { #expect(try await ada.put("/v1/favorites/c", "{}").status >= 500) }

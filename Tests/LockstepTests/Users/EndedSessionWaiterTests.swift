@@ -25,9 +25,9 @@ struct EndedSessionWaiterTests {
       // A login deletes sessions that have expired, here one of another user.
       let eve = try await users.signUp("eve")
       _ = try await eve.get("/v1/me")
-      _ = try users.rows("UPDATE sessions SET expires_at = 0 WHERE id = '\(eve.session)'")
+      _ = try await users.rows("UPDATE sessions SET expires_at = 0 WHERE id = '\(eve.session)'")
       _ = try await users.logIn("eve")
-      #expect(try users.rows("SELECT 1 FROM sessions WHERE id = '\(eve.session)'").isEmpty)
+      #expect(try await users.rows("SELECT 1 FROM sessions WHERE id = '\(eve.session)'").isEmpty)
       #expect(waiters.metrics.wakings == before)
 
       // Both devices of the user are notified, and the other one waits again.

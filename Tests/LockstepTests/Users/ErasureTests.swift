@@ -29,7 +29,7 @@ struct ErasureTests {
     _ = try await ada.put("/v1/scores/s", #""score zq""#)
   }
 
-  @Test("An erased user leaves no row in any table, and no text in the file")
+  @Test("An erased user leaves no row in any table, and no text in the store")
   func erase() async throws {
     try await ServerFixture.run(modules: [.notes, .scores]) { users in
       let ada = try await users.signUp("ada", device: "Ada's telephone")
@@ -41,22 +41,32 @@ struct ErasureTests {
         let value = #""\#(String(repeating: letter, count: 70_000))""#
         #expect(try await ada.put("/v1/defaults/suite-zq/large", value).status < 300)
       }
-      try await eventually { try users.rows("SELECT 1 FROM snapshots").isEmpty == false }
+      try await eventually { try await users.rows("SELECT 1 FROM snapshots").isEmpty == false }
       // A completed admin command no longer has the user's id.
-      let tables = try users.rows(
-        "SELECT m.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'user_id'"
+      let tables = try await users.rows(
+        TestSQL(
+          sqlite: """
+            SELECT m.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c
+            WHERE m.type = 'table' AND c.name = 'user_id'
+            """,
+          postgreSQL: """
+            SELECT table_name::text FROM information_schema.columns JOIN information_schema.tables
+              USING (table_schema, table_name)
+            WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' AND column_name = 'user_id'
+            """
+        )
       ).map { $0[0] }.filter { $0 != "orders" }
       #expect(tables.count >= 8)
       for table in tables {
-        let rows = try users.rows("SELECT 1 FROM \(table) WHERE user_id = '\(ada.user)'")
+        let rows = try await users.rows("SELECT 1 FROM \(table) WHERE user_id = '\(ada.user)'")
         #expect(!rows.isEmpty, "\(table) has no rows to test")
       }
       let response = try await ada.ask("DELETE", "/v1/me", #"{"password":"correct horse"}"#)
       #expect(response.status == 204)
       for table in tables {
-        #expect(try users.rows("SELECT 1 FROM \(table) WHERE user_id = '\(ada.user)'").isEmpty, "\(table)")
+        #expect(try await users.rows("SELECT 1 FROM \(table) WHERE user_id = '\(ada.user)'").isEmpty, "\(table)")
       }
-      #expect(try users.rows("SELECT 1 FROM users WHERE id = '\(ada.user)'").isEmpty)
+      #expect(try await users.rows("SELECT 1 FROM users WHERE id = '\(ada.user)'").isEmpty)
       #expect(try await ada.get("/v1/me").status == 401)
       #expect(try await ada.put("/v1/favorites/a", "{}").status == 401)
       let login = try await users.post("/v1/sessions", #"{"email":"ada@example.com","password":"correct horse"}"#)
@@ -65,12 +75,14 @@ struct ErasureTests {
 
       // The WAL is checkpointed after the response. Writes of other users may follow.
       try await eventually {
+        guard TestedStore.isSQLite else { return true }
         let log = String(decoding: try users.directory.contents(of: "lockstep.db-wal"), as: UTF8.self)
         return (Self.secrets + [ada.user, ada.session]).allSatisfy { !log.contains($0) }
       }
       await users.stop()
-      let file = String(decoding: try users.directory.contents(of: "lockstep.db"), as: UTF8.self)
-      for secret in Self.secrets + [ada.user, ada.session] { #expect(!file.contains(secret), "\(secret)") }
+      let stored = try await users.storedText()
+      #expect(stored.contains("bob@example.com"))
+      for secret in Self.secrets + [ada.user, ada.session] { #expect(!stored.contains(secret), "\(secret)") }
       try await users.restart()
       // The address can be used again, and the new user has no data.
       let again = try await users.signUp("ada")
@@ -79,7 +91,10 @@ struct ErasureTests {
     }
   }
 
-  @Test("If something reads the store during an erasure, the texts leave the files soon after, without any write")
+  @Test(
+    "If something reads the store during an erasure, the texts leave the files soon after, without any write",
+    .enabled(if: TestedStore.isSQLite, TestedStore.sqliteOnly)
+  )
   func erasedBesideReader() async throws {
     try await ServerFixture.run(modules: [.notes, .scores]) { users in
       let ada = try await users.signUp("ada", device: "Ada's telephone")
@@ -118,22 +133,24 @@ struct ErasureTests {
         }
         for device in devices.prefix(8) {
           group.addTask {
-            try await eventually { try users.rows("SELECT 1 FROM journal WHERE user_id = '\(device.user)'").count > 30 }
+            try await eventually {
+              try await users.rows("SELECT 1 FROM journal WHERE user_id = '\(device.user)'").count > 30
+            }
             #expect(try await device.ask("DELETE", "/v1/me", #"{"password":"correct horse"}"#).status == 204)
           }
         }
         try await group.waitForAll()
       }
-      func found(in names: String...) throws -> [String] {
-        let files = try names.map { String(decoding: try users.directory.contents(of: $0), as: UTF8.self) }
-        return secrets.prefix(8).joined().filter { secret in files.contains { $0.contains(secret) } }
+      func found() async throws -> [String] {
+        let stored = try await users.storedText()
+        return secrets.prefix(8).joined().filter { stored.contains($0) }
       }
-      try await eventually { try found(in: "lockstep.db", "lockstep.db-wal").isEmpty }
+      try await eventually { try await found().isEmpty }
       // The other users' writes to the same pages bring nothing back.
       for device in devices.suffix(8) { _ = try await device.put("/v1/favorites/f1", "{}") }
-      #expect(try found(in: "lockstep.db", "lockstep.db-wal").isEmpty)
+      #expect(try await found().isEmpty)
       await users.stop()
-      #expect(try found(in: "lockstep.db").isEmpty)
+      #expect(try await found().isEmpty)
       try await users.restart()
     }
   }
@@ -143,8 +160,19 @@ struct ErasureTests {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for number in 1...4 { _ = try await ada.put("/v1/defaults/standard/k", "\(number)") }
-      _ = try users.rows("UPDATE journal SET action = CAST(x'7b226122ff7d' AS TEXT) WHERE revision >> 20 = 2")
-      _ = try users.rows("UPDATE journal SET mutations = '[' WHERE revision >> 20 = 3")
+      // PostgreSQL has only valid UTF-8.
+      _ = try await users.rows(
+        TestSQL(
+          sqlite: "UPDATE journal SET action = CAST(x'7b226122ff7d' AS TEXT) WHERE revision >> 20 = 2",
+          postgreSQL: "UPDATE journal SET action = '{\"a\"}' WHERE number = 2"
+        )
+      )
+      _ = try await users.rows(
+        TestSQL(
+          sqlite: "UPDATE journal SET mutations = '[' WHERE revision >> 20 = 3",
+          postgreSQL: "UPDATE journal SET mutations = '[' WHERE number = 3"
+        )
+      )
       let entries = try #require(try await ada.get("/v1/journal").json["entries"]?.arrayValue)
       #expect(entries.count == 4)
       #expect(entries[1]["action"] == .null && entries[1]["unreadable"] == ["action"])
@@ -245,8 +273,8 @@ struct ErasureTests {
         for id in ["a", "b"] { _ = try await ada.put("/v1/favorites/\(id)", title) }
         _ = try await ada.put("/v1/defaults/standard/k", #""\#(number)\#(String(repeating: "x", count: 40_000))""#)
       }
-      try await eventually { try users.count("snapshots") == 2 }
-      _ = try users.rows("DELETE FROM journal WHERE revision >> 20 < 10")
+      try await eventually { try await users.count("snapshots") == 2 }
+      try await users.deleteJournal(upTo: 9)
       let document = try await ada.get("/v1/me/export").json
       #expect(document["journal"]?.arrayValue?.count == 1)
       let snapshots = document["snapshots"]?.arrayValue ?? []
@@ -261,7 +289,7 @@ struct ErasureTests {
   }
 
   @Test(
-    "Passwords and tokens are not in the file, in the log, or in any response except the one that creates the token"
+    "Passwords and tokens are not in the store, in the log, or in any response except the one that creates the token"
   )
   func secrets() async throws {
     func configure(_ configuration: inout Configuration) {
@@ -287,9 +315,9 @@ struct ErasureTests {
       try await Self.live(ada)
       let responses = try await ada.get("/v1/me/export").text + (try await ada.get("/v1/sessions")).text
       await users.stop()
-      let file = String(decoding: try users.directory.contents(of: "lockstep.db"), as: UTF8.self)
+      let stored = try await users.storedText()
       for secret in ["correct horse", "battery staple", phone, tablet, other.token, "administrator's secret"] {
-        #expect(!file.contains(secret), "\(secret)")
+        #expect(!stored.contains(secret), "\(secret)")
         #expect(!users.log.text.contains(secret), "\(secret)")
         #expect(!responses.contains(secret), "\(secret)")
       }
@@ -303,7 +331,8 @@ struct ErasureTests {
       let others = [try await users.signUp("bob"), try await users.signUp("cid"), try await users.signUp("dan")]
       let cursor = try #require(try await ada.get("/v1/changes").cursor)
       // An erasure is on disk a moment before the session ends in memory.
-      _ = try StoreFile.rows("DELETE FROM users WHERE id = '\(ada.user)'", in: users.directory.file("lockstep.db"))
+      _ = try await users.rows("DELETE FROM users WHERE id = '\(ada.user)'")
+      if !TestedStore.isSQLite { _ = try await users.rows("DELETE FROM heads WHERE user_id = '\(ada.user)'") }
       let paths = ConditionalRequestTests.resources + ["/v1/changes", "/v1/changes?since=\(cursor)", "/v1/journal"]
       for path in paths {
         for other in others { _ = try await other.get("/v1/favorites") }

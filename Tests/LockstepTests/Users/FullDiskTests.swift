@@ -15,7 +15,8 @@ import LockstepJSON
 @Suite("Stores that cannot be written", .timeLimit(.minutes(10)))
 struct FullDiskTests {
   @Test(
-    "On a full disk, writes get 503, and the log has one line at the beginning and one at the end"
+    "On a full disk, writes get 503, and the log has one line at the beginning and one at the end",
+    .enabled(if: TestedStore.isSQLite, TestedStore.sqliteOnly)
   )
   func fullDisk() async throws {
     try await ServerFixture.run { users in

@@ -283,7 +283,7 @@ struct HostileInputTests {
       try await users.restart()
       #expect(try await ada.get("/v1/favorites/\(encoded)").body == put.body)
       #expect(try await ada.get("/v1/me").status == 200)
-      #expect(try users.count("users") == 1)
+      #expect(try await users.count("users") == 1)
     }
   }
 

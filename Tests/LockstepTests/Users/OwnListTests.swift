@@ -311,8 +311,9 @@ struct OwnListTests {
       let bob = try await users.signUp("bob")
       for device in [ada, bob] { #expect(try await device.put("/v1/notes/a", #"{"text":"x"}"#).status == 201) }
       await users.stop()
-      let store = try SQLiteConnection(path: users.directory.file("lockstep.db"), journal: .asFound)
-      try store.run(#"UPDATE list_elements SET element = '{"id":"a"}' WHERE user_id = ?"#, ada.user)
+      _ = try await users.rows(
+        "UPDATE list_elements SET element = '{\"id\":\"a\"}' WHERE user_id = '\(ada.user)'"
+      )
       try await users.restart()
       #expect(try await ada.get("/v1/notes").problem == ProblemSummary("internal"))
       #expect(users.log.text.contains("a mistake in the module notes: an element in the store cannot be read"))

@@ -101,7 +101,7 @@ struct PastStateTests {
       users.time.advance(by: 2 * 86_400)
       try await ada.setMany("n", 301...318)
       // The step of pruning comes after the write that caused it.
-      try await eventually { try users.count("journal") < 320 }
+      try await eventually { try await users.count("journal") < 320 }
       #expect(try await ada.get("/v1/defaults/standard?at=\(first)").problem == ProblemSummary("not-found"))
       #expect(try await ada.get("/v1/defaults/standard/n").text == "318")
       let before = try await ada.get("/v1/favorites")

@@ -74,7 +74,12 @@ struct RevisionFieldTests {
         }
       }
       let ahead = try await ada.get("/v1/favorites", ["Cursor: \(parts[0]).2-\(era).0"])
-      #expect(ahead.status == 503 && ahead.field("Retry-After") == "1")
+      if TestedStore.isSQLite {
+        #expect(ahead.status == 503 && ahead.field("Retry-After") == "1")
+      } else {
+        // The server has looked for the state in the store. So the cursor is of a lost history.
+        #expect(ahead.status == 200)
+      }
     }
   }
 

@@ -192,7 +192,7 @@ struct UnchangedSinceTests {
         #expect(kinds == ["removed", "set"])
       }
       #expect(try await ada.favoriteIDs() == ["a"])
-      #expect(try users.rows("SELECT count(*) FROM idempotency_keys WHERE key = 'k'") == [["0"]])
+      #expect(try await users.rows("SELECT count(*) FROM idempotency_keys WHERE key = 'k'") == [["0"]])
       let wrong = ActionsRouteTests.batch([ActionsRouteTests.action("favorites", "remove", #"{"id":"none"}"#)])
       let refused = try await ada.post("/v1/actions?dryRun=true", wrong)
       #expect(refused.problem?.slug == "not-found" && refused.json["failed"] == 0)
