@@ -38,18 +38,18 @@ struct StoreMigrationTests {
     defer { TestedStore.drop(files.path) }
     let (all, known) = (Migration.postgreSQL, Migration.postgreSQL.count)
     let session = PostgreSQLSession(try PostgreSQLConnection(string))
-    let id = try PostgreSQLMigrator(Migrator(), migrations: Array(all.dropLast())).migrate(
+    let id = try PostgreSQLMigrator(Migrator(), migrations: Array(all.prefix(4))).migrate(
       session,
       newID: "first",
       now: 1
     )
     #expect(throws: MaintenanceError.self) { try StoreDatabase(withCurrentSchema: string) }
-    // The last migration fails, so the database stays as it is.
+    // The next migration fails, so the database stays as it is.
     try session.execute("CREATE TABLE commits (a integer)")
     #expect(throws: PostgreSQLError.self) { try StoreMigration(of: .database(string)).run() }
     try session.execute("DROP TABLE commits")
     let outcome = try StoreMigration(of: .database(string)).run()
-    #expect(outcome.applied == [try #require(all.last).name] && outcome.schema == known)
+    #expect(outcome.applied == all.dropFirst(4).map(\.name) && outcome.schema == known)
     #expect(try StoreMigration(of: .database(string)).run().applied == [])
     #expect(try StoreConnection.postgreSQL(session).storeID() == id)
   }
