@@ -8,7 +8,7 @@ struct HelpTests {
   private static let defaults: [(name: String, text: String)] = [
     ("--host", "Default 127.0.0.1"), ("--port", "Default 8080"), ("--data", "Default ./lockstep.db"),
     ("--store", "Default: none"), ("--node-address", "Default: the address that the server listens on"),
-    ("--threads", "Default: one per core"), ("--cors-origin", "Default: none"),
+    ("--reads", "Default recent"), ("--threads", "Default: one per core"), ("--cors-origin", "Default: none"),
     ("--trusted-proxy", "Default: none"), ("--profile-upstream", "Default: none"), ("--inspector", "Default: off"),
     ("--registration", "Default open"), ("--token-days", "Default 90"), ("--password-min", "Default 8"),
     ("--admin-token", "Default: none"), ("--max-favorites", "Default 10000"),

@@ -42,6 +42,7 @@ struct OptionParserTests {
     Case("--profile-upstream", "https://u:p@people.example/hook?key=1", "LOCKSTEP_PROFILE_UPSTREAM") {
       $0.profileUpstream?.text == "https://u:p@people.example/hook?key=1"
     },
+    Case("--reads", "strict", "LOCKSTEP_READS") { $0.reads == .strict },
     Case("--registration", "closed", "LOCKSTEP_REGISTRATION") { $0.accounts.registration == .closed },
     Case("--token-days", "7", "LOCKSTEP_TOKEN_DAYS") { $0.accounts.tokenLifetime == .seconds(604_800) },
     Case("--password-min", "12", "LOCKSTEP_PASSWORD_MIN") { $0.accounts.passwordRules.minimumCharacters == 12 },

@@ -56,6 +56,7 @@ struct RefusalTests {
       "--profile-upstream", ["", "people.example", "ftp://people.example", "https:/people.example", "/etc/passwd"],
       "it must begin with https:// or http://"
     ),
+    ("--reads", ["", "Strict", "true"], "it must be one of recent, strict"),
     ("--registration", ["", "Open", "true"], "it must be one of open, closed"),
     ("--token-days", ["", "0", "36501", "90d"], "it must be a whole number from 1 to 36500"),
     ("--password-min", ["", "0", "257"], "it must be a whole number from 1 to 256"),
