@@ -154,7 +154,7 @@ struct FleetScreenTests {
   func login() async throws {
     try await TestDatabase.serve(nodes: 2) {
       $1.accounts.attempts.perKnownNetwork = RateLimit(requests: 1, seconds: 60, burst: 2)
-    } _: { servers, _ in
+    } _: { servers, database in
       _ = try await servers[0].signUp()
       let screen = try await servers[0].open("/v1/reactors/login", token: nil).through(servers[1])
       _ = try await screen.act(
@@ -171,7 +171,8 @@ struct FleetScreenTests {
       try await screen.shows("too many attempts") { state in
         state["error"]?.stringValue?.hasPrefix("Too many attempts.") == true
       }
-      servers[0].advance(by: 600)
+      // The database counts the attempts, by its own clock.
+      try database.execute("UPDATE attempts SET until = until - 600 * 1000000000::bigint")
       _ = try await screen.act(
         #"[{"type":"setPassword","payload":{"value":"\#(ServerFixture.password)"}},{"type":"submit"}]"#
       )
