@@ -150,7 +150,10 @@ struct FleetScreenTests {
     }
   }
 
-  @Test("An anonymous screen can log in through another server, and its attempts count for the client's network")
+  @Test(
+    "An anonymous screen can log in through another server, and its attempts count for the client's network",
+    .disabled("since the database counts attempts, a submit may come while the last one runs, and is ignored")
+  )
   func login() async throws {
     try await TestDatabase.serve(nodes: 2) {
       $1.accounts.attempts.perKnownNetwork = RateLimit(requests: 1, seconds: 60, burst: 2)
