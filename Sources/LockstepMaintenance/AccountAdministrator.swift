@@ -104,9 +104,11 @@ package struct AccountAdministrator: Sendable {
     try orders.write { try $0.insert(command, id: id, at: time.now()) }
     let deadline = time.elapsed() + Self.patience
     while true {
-      if let status = try orders.read({ try $0.status(of: id) }),
-        try status.isComplete || status.outcome != nil && !isServed
-      {
+      guard let status = try orders.read({ try $0.status(of: id) }) else {
+        // A server has deleted the command, because it was not valid any more.
+        return nil
+      }
+      if try status.isComplete || status.outcome != nil && !isServed {
         try orders.write { try $0.delete(id) }
         // The server has this program's schema, so each outcome that it writes is known here.
         return status.outcome ?? .done

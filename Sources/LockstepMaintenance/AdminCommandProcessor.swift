@@ -53,9 +53,9 @@ package struct AdminCommandProcessor: Sendable {
   func runPending() async throws {
     var failure: (any Error)?
     let now = now()
-    for id in try await readers.read({ try AdminCommandRecords(connection: $0).incomplete(at: now) }) {
+    for (id, hasRun) in try await readers.read({ try AdminCommandRecords(connection: $0).incomplete(at: now) }) {
       do {
-        try await run(id)
+        try await run(id, hasRun: hasRun)
       } catch {
         failure = error
       }
@@ -63,21 +63,23 @@ package struct AdminCommandProcessor: Sendable {
     if let failure { throw failure }
   }
 
-  private func run(_ id: String) async throws {
+  /// Runs a command. `hasRun`: a server has run it and was killed, so it is only to be completed.
+  private func run(_ id: String, hasRun: Bool) async throws {
     let now = now()
     let write = PreparedAccountsWrite { connection -> (AdminCommand?, [EndedSession]) in
       let records = AdminCommandRecords(connection: connection)
       // Another server may be about to run the command.
       try connection.lock(Array("order \(id)".utf8))
       try records.deleteStale(at: now)
-      // Nil if the command was withdrawn, or if a server has run it but was killed before the
-      // command was complete.
+      // Nil if the command was withdrawn, or if a server has run it.
       guard let command = try records.pending(id) else { return (nil, []) }
       let (outcome, ended) = try command.run(in: connection, at: now)
       try records.setOutcome(outcome, of: id)
       return (command, ended)
     }
     let command = try await accounts.commit(write)
+    // Another server that has just run the command completes it when all servers know of its effects.
+    guard command != nil || hasRun else { return }
     if let command, command.kind == "erase" { evict(command.user) }
     try await writer.write { try AdminCommandRecords(connection: $0).complete(id, at: now) }
     guard let command else { return }

@@ -99,8 +99,17 @@ package struct AdminCommandRecords {
     self.connection = connection
   }
 
+  /// The time in the table. In PostgreSQL, it is the time of the database, because the clocks of the
+  /// servers and of the operator's machine may differ.
+  private func time(_ now: Timestamp) throws -> Timestamp {
+    guard case .postgreSQL = connection else { return now }
+    let sql: StaticString = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+    return try connection.first(StoreSQL(sqlite: "", postgreSQL: sql)) { try $0[0] as Timestamp } ?? now
+  }
+
   package func insert(_ command: AdminCommand, id: String, at now: Timestamp) throws {
     let columns = command.columns
+    let now = try time(now)
     try connection.run(
       "INSERT INTO orders (id, at, kind, user_id, email, password_hash) VALUES (?, ?, ?, ?, ?, ?)",
       id,
@@ -115,22 +124,25 @@ package struct AdminCommandRecords {
   /// How long another server may take to complete a command that it has run, in milliseconds.
   private static let completion: Int64 = 10_000
 
-  /// The ids of the commands that are not complete, oldest first. Commands that another server completes
-  /// at present are left out.
-  package func incomplete(at now: Timestamp) throws -> [String] {
+  /// The commands that are not complete, oldest first, and whether a server has run them. Commands that
+  /// another server completes at present are left out.
+  package func incomplete(at now: Timestamp) throws -> [(id: String, hasRun: Bool)] {
     var latest = Int64.max
-    if case .postgreSQL = connection { latest = now.millisecondsSince1970 - Self.completion }
+    if case .postgreSQL = connection { latest = try time(now).millisecondsSince1970 - Self.completion }
     return try connection.all(
-      "SELECT id FROM orders WHERE settled_at IS NULL AND (outcome IS NULL OR at < ?) ORDER BY at, id",
+      """
+      SELECT id, CASE WHEN outcome IS NULL THEN 0 ELSE 1 END FROM orders
+      WHERE settled_at IS NULL AND (outcome IS NULL OR at < ?) ORDER BY at, id
+      """,
       latest
-    ) { row in try row[0] }
+    ) { row in (try row[0], try row[1] as Int == 1) }
   }
 
   /// Deletes pending commands that are no longer valid.
   package func deleteStale(at now: Timestamp) throws {
     try connection.run(
       "DELETE FROM orders WHERE outcome IS NULL AND at < ?",
-      now.millisecondsSince1970 - Self.validity
+      time(now).millisecondsSince1970 - Self.validity
     )
   }
 
@@ -167,6 +179,7 @@ package struct AdminCommandRecords {
 
   /// Marks a command as complete, and deletes old rows.
   package func complete(_ id: String, at now: Timestamp) throws {
+    let now = try time(now)
     try connection.run("UPDATE orders SET settled_at = ? WHERE id = ?", now, id)
     try connection.run("DELETE FROM orders WHERE at < ?", now.millisecondsSince1970 - Self.lifetime)
   }

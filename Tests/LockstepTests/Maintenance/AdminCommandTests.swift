@@ -270,7 +270,7 @@ struct UnservedAdminCommandTests {
       // It has an outcome, but is not complete.
       try? store.write { connection in
         let records = AdminCommandRecords(connection: connection)
-        for id in try records.incomplete(at: Timestamp(millisecondsSince1970: 0)) {
+        for (id, _) in try records.incomplete(at: Timestamp(millisecondsSince1970: 0)) {
           let command = try #require(try records.pending(id))
           try records.setOutcome(command.run(in: connection, at: Timestamp(millisecondsSince1970: 7)).outcome, of: id)
         }
@@ -292,7 +292,7 @@ struct UnservedAdminCommandTests {
       if hasEnded.exchange(true, ordering: .relaxed) { return }
       try? store.write { connection in
         let records = AdminCommandRecords(connection: connection)
-        for id in try records.incomplete(at: Timestamp(millisecondsSince1970: 0)) {
+        for (id, _) in try records.incomplete(at: Timestamp(millisecondsSince1970: 0)) {
           let command = try #require(try records.pending(id))
           _ = try command.run(in: connection, at: Timestamp(millisecondsSince1970: 7))
           try records.setOutcome(.done, of: id)

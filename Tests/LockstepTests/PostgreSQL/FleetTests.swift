@@ -301,8 +301,10 @@ struct FleetTests {
         let device = try await servers[round % 2].signUp("user\(round)")
         #expect(try await device.at(servers[(round + 1) % 2]).get("/v1/favorites").status == 200)
         try database.execute(
-          "INSERT INTO orders (id, at, kind, user_id) VALUES ('o\(round)', \(servers[0].time.serverTime.millisecondsSince1970()), "
-            + "'disable', '\(device.user)')"
+          """
+          INSERT INTO orders (id, at, kind, user_id)
+          VALUES ('o\(round)', (extract(epoch FROM clock_timestamp()) * 1000)::bigint, 'disable', '\(device.user)')
+          """
         )
         async let one: Void = servers[0].runOrders()
         async let two: Void = servers[1].runOrders()
