@@ -211,8 +211,11 @@ package final class SessionDirectory: Sendable {
   func latest(_ stored: StoredSession) -> Session {
     var session = stored.session
     guard let entry = shard(of: stored.tokenHash).withLock({ $0.table.peek(stored.tokenHash) }) else { return session }
-    session.lastSeenAt = Timestamp(millisecondsSince1970: entry.lastSeenAt)
-    session.expiresAt = Timestamp(millisecondsSince1970: entry.expiresAt)
+    // Another server may have a later use.
+    let lastSeenAt = Timestamp(millisecondsSince1970: entry.lastSeenAt)
+    guard lastSeenAt >= session.lastSeenAt else { return session }
+    session.lastSeenAt = lastSeenAt
+    session.expiresAt = max(session.expiresAt, Timestamp(millisecondsSince1970: entry.expiresAt))
     session.cursor = entry.cursor
     return session
   }
@@ -239,9 +242,9 @@ package final class SessionDirectory: Sendable {
       let usage = shard.table.takeEvictedUsage()
       return (.session(session), use.map { usage + [$0] } ?? usage)
     case .some(.none):
+      // On another server, the session may have been used since. Then the store has a later end.
       shard.table.remove(hash)?.live.end()
-      shard.refused.insert(hash)
-      return (.refused, [])
+      return (nil, [])
     case .none:
       return (shard.refused.contains(hash) ? .refused : nil, [])
     }

@@ -43,9 +43,11 @@ final class SessionUsageWriter: Sendable {
   }
 
   private func writeNext() {
+    // Taken once, because a unit is run again if its connection was lost.
+    let batch = state.withLock { Self.take(&$0, limit: Self.batch) }
     do {
       try writer.submit { connection in
-        try Self.write(self.state.withLock { Self.take(&$0, limit: Self.batch) }, to: connection)
+        try Self.write(batch, to: connection)
       } completion: { _ in
         let hasMore = self.state.withLock { state in
           state.isWriting = !state.pending.isEmpty

@@ -105,12 +105,20 @@ package struct AccountsLedger: Sendable {
     let seal = try await accounts.seal(for: credentials, key: key)
     let fingerprint = seal.fingerprint(of: request)
     let visitor = Key(key: visitorKey, owner: .visitor(address: address))
-    let entered = try await write(prepared, once: visitor) { entered in
-      let plain = response(entered)
-      let sealed = StoredResponse(status: plain.status, fields: plain.fields, body: plain.body.map(seal.seal))
-      return (Key(key: IdempotencyKey(key, fingerprint: fingerprint), owner: .user(entered.user.id)), sealed)
+    do throws(AccountsError) {
+      let entered = try await write(prepared, once: visitor) { entered in
+        let plain = response(entered)
+        let sealed = StoredResponse(status: plain.status, fields: plain.fields, body: plain.body.map(seal.seal))
+        return (Key(key: IdempotencyKey(key, fingerprint: fingerprint), owner: .user(entered.user.id)), sealed)
+      }
+      return KeyedResponse(response: response(entered))
+    } catch .addressTaken {
+      // Another server may have signed the user up with the same request.
+      guard let known = try await sealedResponse(credentials, key: key, request: request, address: address) else {
+        throw AccountsError.addressTaken
+      }
+      return KeyedResponse(response: known, isReplay: true)
     }
-    return KeyedResponse(response: response(entered))
   }
 
   private func sealedResponse(
