@@ -230,21 +230,38 @@ package struct IdempotencyRecords {
     }
   }
 
-  /// Deletes up to `limit` expired responses of each table.
-  func sweep(before oldest: Int64, limit: Int) throws {
-    try connection.run(
-      """
-      DELETE FROM idempotency_keys WHERE (user_id, key) IN
-        (SELECT user_id, key FROM idempotency_keys WHERE at <= ? ORDER BY at LIMIT ?)
-      """,
+  /// Deletes up to `limit` expired responses of each table. Returns whether there may be more.
+  @discardableResult
+  func sweep(before oldest: Int64, limit: Int) throws -> Bool {
+    // In PostgreSQL, rows that another server deletes are left to it.
+    let users = try connection.run(
+      StoreSQL(
+        sqlite: """
+          DELETE FROM idempotency_keys WHERE (user_id, key) IN
+            (SELECT user_id, key FROM idempotency_keys WHERE at <= ? ORDER BY at LIMIT ?)
+          """,
+        postgreSQL: """
+          DELETE FROM idempotency_keys WHERE (user_id, key) IN
+            (SELECT user_id, key FROM idempotency_keys WHERE at <= ? ORDER BY at LIMIT ? FOR UPDATE SKIP LOCKED)
+          """
+      ),
       oldest,
       limit
     )
-    try connection.run(
-      "DELETE FROM outsider_keys WHERE id IN (SELECT id FROM outsider_keys WHERE at <= ? ORDER BY at LIMIT ?)",
+    let outsiders = try connection.run(
+      StoreSQL(
+        sqlite: """
+          DELETE FROM outsider_keys WHERE id IN (SELECT id FROM outsider_keys WHERE at <= ? ORDER BY at LIMIT ?)
+          """,
+        postgreSQL: """
+          DELETE FROM outsider_keys WHERE id IN
+            (SELECT id FROM outsider_keys WHERE at <= ? ORDER BY at LIMIT ? FOR UPDATE SKIP LOCKED)
+          """
+      ),
       oldest,
       limit
     )
+    return max(users, outsiders) == limit
   }
 
   private static func row(_ row: borrowing StoreRow) throws -> (fingerprint: [UInt8], response: StoredResponse) {

@@ -216,7 +216,7 @@ struct SharedAttemptsTests {
       let result = Result {
         let session = try PostgreSQLConnector(database.connectionString).connect(.feed)
         defer { session.connection.close() }
-        try NodeUpkeep.run(in: session, at: 0)
+        _ = try session.transaction { try NodeUpkeep.run(in: .postgreSQL(session), at: 0) }
       }
       outcome.withLock { $0 = result }
     }
