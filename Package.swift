@@ -46,6 +46,7 @@ let package = Package(
         .embedInCode("postgresql/0001_identity.sql"), .embedInCode("postgresql/0002_users.sql"),
         .embedInCode("postgresql/0003_collections.sql"), .embedInCode("postgresql/0004_nodes.sql"),
         .embedInCode("postgresql/0005_feed.sql"), .embedInCode("postgresql/0006_attempts.sql"),
+        .embedInCode("postgresql/0007_timelines.sql"),
       ]
     ),
     .target(

@@ -43,5 +43,6 @@ public struct Migration: Sendable, Equatable {
     Migration(4, "0004_nodes", PackageResources._004_nodes_sql),
     Migration(5, "0005_feed", PackageResources._005_feed_sql),
     Migration(6, "0006_attempts", PackageResources._006_attempts_sql),
+    Migration(7, "0007_timelines", PackageResources._007_timelines_sql),
   ]
 }

@@ -149,6 +149,7 @@ struct UserServices: Sendable {
       directory: accounts.directory,
       registry: registry,
       serviceTokens: serviceTokens,
+      commits: commits,
       wake: { [waiters, commits] user in
         waiters.wake(user)
         commits.note()
@@ -180,10 +181,13 @@ struct UserServices: Sendable {
       upstream: upstream ?? LocalProfileUpstream(),
       dates: TimeZones(workers: zones)
     )
-    store.onWriterConnection { [cache] in
+    store.onWriterConnection { [cache] isOtherHistory in
       eras.begin(Era(random: sodium.randomWord()))
+      if isOtherHistory { eras.beginHistory() }
       cache.forgetAll()
     }
+    if let feed = store.feed { commits.whenHidden { feed.lookSoon() } }
+    store.onUnitsConnection { eras.begin(Era(random: sodium.randomWord())) }
     try store.follow(memory)
     // Requests of an ended session stop waiting. Waiters are not recorded by session, because
     // sessions rarely end.

@@ -82,8 +82,14 @@ package struct Era: Sendable, Hashable {
 /// failover the server could give out the same numbers again.
 package final class EraSource: Sendable {
   private let value: Atomic<Int>
+  private let histories = Atomic(0)
 
   package init(_ era: Era) { value = Atomic(era.value) }
+
+  /// How often the database has begun another history, in which commits may be missing.
+  package var history: Int { histories.load(ordering: .acquiring) }
+
+  package func beginHistory() { histories.add(1, ordering: .acquiringAndReleasing) }
 
   package var current: Era { Era(value: value.load(ordering: .acquiring)) }
 

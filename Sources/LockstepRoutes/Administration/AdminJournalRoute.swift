@@ -120,6 +120,12 @@ package final class AdminJournalRoute: Sendable {
   /// The first page of a request. `isReset` is true if the page starts at the beginning of the
   /// journal: the request has no cursor, or the journal does not know it.
   private func first(_ query: Query) async throws -> (StoreJournalPage, isReset: Bool) {
+    let (page, isReset) = try await readFirst(query)
+    if page.hasHiddenEntries { commits.noteHiddenEntries() }
+    return (page, isReset)
+  }
+
+  private func readFirst(_ query: Query) async throws -> (StoreJournalPage, isReset: Bool) {
     try await readers.read(length: .long) { [store] connection in
       let journal = StoreJournal(connection: connection)
       var (place, isReset) = (StoreJournal.Place.beginning, true)
@@ -142,11 +148,15 @@ package final class AdminJournalRoute: Sendable {
     }
   }
 
-  private func next(after place: StoreJournal.Place, _ query: Query) async throws -> StoreJournalPage {
-    try await readers.read(length: .long) { [store] in
+  /// The page after a place that the client has; nil if the database has lost the place in a failover.
+  private func next(after place: StoreJournal.Place, _ query: Query) async throws -> StoreJournalPage? {
+    let page: StoreJournalPage? = try await readers.read(length: .long) { [store] in
       let journal = StoreJournal(connection: $0)
+      guard try journal.knows(place) else { return nil }
       return try StoreJournalPage(after: place, limit: query.limit, query.filter, from: journal, store: store)
     }
+    if page?.hasHiddenEntries == true { commits.noteHiddenEntries() }
+    return page
   }
 
   private func response(_ page: StoreJournalPage, _ isReset: Bool, _ wait: WaitPreference?) -> Response {
@@ -188,7 +198,10 @@ package final class AdminJournalRoute: Sendable {
       // The deadline may pass before a commit is seen, so the last check also reads the journal.
       guard watcher.take() || isLast else { return .parked(poll) }
       return .async { [self] in
-        let page = try await next(after: place.withLock { $0 }, query)
+        guard let page = try await next(after: place.withLock { $0 }, query) else {
+          let (page, isReset) = try await first(query)
+          return .response(response(page, isReset, wait))
+        }
         place.withLock { $0 = page.end }
         if page.entries.isEmpty, !isLast { return .parked(poll) }
         return .response(response(page, false, wait))
@@ -209,7 +222,10 @@ package final class AdminJournalRoute: Sendable {
   ) throws -> HandlerResult {
     let watcher = try watch(request, agent, seen: seen)
     let events = JournalEvents(page, isReset: isReset, watcher: watcher, store: store, monotonic: monotonic) {
-      [self] place in try await next(after: place, query)
+      [self] place in
+      // The client starts over when it connects again.
+      guard let page = try await next(after: place, query) else { throw CancellationError() }
+      return page
     }
     return .eventStream(ChangesEvents.response, events)
   }

@@ -133,8 +133,9 @@ package final class StateWriter: Sendable {
       }
     }
     let conditions = write.conditions(of: preconditions)
+    let history = ledger.history
     let submit = { @Sendable [self] (points: [[PastPoint]]) throws -> HandlerResult in
-      try self.submit(transaction(of: write, conditions, points, key, of: session), respond)
+      try self.submit(transaction(of: write, conditions, points, history, key, of: session), respond)
     }
     if conditions.isEmpty { return try submit([]) }
     switch reading.points(of: conditions, of: user) {
@@ -147,6 +148,7 @@ package final class StateWriter: Sendable {
     of write: some StateWrite,
     _ conditions: [WriteCondition],
     _ points: [[PastPoint]],
+    _ history: Int,
     _ key: IdempotencyKey?,
     of session: LiveSession
   ) -> Transaction {
@@ -162,6 +164,7 @@ package final class StateWriter: Sendable {
       session: session,
       actions: write.actions,
       condition: conditions.isEmpty ? nil : condition,
+      history: conditions.isEmpty ? nil : history,
       key: key,
       response: { StoredResponse(write.response(to: $0, in: StateView(store: store, $0.after))) },
       refusal: { error in
@@ -176,6 +179,7 @@ package final class StateWriter: Sendable {
   func preview(_ write: some StateWrite, _ preconditions: Preconditions, of session: LiveSession) -> HandlerResult {
     let (store, user) = (reading.store, session.user)
     let conditions = write.conditions(of: preconditions)
+    let history = ledger.history
     return .async { [self] in
       let points =
         switch reading.points(of: conditions, of: user) {
@@ -183,7 +187,7 @@ package final class StateWriter: Sendable {
         case .stored(let read): try await read()
         }
       let cached = try await reading.cache.load(user)
-      let transaction = transaction(of: write, conditions, points, nil, of: session)
+      let transaction = transaction(of: write, conditions, points, history, nil, of: session)
       return .response(
         try await reading.backgroundEncoder.run(for: user) { [ledger] in
           do {

@@ -308,7 +308,7 @@ package final class PostgreSQLCopySide: CopySide {
   package func removeMark() throws {
     try session.transaction {
       // Later entries of the journal come after those of the source.
-      try PostgreSQLMigrator.continueJournal(connection)
+      try DatabaseTimeline.continueJournal(connection)
       try session.execute("SET LOCAL synchronous_commit = on; DROP TABLE unfinished_copy")
     }
   }

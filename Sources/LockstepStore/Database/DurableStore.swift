@@ -119,18 +119,19 @@ package final class DurableStore: Sendable {
   ) throws(StoreError) {
     do {
       let connector = PostgreSQLConnector(connectionString)
-      let session = try connector.connect(.units, within: patience)
+      let session = try connector.connect(.migration, within: patience)
       id = try PostgreSQLMigrator(migrator).migrate(
         session,
         newID: Self.identity(from: random),
         now: time.millisecondsSince1970()
       )
+      connector.setTimeline(try DatabaseTimeline.read(session))
       session.connection.close()
       connector.setID(id)
       self.connector = connector
       nodeID = Self.identity(from: SystemRandomNumberGenerator())
       let node = CommitFeed.Node(id: nodeID, version: version, startedAt: time.millisecondsSince1970())
-      let feed = try CommitFeed(connector, node: node, time: time)
+      let feed = try CommitFeed(connector, node: node)
       self.feed = feed
       readers = StoreReaders(try PostgreSQLReaders(connector, threads: readingThreads))
       writer = StoreWriter(try PostgreSQLWriters(connector, feed: feed, time: time))
@@ -144,16 +145,28 @@ package final class DurableStore: Sendable {
     check = CachedCheck(lifetime: .seconds(1), elapsed: time.elapsed)
   }
 
-  /// Sets a listener for each new connection of the writer to PostgreSQL. After a failover, the history
-  /// may be another one.
-  package func onWriterConnection(_ listener: @escaping @Sendable () -> Void) {
+  /// Sets a listener for each new connection of the writer to PostgreSQL. `isOtherHistory` is true after
+  /// a failover of the database, which may have lost commits.
+  package func onWriterConnection(_ listener: @escaping @Sendable (_ isOtherHistory: Bool) -> Void) {
     connector?.onWriterConnection(listener)
+  }
+
+  /// Sets a listener for each new connection of units to PostgreSQL, which write registered defaults.
+  package func onUnitsConnection(_ listener: @escaping @Sendable () -> Void) {
+    connector?.onUnitsConnection(listener)
   }
 
   /// Begins to follow the commits of other servers. Returns when everything in memory was compared with
   /// the store. In SQLite, there is no other server.
   package func follow(_ follower: any CommitFollower) throws(StoreError) {
-    do { try feed?.start(follower) } catch { throw StoreError(thrown: error) }
+    do {
+      try feed?.start(follower) { [writer, time] completion in
+        let now = time.millisecondsSince1970()
+        try? writer.submit({ try NodeUpkeep.run(in: $0, at: now) }, completion: completion)
+      }
+    } catch {
+      throw StoreError(thrown: error)
+    }
   }
 
   /// Writes a row and returns when it is on disk.

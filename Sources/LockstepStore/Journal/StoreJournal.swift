@@ -64,6 +64,20 @@ package struct StoreJournal {
     return last
   }
 
+  /// Whether there are entries after `end()`. In PostgreSQL, they count when all transactions with lower
+  /// ids have ended.
+  package func hasHiddenEntries() throws -> Bool {
+    guard case .postgreSQL = connection else { return false }
+    let found = try connection.first(
+      """
+      SELECT 1 FROM journal WHERE place >= (
+        SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint + journal_offset << 20 FROM store
+      ) LIMIT 1
+      """
+    ) { _ in true }
+    return found != nil
+  }
+
   /// The place before the last `count` entries. `knows(_:)` does not know it.
   package func place(beforeLast count: Int) throws -> Place {
     switch connection {
@@ -109,7 +123,19 @@ package struct StoreJournal {
       ),
       place.number
     ) { try $0[0] as Revision }
-    return revision.map { $0 == place.revision } ?? true
+    if let revision { return revision == place.revision }
+    return try !isLost(place)
+  }
+
+  /// Whether the place is after entries that were lost with an earlier history of the database. In SQLite,
+  /// other entries get their numbers.
+  private func isLost(_ place: Place) throws -> Bool {
+    guard case .postgreSQL = connection else { return false }
+    let gap = try connection.first(
+      "SELECT 1 FROM journal_gaps WHERE last_place < ?1 AND next_place > ?1",
+      place.number
+    ) { _ in true }
+    return gap != nil
   }
 
   /// Passes the entries after a place to `body`, oldest first, as long as `body` returns true. With

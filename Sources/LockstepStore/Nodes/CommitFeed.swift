@@ -30,6 +30,8 @@ package final class CommitFeed: Sendable {
     var mustReconnect = false
     /// Whether the row in `nodes` is to be written at once, because it lacks the address.
     var mustRenew = false
+    /// Whether requests wait for entries of the journal that do not count yet.
+    var mustLook = false
     var isStopped = false
     /// Set when the thread has compared the memory with the store for the first time, or has failed.
     var start: Result<Void, any Error>?
@@ -66,13 +68,12 @@ package final class CommitFeed: Sendable {
   package let lease = NodeLease()
   private let connector: PostgreSQLConnector
   private let node: Node
-  private let time: TimeSource
   private let contents = LockedState(Contents())
   private let interrupt: PostgreSQLInterrupt
   private let thread = LockedState<NamedThread?>(nil)
 
-  init(_ connector: PostgreSQLConnector, node: Node, time: TimeSource) throws {
-    (self.connector, self.node, self.time) = (connector, node, time)
+  init(_ connector: PostgreSQLConnector, node: Node) throws {
+    (self.connector, self.node) = (connector, node)
     interrupt = try PostgreSQLInterrupt()
   }
 
@@ -84,9 +85,13 @@ package final class CommitFeed: Sendable {
   /// Counts users whose state in memory lacked commits of other servers when a write began.
   func noteOutdated(_ count: Int) { contents.withLock { $0.statistics.outdatedStates += count } }
 
-  /// Starts to follow the other servers. Returns when the memory was compared with the store.
-  func start(_ follower: any CommitFollower) throws {
-    let loop = FeedLoop(self, connector, follower)
+  /// Deletes rows that no server needs any more, on another thread.
+  typealias Upkeep = @Sendable (@escaping @Sendable (Result<NodeUpkeep.Outcome, any Error>) -> Void) -> Void
+
+  /// Starts to follow the other servers. Returns when the memory was compared with the store. Sometimes
+  /// calls `upkeep`.
+  func start(_ follower: any CommitFollower, upkeep: @escaping Upkeep) throws {
+    let loop = FeedLoop(self, connector, follower, upkeep)
     let new = try NamedThread(name: "feed") { loop.run() }
     thread.withLock { $0 = new }
     try contents.wait { $0.start }.get()
@@ -121,10 +126,22 @@ package final class CommitFeed: Sendable {
     contents.withLock { $0.others = others }
   }
 
+  /// The writer has lost its connection. Its last commit may be in the database all the same, and this
+  /// server does not know.
+  func writerLost() {
+    contents.withLock { contents in
+      guard contents.origin.high != 0 else { return }
+      contents.mustReconnect = true
+      // From now on, the commit is read like one of another server.
+      contents.origin = PostgreSQLUUID(high: 0, low: 0)
+    }
+    interrupt.interrupt()
+  }
+
   /// The writer has a new connection. If it is not the first one, the database may be another one.
   func writerConnected(_ origin: PostgreSQLUUID) {
     contents.withLock { contents in
-      contents.mustReconnect = contents.origin.high != 0
+      if contents.origin.high != 0 { contents.mustReconnect = true }
       contents.origin = origin
     }
     interrupt.interrupt()
@@ -138,6 +155,12 @@ package final class CommitFeed: Sendable {
       return true
     }
     if isFirst { interrupt.interrupt() }
+  }
+
+  /// Requests wait for entries of the journal that do not count yet. Looks again soon.
+  package func lookSoon() {
+    contents.withLock { $0.mustLook = true }
+    interrupt.interrupt()
   }
 
   /// Calls `completion` when no other server can answer without knowing of the commit.
@@ -157,7 +180,6 @@ package final class CommitFeed: Sendable {
   fileprivate var pending: Contents { contents.withLock { $0 } }
   fileprivate var wakeSignal: PostgreSQLInterrupt { interrupt }
   fileprivate var ownNode: Node { node }
-  fileprivate var now: Int64 { time.millisecondsSince1970() }
   fileprivate func change(_ body: (inout Contents) -> Void) { contents.withLock(body) }
 
   /// The table `nodes` has this address of this server.
@@ -197,29 +219,41 @@ private final class FeedLoop: Sendable {
   private static let notificationInterval = Duration.milliseconds(2)
   private static let waitingInterval = Duration.milliseconds(5)
   private static let upkeepInterval = Duration.seconds(30)
+  /// After a longer pause, everything in memory is compared with the store. Shorter than the time for which
+  /// rows of `commits` are kept.
+  private static let longestPause = Duration.seconds(240)
 
   private let feed: CommitFeed
   private let connector: PostgreSQLConnector
   private let follower: any CommitFollower
 
-  init(_ feed: CommitFeed, _ connector: PostgreSQLConnector, _ follower: any CommitFollower) {
-    (self.feed, self.connector, self.follower) = (feed, connector, follower)
+  private let upkeep: CommitFeed.Upkeep
+
+  init(
+    _ feed: CommitFeed,
+    _ connector: PostgreSQLConnector,
+    _ follower: any CommitFollower,
+    _ upkeep: @escaping CommitFeed.Upkeep
+  ) {
+    (self.feed, self.connector, self.follower, self.upkeep) = (feed, connector, follower, upkeep)
   }
 
   func run() {
     var attempt = 0
+    var isFirst = true
     while !feed.pending.isStopped {
       do {
-        var following = try Following(feed, connector, follower)
+        // This comes first: everything is compared after it.
+        feed.change { $0.mustReconnect = false }
+        var following = try Following(feed, connector, follower, upkeep, isFirst: isFirst)
         feed.setStart(.success(()))
-        attempt = 0
+        (attempt, isFirst) = (0, false)
         while try following.step() {}
       } catch {
         feed.setStart(.failure(error))
         attempt += 1
         pause(.milliseconds(min(1_000, 50 << min(attempt, 5))))
       }
-      feed.change { $0.mustReconnect = false }
     }
     // The lease of another server that does not know of a commit is over by then.
     while let last = feed.pending.waiting.map(\.deadline).max() {
@@ -238,7 +272,11 @@ private final class FeedLoop: Sendable {
     let feed: CommitFeed
     let session: PostgreSQLSession
     let follower: any CommitFollower
+    let upkeep: CommitFeed.Upkeep
     let channel: String
+    /// Until then, another server may have a lease that this database does not know, because the database
+    /// may have failed over.
+    let unknownLeasesEnd: ContinuousClock.Instant
     /// The last snapshot. The memory knows of all commits that it sees.
     var snapshot: String
     var notificationsArrive: Bool
@@ -246,13 +284,25 @@ private final class FeedLoop: Sendable {
     var lastRenewal: ContinuousClock.Instant
     var lastNotification: ContinuousClock.Instant
     var lastUpkeep: ContinuousClock.Instant
+    /// The time until the next look for entries of the journal. It grows while a long transaction hides them.
+    var journalInterval = FeedLoop.pollInterval
+    var lastJournalNote: ContinuousClock.Instant
 
-    init(_ feed: CommitFeed, _ connector: PostgreSQLConnector, _ follower: any CommitFollower) throws {
-      (self.feed, self.follower) = (feed, follower)
+    init(
+      _ feed: CommitFeed,
+      _ connector: PostgreSQLConnector,
+      _ follower: any CommitFollower,
+      _ upkeep: @escaping CommitFeed.Upkeep,
+      isFirst: Bool
+    ) throws {
+      (self.feed, self.follower, self.upkeep) = (feed, follower, upkeep)
       session = try connector.connect(.feed)
       channel = connector.channel
       let now = ContinuousClock.now
+      let mayHaveFailedOver = try !isFirst || DatabaseTimeline.isNew(session)
+      unknownLeasesEnd = mayHaveFailedOver ? now + NodeLease.length + .milliseconds(500) : now
       (lastLook, lastRenewal, lastNotification, lastUpkeep) = (now, now, now, now)
+      lastJournalNote = now
       notificationsArrive = try Self.listen(on: channel, session)
       let arrives = notificationsArrive
       feed.change { contents in
@@ -262,13 +312,13 @@ private final class FeedLoop: Sendable {
       // The row in `nodes` comes first: from then on, others wait until this server knows of their
       // commits. Everything that is read later sees the earlier commits. A server that comes back keeps
       // its row, so others do not take its old memory for the present one.
-      try Self.renew(nil, feed, session)
+      _ = try Self.renew(nil, feed, session)
       snapshot = try Self.presentSnapshot(session)
-      let start = TimeSource.system.monotonic()
+      let start = NodeLease.now
       try follower.verify(with: .postgreSQL(session))
-      try Self.renew(snapshot, feed, session)
+      _ = try Self.renew(snapshot, feed, session)
       if feed.lease.renew(at: start) { follower.leaseWasRegained() }
-      try measure()
+      measure()
       // The others learn that there is one more server to notify.
       try notify(Self.start)
     }
@@ -285,27 +335,38 @@ private final class FeedLoop: Sendable {
       }
       if present.mustReconnect { return false }
       let now = ContinuousClock.now
+      // The process was stopped, and the rows that it has not read may have been deleted.
+      if now - lastLook > FeedLoop.longestPause { return false }
+      if present.mustLook, now - lastJournalNote >= journalInterval {
+        let isRepeated = now - lastJournalNote < journalInterval * 2
+        journalInterval = isRepeated ? min(FeedLoop.safetyInterval, journalInterval * 2) : FeedLoop.pollInterval
+        lastJournalNote = now
+        feed.change { $0.mustLook = false }
+        follower.journalMayHaveGrown()
+      }
       if present.mustNotify, now - lastNotification >= FeedLoop.notificationInterval { try notify() }
       let interval = notificationsArrive ? FeedLoop.safetyInterval : FeedLoop.pollInterval
       let isNewNode = arrived.contains { $0.payload.hasSuffix(Self.start) }
       var mustRenew = isNewNode || present.mustRenew || now - lastRenewal >= FeedLoop.renewalInterval
       if !arrived.isEmpty || mustRenew || now - lastLook >= interval {
-        let start = TimeSource.system.monotonic()
+        let start = NodeLease.now
         let endsRights = try look()
         mustRenew = mustRenew || endsRights
         if mustRenew {
-          try Self.renew(snapshot, feed, session)
+          // Its row was deleted long after the end of its lease. Rows of `commits` may be missing too.
+          if try Self.renew(snapshot, feed, session) { return false }
           lastRenewal = now
           if feed.lease.renew(at: start) { follower.leaseWasRegained() }
         }
         // A server that waits for this one looks at once.
         if endsRights { try notify() }
       }
-      if !present.waiting.isEmpty { try completeKnown(present.waiting.map(\.commit)) }
+      if !present.waiting.isEmpty {
+        if now >= unknownLeasesEnd { try completeKnown(present.waiting.map(\.commit)) } else { feed.complete([]) }
+      }
       if now - lastUpkeep >= FeedLoop.upkeepInterval {
         lastUpkeep = now
-        try NodeUpkeep.run(in: session, at: feed.now)
-        try measure()
+        measure()
       }
       return true
     }
@@ -316,6 +377,7 @@ private final class FeedLoop: Sendable {
         lastRenewal + FeedLoop.renewalInterval,
         lastLook + (notificationsArrive ? FeedLoop.safetyInterval : FeedLoop.pollInterval)
       )
+      if pending.mustLook { next = min(next, lastJournalNote + journalInterval) }
       if pending.mustNotify { next = min(next, lastNotification + FeedLoop.notificationInterval) }
       if !pending.waiting.isEmpty { next = min(next, now + FeedLoop.waitingInterval) }
       return max(.zero, next - now)
@@ -339,9 +401,15 @@ private final class FeedLoop: Sendable {
     /// Marks the notification of a server that has just started.
     private static let start = "+"
 
-    private func measure() throws {
-      let bytes = try session.connection.query(Self.readSize).row(0).integer(at: 0)
-      feed.change { $0.statistics.databaseBytes = bytes }
+    /// Deletes old rows, and measures the database.
+    private func measure() { Self.upkeep(feed, upkeep) }
+
+    private static func upkeep(_ feed: CommitFeed, _ upkeep: @escaping CommitFeed.Upkeep) {
+      upkeep { [weak feed] result in
+        guard let feed, let outcome = try? result.get() else { return }
+        feed.change { $0.statistics.databaseBytes = outcome.databaseBytes }
+        if outcome.isPart { Self.upkeep(feed, upkeep) }
+      }
     }
 
     private mutating func notify(_ mark: String = "") throws {
@@ -360,8 +428,8 @@ private final class FeedLoop: Sendable {
       feed.complete(ids)
     }
 
-    /// Renews the row of this server, and reads the other servers.
-    private static func renew(_ snapshot: String?, _ feed: CommitFeed, _ session: PostgreSQLSession) throws {
+    /// Renews the row of this server, and reads the other servers. Returns whether the row was missing.
+    private static func renew(_ snapshot: String?, _ feed: CommitFeed, _ session: PostgreSQLSession) throws -> Bool {
       let node = feed.ownNode
       let address = feed.pending.address
       let result = try session.connection.query(
@@ -371,14 +439,16 @@ private final class FeedLoop: Sendable {
           snapshot.map { .text($0) } ?? .null,
         ]
       )
+      let isNew = try result.row(0).integer(at: 0) == 1
       // After a failover, the row may be missing.
-      if snapshot == nil, try result.row(0).integer(at: 0) == 1 { feed.lease.end() }
+      if isNew, snapshot == nil { feed.lease.end() }
       var others: [CommitFeed.OtherNode] = []
       try result.forEach { row in
         guard !row.isNull(at: 1) else { return }
         others.append(.init(id: try row.text(at: 1), address: row.isNull(at: 2) ? nil : try row.text(at: 2)))
       }
       feed.noteRenewal(of: address, others)
+      return isNew
     }
 
     /// Subscribes to the notifications of the store. Returns whether they arrive: behind a pooler they
@@ -400,7 +470,6 @@ private final class FeedLoop: Sendable {
     }
 
     private static let sendNotification = PostgreSQLStatement("SELECT pg_notify($1, $2)")
-    private static let readSize = PostgreSQLStatement("SELECT pg_database_size(current_database())")
     private static let readSnapshot = PostgreSQLStatement("SELECT pg_current_snapshot()::text")
   }
 }

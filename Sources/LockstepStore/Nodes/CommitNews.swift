@@ -32,6 +32,9 @@ package protocol CommitFollower: Sendable {
   /// Compares everything in memory with the store, because commits may have been missed.
   func verify(with connection: StoreConnection) throws
 
+  /// Entries of the journal of all users may count now that did not before.
+  func journalMayHaveGrown()
+
   /// The server may answer again, after a time in which it could not.
   func leaseWasRegained()
 }

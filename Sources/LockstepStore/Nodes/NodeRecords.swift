@@ -18,8 +18,9 @@ package struct NodeRecord: Sendable {
 
 /// The table `nodes`.
 package enum NodeRecords {
-  /// How long a row is kept after the end of its lease.
-  static let lifetime = "10 minutes"
+  /// How long a row is kept after the end of its lease. Shorter than the time for which rows of `commits`
+  /// are kept: a server that still has its row can read all commits that it has missed.
+  static let lifetime = "5 minutes"
 
   /// The servers whose lease runs, by the time of their start.
   package static func live(in connection: StoreConnection) throws -> [NodeRecord] {

@@ -14,6 +14,8 @@ final class PostgreSQLConnector: Sendable {
     case longReader
     /// The commits of other servers.
     case feed
+    /// The start of a server, which may migrate the schema, or wait until another server has done so.
+    case migration
     /// A command beside the servers. Its statements may take as long as they need.
     case command
   }
@@ -24,7 +26,10 @@ final class PostgreSQLConnector: Sendable {
   private let connectionString: String
   /// The store's id, once it is known. Each later connection must lead to the same store.
   private let id = LockedState<String?>(nil)
-  private let writerListener = LockedState<(@Sendable () -> Void)?>(nil)
+  /// The timeline of the last connection that told it: see `DatabaseTimeline`.
+  private let timeline = LockedState<String?>(nil)
+  private let writerListener = LockedState<(@Sendable (_ isOtherHistory: Bool) -> Void)?>(nil)
+  private let unitsListener = LockedState<(@Sendable () -> Void)?>(nil)
 
   init(_ connectionString: String) {
     self.connectionString = connectionString
@@ -34,9 +39,24 @@ final class PostgreSQLConnector: Sendable {
 
   /// Sets the listener for connections of the writer. It runs before the first group on each of them,
   /// because the history may be another one after a failover.
-  func onWriterConnection(_ listener: @escaping @Sendable () -> Void) { writerListener.withLock { $0 = listener } }
+  func onWriterConnection(_ listener: @escaping @Sendable (_ isOtherHistory: Bool) -> Void) {
+    writerListener.withLock { $0 = listener }
+  }
 
-  func writerHasConnected() { writerListener.withLock { $0 }?() }
+  func writerHasConnected(in timeline: String) {
+    let last = self.timeline.withLock { last in
+      defer { last = timeline }
+      return last
+    }
+    writerListener.withLock { $0 }?(last.map { $0 != timeline } ?? false)
+  }
+
+  func setTimeline(_ timeline: String) { self.timeline.withLock { $0 = timeline } }
+
+  /// Sets the listener for connections of units. It runs before the first unit on each of them.
+  func onUnitsConnection(_ listener: @escaping @Sendable () -> Void) { unitsListener.withLock { $0 = listener } }
+
+  func unitsHaveConnected() { unitsListener.withLock { $0 }?() }
 
   /// The channel of the store's notifications.
   var channel: String { "lockstep_" + (id.withLock { $0 } ?? "") }
@@ -60,8 +80,12 @@ final class PostgreSQLConnector: Sendable {
 
   func connect(_ role: Role) throws -> PostgreSQLSession {
     var options = PostgreSQLConnection.Options()
-    // Keepalives notice a server that disappears.
-    if role == .command { options.responseTimeout = .seconds(86_400) }
+    // Longer than the statements may take. Keepalives notice a server that disappears.
+    switch role {
+    case .writer, .reader, .feed: break
+    case .units, .longReader: options.responseTimeout = .seconds(75)
+    case .migration, .command: options.responseTimeout = .seconds(86_400)
+    }
     let connection = try PostgreSQLConnection(connectionString, options: options)
     try Self.check(connection)
     try connection.execute(Self.settings(for: role))
@@ -107,7 +131,13 @@ final class PostgreSQLConnector: Sendable {
   private static func settings(for role: Role) -> String {
     var settings = """
       SET client_min_messages = warning; SET timezone = 'UTC'; SET bytea_output = hex;
+      SET default_transaction_isolation = 'read committed'; SET idle_session_timeout = 0;
       SET idle_in_transaction_session_timeout = '10s';
+      """
+    // The role or the database may have a setting with which a crash loses acknowledged writes.
+    let durable = """
+      SELECT set_config('synchronous_commit', 'on', false)
+      WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply');
       """
     // A plan that is made while a table is empty would read all of it later.
     let fixedPlans = """
@@ -115,13 +145,15 @@ final class PostgreSQLConnector: Sendable {
       SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off;
       """
     switch role {
-    case .writer: settings += fixedPlans + "SET lock_timeout = '5s'; SET statement_timeout = '10s';"
+    // If the locks of a user are not free within a second, the group goes on without the user.
+    case .writer: settings += durable + fixedPlans + "SET lock_timeout = '1s'; SET statement_timeout = '10s';"
     // Nothing that it writes must outlive a crash of the database.
     case .feed: settings += fixedPlans + "SET statement_timeout = '10s'; SET synchronous_commit = off;"
-    case .units: settings += "SET lock_timeout = '5s'; SET statement_timeout = '60s'; SET jit = off;"
+    case .units: settings += durable + "SET lock_timeout = '5s'; SET statement_timeout = '60s'; SET jit = off;"
     case .reader: settings += "SET statement_timeout = '10s'; SET jit = off;"
     case .longReader: settings += "SET statement_timeout = '60s'; SET jit = off;"
-    case .command: settings += "SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '10min';"
+    case .migration: settings += durable + "SET lock_timeout = '10min'; SET idle_in_transaction_session_timeout = 0;"
+    case .command: settings += durable + "SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '10min';"
     }
     return settings
   }

@@ -84,6 +84,10 @@ private struct GroupLoop {
   let statistics: LockedState<DatabaseWriter.Statistics>
   let monotonic: @Sendable () -> Int64
   var session: PostgreSQLSession?
+  /// For how many more transactions each group has only one user, because a group has failed and the
+  /// reason may be one user's rows.
+  private var isolated = 0
+  private static let isolatedTransactions = 256
 
   init(
     _ queue: WorkQueue<PendingTransaction>,
@@ -101,10 +105,16 @@ private struct GroupLoop {
 
   mutating func run(groupLimit: Int) {
     while let first = queue.next() {
-      write([first] + queue.takeWaiting(atMost: groupLimit - 1))
+      let group = [first] + queue.takeWaiting(atMost: groupLimit - 1)
+      if isolated == 0 { write(group) } else { writeByUser(group) }
     }
     session?.connection.close()
     handlers.close()
+  }
+
+  private mutating func writeByUser(_ group: [PendingTransaction]) {
+    isolated = max(0, isolated - group.count)
+    for user in Set(group.map(\.user)) { write(group.filter { $0.user == user }) }
   }
 
   private mutating func write(_ group: [PendingTransaction]) {
@@ -116,11 +126,21 @@ private struct GroupLoop {
         // Nothing is decided yet. The connection may have been lost long ago.
         session = nil
         locked = try lock(group)
+      } catch let error as PostgreSQLError where error.kind == .lockTimeout {
+        try session?.rollBack()
+        locked = try lockWithoutWaiting(group, error)
       }
       try finish(locked)
       monitor.noteSuccess()
     } catch {
-      if session?.connection.isBroken == true { session = nil } else { try? session?.rollBack() }
+      let kind = (error as? PostgreSQLError)?.kind
+      if session?.connection.isBroken == true || kind == .readOnly {
+        session = nil
+        feed.writerLost()
+      } else {
+        try? session?.rollBack()
+        isolated = Self.isolatedTransactions
+      }
       monitor.noteFailure(error)
       statistics.withLock { $0.countFailedCommit(of: group.count) }
       // No later transaction is decided before the results of these ones are dropped.
@@ -136,11 +156,21 @@ private struct GroupLoop {
     return try PostgreSQLGroup(transactions, in: session)
   }
 
+  /// Locks the users that no other server has locked. The transactions of the others fail. A server that
+  /// hangs may hold its locks for seconds.
+  private func lockWithoutWaiting(_ group: [PendingTransaction], _ error: PostgreSQLError) throws -> PostgreSQLGroup {
+    guard let session else { throw error }
+    let busy = try PostgreSQLGroup.busyUsers(of: group, in: session)
+    for transaction in group where busy.contains(transaction.user) { transaction.fail(error) }
+    return try PostgreSQLGroup(group.filter { !busy.contains($0.user) }, in: session, begins: false)
+  }
+
   private func connect() throws -> PostgreSQLSession {
     let session = try connector.connect(.writer)
+    let timeline = try DatabaseTimeline.record(session)
     // No state of the last connection is published after the listener has dropped them all.
     handlers.waitUntilIdle()
-    connector.writerHasConnected()
+    connector.writerHasConnected(in: timeline)
     feed.writerConnected(session.origin)
     return session
   }
@@ -176,7 +206,9 @@ private struct PostgreSQLGroup {
   let transactions: [PendingTransaction]
   private var facts: [UserID: LockedFacts] = [:]
 
-  init(_ transactions: [PendingTransaction], in session: PostgreSQLSession) throws {
+  /// Begins a transaction, and takes the users' locks of which none may be taken already. `begins` is false
+  /// if `busyUsers` has done so.
+  init(_ transactions: [PendingTransaction], in session: PostgreSQLSession, begins: Bool = true) throws {
     self.transactions = transactions
     for transaction in transactions where facts[transaction.user] == nil { facts[transaction.user] = LockedFacts() }
     let users = Array(facts.keys)
@@ -185,8 +217,13 @@ private struct PostgreSQLGroup {
       known[transaction.user] = transaction.subject.known()
     }
     var pipeline = PostgreSQLPipeline()
-    pipeline.add(Self.begin)
-    let tails = HistoryTail.read(users.map { ($0, known[$0] ?? .none) }, locking: true, in: &pipeline)
+    if begins { pipeline.add(Self.begin) }
+    // The transactions of a user without a state in memory fail, so nothing is read for them.
+    let tails = HistoryTail.read(
+      users.map { ($0, known[$0] ?? Revision(rawValue: .max)) },
+      locking: begins,
+      in: &pipeline
+    )
     let asking = transactions.compactMap { transaction in transaction.subject.session.map { (transaction.user, $0) } }
     let sessions = pipeline.add(Self.readSessions, [.uuids(asking.map(\.0.value)), .uuids(asking.map(\.1.value))])
     let keyed = transactions.compactMap { transaction in transaction.subject.key.map { (transaction.user, $0.key) } }
@@ -210,6 +247,22 @@ private struct PostgreSQLGroup {
       facts[try row.userID(at: 0)]?.add(recorded, for: try row.text(at: 1))
     }
   }
+
+  /// Begins a transaction, and locks the users that no other transaction has locked. Returns
+  /// the others.
+  static func busyUsers(of group: [PendingTransaction], in session: PostgreSQLSession) throws -> Set<UserID> {
+    let users = Array(Set(group.map(\.user)))
+    var pipeline = PostgreSQLPipeline()
+    pipeline.add(begin)
+    let locks = pipeline.add(tryLocks, [.uuids(users.map(\.value)), .integers(users.map(\.lockNumber))])
+    var busy: Set<UserID> = []
+    try session.send(pipeline)[locks].forEach { busy.insert(try $0.userID(at: 0)) }
+    return busy
+  }
+
+  private static let tryLocks = PostgreSQLStatement(
+    "SELECT v.u FROM unnest($1::uuid[], $2::bigint[]) AS v (u, l) WHERE NOT pg_try_advisory_xact_lock(v.l)"
+  )
 
   /// How many users have a state in memory that lacks commits of other servers.
   var outdatedStates: Int { facts.values.count { $0.tail.hasMissed } }

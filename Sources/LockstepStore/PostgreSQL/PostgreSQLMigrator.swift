@@ -46,27 +46,10 @@ struct PostgreSQLMigrator {
         )
       }
       try checkModules(connection, name, now: now)
-      if let id = try connection.first("SELECT id FROM store", transform: { try $0[0] as String }) {
-        try Self.continueJournal(connection)
-        return id
-      }
+      if let id = try connection.storeID() { return id }
       try connection.run("INSERT INTO store (only_row, id, created_at) VALUES (1, ?, ?)", newID, now)
       return newID
     }
-  }
-
-  /// Raises the places of later journal entries if a copy of the database was restored in another cluster,
-  /// whose transaction ids are lower.
-  static func continueJournal(_ connection: StoreConnection) throws {
-    try connection.run(
-      """
-      WITH last AS (
-        SELECT greatest(journal_end, (SELECT coalesce(max(place), 0) FROM journal)) >> 20 AS place,
-          pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next FROM store
-      )
-      UPDATE store SET journal_offset = last.place + 1 - last.next FROM last WHERE last.place >= last.next + journal_offset
-      """
-    )
   }
 
   /// How many of the migrations the database has applied; 0 if it is empty. Changes nothing. Throws if the

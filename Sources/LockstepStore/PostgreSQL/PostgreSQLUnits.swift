@@ -71,14 +71,25 @@ final class PostgreSQLUnits: Sendable {
         // The server has rolled back. The connection may have been lost long ago.
         session = nil
         do { try attempt(unit) } catch { unit.fail(error) }
+      } catch let error as PostgreSQLError where error.isTransient && error.kind != .lockTimeout {
+        // Another server had the rows. The transaction was rolled back.
+        do { try attempt(unit) } catch { unit.fail(error) }
       } catch {
+        // The server has become a standby.
+        if (error as? PostgreSQLError)?.kind == .readOnly { session = nil }
         unit.fail(error)
       }
       if session?.connection.isBroken == true { session = nil }
     }
 
+    private func connect() throws -> PostgreSQLSession {
+      let session = try connector.connect(.units)
+      connector.unitsHaveConnected()
+      return session
+    }
+
     private mutating func attempt(_ unit: Unit) throws {
-      let open = try session ?? connector.connect(.units)
+      let open = try session ?? connect()
       session = open
       let (complete, commit) = try open.transaction {
         let complete = try unit.run(open)

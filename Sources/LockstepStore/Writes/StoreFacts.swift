@@ -42,8 +42,9 @@ package enum StoreFacts {
     }
   }
 
-  /// Whether another node may have ended a session. Then each decision must ask `hasSession`.
-  package var mayHaveEndedSessions: Bool {
+  /// Whether other nodes may write too. Then each decision must ask `hasSession`, because they may have
+  /// ended the session.
+  package var isLocked: Bool {
     switch self {
     case .sqlite: false
     case .locked: true

@@ -65,7 +65,11 @@ package final class HistoryMaintenance: Sendable {
     guard isSnapshotDue(Key(user: user, collection: name), state, bytes) else { return }
     prepare(for: user) { _ in
       let text = state.snapshotText
-      return { try Snapshots(connection: $0).keep(text, as: name, of: user, at: revision) }
+      return { connection in
+        // After a failover of the database, the revision may be lost.
+        guard try Journal(connection: connection).knows(revision, of: user) else { return }
+        try Snapshots(connection: connection).keep(text, as: name, of: user, at: revision)
+      }
     }
   }
 

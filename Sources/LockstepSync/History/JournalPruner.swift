@@ -124,11 +124,12 @@ package struct JournalPruner: Sendable {
       return (rest, snapshots)
     }
 
-    /// Writes snapshots. Returns false if the plan is no longer valid: the user was erased, or another
-    /// plan was faster.
+    /// Writes snapshots. Returns false if the plan is no longer valid: the user was erased, another
+    /// plan was faster, or the database has lost the bound after a failover.
     func write(_ snapshots: [Snapshot], in connection: StoreConnection) throws -> Bool {
       try connection.lock(user)
-      guard try Journal(connection: connection).firstRevision(of: user) == first else { return false }
+      let journal = Journal(connection: connection)
+      guard try journal.firstRevision(of: user) == first, try journal.knows(bound, of: user) else { return false }
       let records = Snapshots(connection: connection)
       for (name, text) in snapshots { try records.keep(text, as: name, of: user, at: bound) }
       return true

@@ -36,6 +36,8 @@ package struct StoreJournalPage: Sendable {
   package private(set) var end: StoreJournal.Place
   /// Whether the page ends before the end of the journal.
   package private(set) var isPart = false
+  /// Whether entries follow that do not count yet.
+  package private(set) var hasHiddenEntries = false
 
   /// Reads at most `limit` entries after a place. The cursors of the entries contain `store`.
   package init(
@@ -66,7 +68,10 @@ package struct StoreJournalPage: Sendable {
       hasMore = count == Self.slice
     }
     // Entries of other users may follow the last one that was read.
-    if !isPart { end = try journal.end() }
+    if !isPart {
+      end = try journal.end()
+      hasHiddenEntries = try journal.hasHiddenEntries()
+    }
   }
 }
 

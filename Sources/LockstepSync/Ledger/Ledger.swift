@@ -54,6 +54,9 @@ package final class Ledger: Sendable {
     self.notify = notify
   }
 
+  /// Another number after each failover of the database that may have lost commits.
+  package var history: Int { eras.history }
+
   /// Reserves a place for a transaction. If the reservation needs it, call `load` before `submit`.
   package func reserve(_ user: UserID) -> WriteReservation { WriteReservation(of: user, in: decided, cache: cache) }
 
@@ -218,7 +221,7 @@ package final class Ledger: Sendable {
   private func check(_ session: LiveSession, _ facts: StoreFacts) throws {
     // Read before `isEnded`, because a write that is no longer under way has ended its sessions in
     // memory.
-    let mayHaveEnded = facts.mayHaveEndedSessions || sessionEndings.areUnderWay
+    let mayHaveEnded = facts.isLocked || sessionEndings.areUnderWay
     if session.isEnded { throw SessionEndedError() }
     if session.agent != nil {
       // A service token has no session that ends with the user.
@@ -235,9 +238,14 @@ package final class Ledger: Sendable {
     _ facts: StoreFacts,
     at now: Timestamp
   ) throws -> (Committed, Change?) {
-    guard let known = decided.latest else { throw StateNotLoadedError() }
+    // An earlier transaction has found that the state in memory is not in the user's history.
+    guard let known = decided.latest else { throw StaleStateError() }
+    // The condition may have been prepared with a state that was lost in a failover.
+    if let history = transaction.history, history != eras.history { throw StaleStateError() }
     let latest = try facts.latest(known)
-    let before = LedgerView(state: latest, registered: registry.latest)
+    // In PostgreSQL, a change of registered defaults is in a transaction of its own, which may fail.
+    let registered = facts.isLocked ? registry.current : registry.latest
+    let before = LedgerView(state: latest, registered: registered)
     let decision =
       if let early, early.isBased(on: before, in: eras.current) { early } else {
         try decide(transaction, before, at: now)
@@ -286,6 +294,3 @@ package final class Ledger: Sendable {
     maintenance.noteCommit(of: user, state, written: unit.written)
   }
 }
-
-/// A transaction was queued without the state of its user, which is a programming error.
-private struct StateNotLoadedError: Error {}

@@ -115,7 +115,9 @@ package final class RegisteredLedger: Sendable {
 
   /// Takes in the changes of other servers, if there are any.
   func refreshIfOutdated(from connection: StoreConnection) throws {
-    if try RegisteredDefaultsTable().lastRevision(in: connection) > revision { try refresh(from: connection) }
+    let last = try RegisteredDefaultsTable().lastRevision(in: connection)
+    // After a failover of the database, the last revision may be lower.
+    if last != revision { try refresh(from: connection, isWhole: true) }
   }
 
   private func run(_ change: Change, in connection: StoreConnection) throws -> Outcome {
@@ -154,9 +156,10 @@ package final class RegisteredLedger: Sendable {
       // A later change's result stays pending until its own handler is called. After a failed
       // group, no unit runs before all handlers of the group have been called.
       if contents.pending?.ticket == ticket { contents.pending = nil }
-      guard case .success(let outcome) = result, outcome.registered.revision > contents.committed.revision else {
-        return nil
-      }
+      guard case .success(let outcome) = result, outcome.registered.revision != contents.committed.revision,
+        // Another server's later change may have been read before.
+        outcome.registered.revision.number >= contents.committed.revision.number
+      else { return nil }
       contents.committed = outcome.registered
       return outcome.registered
     }

@@ -22,6 +22,8 @@ package final class Transaction: Sendable {
   let actions: [UserAction]
   /// Checks the state before any action runs. If it throws, the transaction is refused.
   let condition: (@Sendable (LedgerView) throws -> Void)?
+  /// `Ledger.history` before anything was read for the condition; nil without a condition.
+  let history: Int?
   let key: IdempotencyKey?
   /// Makes the response that is recorded for the key. The ledger does not call it for a transaction
   /// without a key.
@@ -36,6 +38,7 @@ package final class Transaction: Sendable {
     session: LiveSession,
     actions: [UserAction],
     condition: (@Sendable (LedgerView) throws -> Void)? = nil,
+    history: Int? = nil,
     key: IdempotencyKey? = nil,
     response: @escaping @Sendable (Committed) -> StoredResponse,
     refusal: @escaping @Sendable (any Error) -> StoredResponse?,
@@ -45,6 +48,7 @@ package final class Transaction: Sendable {
     self.session = session
     self.actions = actions
     self.condition = condition
+    self.history = history
     self.key = key
     self.response = response
     self.refusal = refusal

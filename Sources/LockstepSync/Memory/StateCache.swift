@@ -154,7 +154,7 @@ package final class StateCache: Sendable {
   }
 
   /// Repeats the loads of a user that run.
-  func repeatLoads(of user: UserID) {
+  package func repeatLoads(of user: UserID) {
     contents.withLock { $0.markOutdated(user) }
     flights.invalidate(user)
   }

@@ -9,6 +9,7 @@ package final class NodeMemory: CommitFollower {
   private let directory: SessionDirectory
   private let registry: RegisteredLedger
   private let serviceTokens: ServiceTokens
+  private let commits: JournalNotifier
   private let wake: @Sendable (UserID) -> Void
   private let wakeAll: @Sendable () -> Void
   private let notify: @Sendable (UserID, UserState) -> Void
@@ -21,12 +22,13 @@ package final class NodeMemory: CommitFollower {
     directory: SessionDirectory,
     registry: RegisteredLedger,
     serviceTokens: ServiceTokens,
+    commits: JournalNotifier,
     wake: @escaping @Sendable (UserID) -> Void,
     wakeAll: @escaping @Sendable () -> Void,
     notify: @escaping @Sendable (UserID, UserState) -> Void
   ) {
     (self.cache, self.tables, self.directory) = (cache, tables, directory)
-    (self.registry, self.serviceTokens) = (registry, serviceTokens)
+    (self.registry, self.serviceTokens, self.commits) = (registry, serviceTokens, commits)
     (self.wake, self.wakeAll, self.notify) = (wake, wakeAll, notify)
   }
 
@@ -50,6 +52,8 @@ package final class NodeMemory: CommitFollower {
   }
 
   package func leaseWasRegained() { wakeAll() }
+
+  package func journalMayHaveGrown() { commits.note() }
 
   /// Replaces states in memory.
   func publish(_ states: [UserID: RefreshedState]) {

@@ -6,6 +6,7 @@ import Synchronization
 package final class JournalNotifier: Sendable {
   private let waiters: WaiterRegistry<Int>
   private let commits = Atomic(0)
+  private let lookSoon = LockedState<(@Sendable () -> Void)?>(nil)
 
   package init(_ limits: WaitingLimits) {
     waiters = WaiterRegistry(limits)
@@ -16,6 +17,12 @@ package final class JournalNotifier: Sendable {
     commits.add(1, ordering: .acquiringAndReleasing)
     waiters.wake(0)
   }
+
+  /// Sets what to do if the journal has entries that do not count yet: call `note` again soon.
+  package func whenHidden(_ lookSoon: @escaping @Sendable () -> Void) { self.lookSoon.withLock { $0 = lookSoon } }
+
+  /// A request has found entries that do not count yet.
+  package func noteHiddenEntries() { lookSoon.withLock { $0 }?() }
 
   /// Notifies all waiters, because a service token was deleted.
   package func wakeAll() { waiters.wake(0) }
