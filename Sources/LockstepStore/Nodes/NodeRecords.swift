@@ -40,6 +40,9 @@ package enum NodeRecords {
     }
   }
 
+  /// The lease need not outlive a crash of the database, so the commit does not wait for the disk. The setting
+  /// counts for this transaction only, because a pooler would give the connection to other clients with it.
+  ///
   /// Begins or renews the lease of the server $1, whose memory knows of all commits that the snapshot $5
   /// sees (NULL: no more of them than before). Returns whether the row is new, with the id and the address
   /// of each other server; one row without them if there is none.
@@ -55,8 +58,10 @@ package enum NodeRecords {
         SET lease_until = excluded.lease_until, address = excluded.address,
           applied = coalesce($5::text::pg_snapshot, nodes.applied)
       RETURNING (xmax = 0)::int AS is_new
+    ), local AS (
+      SELECT set_config('synchronous_commit', 'off', true) AS setting
     )
-    SELECT is_new, other.id, other.address FROM own
+    SELECT is_new, other.id, other.address FROM own CROSS JOIN local
     LEFT JOIN nodes other ON other.id <> $1::text AND other.lease_until > clock_timestamp()
     """
   )

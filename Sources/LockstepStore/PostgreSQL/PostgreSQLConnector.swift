@@ -147,8 +147,7 @@ final class PostgreSQLConnector: Sendable {
     switch role {
     // If the locks of a user are not free within a second, the group goes on without the user.
     case .writer: settings += durable + fixedPlans + "SET lock_timeout = '1s'; SET statement_timeout = '10s';"
-    // Nothing that it writes must outlive a crash of the database.
-    case .feed: settings += fixedPlans + "SET statement_timeout = '10s'; SET synchronous_commit = off;"
+    case .feed: settings += fixedPlans + "SET statement_timeout = '10s';"
     case .units: settings += durable + "SET lock_timeout = '5s'; SET statement_timeout = '60s'; SET jit = off;"
     case .reader: settings += "SET statement_timeout = '10s'; SET jit = off;"
     case .longReader: settings += "SET statement_timeout = '60s'; SET jit = off;"
