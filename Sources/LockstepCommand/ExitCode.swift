@@ -74,7 +74,7 @@ enum ExitCode: Int32 {
     case .invalidConnectionString: .usage
     case .libraryMissing, .cannotConnect, .lostConnection, .timedOut, .tooManyConnections, .shutdown: .unavailable
     case .authentication, .insufficientPrivilege: .noPermission
-    case .noSuchDatabase, .noSuchRole, .noSuchService, .readOnly: .configuration
+    case .noSuchDatabase, .noSuchRole, .noSuchService, .encryption, .readOnly: .configuration
     default: .store
     }
   }

@@ -28,6 +28,8 @@ extension Problem {
       .overloaded(
         "The database has another history since a failover. Read the state again, and send the request again."
       )
+    case is UserLockedError:
+      .overloaded("Another server changes this user's state for longer than usual. Send the request again.")
     case let error as PostgreSQLError where error.kind == .diskFull:
       .overloaded("The disk of the database is full: writes fail until there is room again.")
     case let error as PostgreSQLError where error.isStoreFailure:

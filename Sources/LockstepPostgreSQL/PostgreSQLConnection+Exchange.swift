@@ -73,7 +73,7 @@ extension PostgreSQLConnection {
         name = known
       } else {
         lastPreparedName += 1
-        name = "lockstep_\(lastPreparedName)"
+        name = "\(namePrefix)\(lastPreparedName)"
         names[statement.number] = name
         let (count, types) = (Int32(parameters.count), parameters.types)
         isQueued = libpq.functions.sendPrepare(connection, name, statement.sql, count, types) == 1

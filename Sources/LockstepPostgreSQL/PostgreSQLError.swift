@@ -14,6 +14,8 @@ public struct PostgreSQLError: Error, Sendable, Equatable {
     case libraryMissing
     /// No server accepted the connection.
     case cannotConnect
+    /// The certificate of the server is not valid, or the server has no TLS.
+    case encryption
     /// The server refused the user, the password or the address.
     case authentication
     case noSuchDatabase
@@ -96,8 +98,9 @@ public struct PostgreSQLError: Error, Sendable, Equatable {
   /// Whether the database or the way to it failed, and not the statement.
   package var isStoreFailure: Bool {
     switch kind {
-    case .libraryMissing, .invalidConnectionString, .cannotConnect, .authentication, .noSuchDatabase, .noSuchRole,
-      .noSuchService, .lostConnection, .timedOut, .readOnly, .tooManyConnections, .deadlock, .serialization,
+    case .libraryMissing, .invalidConnectionString, .cannotConnect, .encryption, .authentication, .noSuchDatabase,
+      .noSuchRole, .noSuchService, .lostConnection, .timedOut, .readOnly, .tooManyConnections, .deadlock,
+      .serialization,
       .lockTimeout, .undefinedTable, .undefinedFunction, .insufficientPrivilege, .diskFull, .canceled, .shutdown:
       true
     case .uniqueViolation, .mismatch, .other: false
@@ -175,6 +178,8 @@ extension PostgreSQLError: CustomStringConvertible {
         + "user=lockstep."
     case .cannotConnect:
       "Check that the server runs, and that the host and the port are right."
+    case .encryption:
+      "Check sslmode and sslrootcert in the connection string, and the certificate of the server."
     case .authentication where operation == .connect:
       "Check the user, the password and the server's pg_hba.conf."
     case .noSuchDatabase where operation == .connect:
@@ -274,6 +279,11 @@ extension PostgreSQLError {
     }
     // These texts are libpq's own. It translates them only in processes that call `setlocale`.
     if message.contains("no password supplied") { return .authentication }
+    if ["certificate verify failed", "does not match host name", "root certificate file", "does not support SSL"]
+      .contains(where: { message.contains($0) })
+    {
+      return .encryption
+    }
     if message.contains("session is read-only") || message.contains("server is in hot standby mode") {
       return .readOnly
     }

@@ -4,15 +4,26 @@ import LockstepPostgreSQL
 /// backup was restored. Entries of the journal may be lost then, and transaction ids may be assigned again.
 ///
 /// The user's states need no such mark: each connection of a writer begins a new era.
-enum DatabaseTimeline {
+struct DatabaseTimeline: Sendable, Equatable {
   /// How many transaction ids a new history skips, so that its places in the journal of all users are
   /// higher than those of all lost entries.
   private static let skipped = 1 << 32
+  /// The same after each start of the database, because an old copy of its folder may have been put back.
+  /// There are many starts, so they must skip less.
+  private static let skippedAtStart = 1 << 24
+
+  /// The cluster, its timeline, and the transaction that has made the tables. A promotion begins a new
+  /// timeline, and so does point-in-time recovery. A restored dump makes the tables again.
+  private let name: String
+  /// When the database was started.
+  private let started: String
+
+  private static let unknown = DatabaseTimeline(name: "", started: "")
 
   /// Compares the database's timeline with the recorded one. If they differ, records the new timeline, and
   /// that the places of lost entries belong to no entry. Call this before the first group on each
   /// connection of a writer, outside a transaction. Returns the present timeline.
-  static func record(_ session: PostgreSQLSession) throws -> String {
+  static func record(_ session: PostgreSQLSession) throws -> DatabaseTimeline {
     let connection = StoreConnection.postgreSQL(session)
     let present = try read(session)
     if try recorded(connection) == present { return present }
@@ -20,12 +31,13 @@ enum DatabaseTimeline {
       try connection.lock(Array("lockstep timeline".utf8))
       let recorded = try recorded(connection)
       if recorded == present { return }
-      if recorded.isEmpty {
-        try connection.run("UPDATE store SET timeline = ?", present)
-      } else {
-        try recordGap(connection)
-        try connection.run("UPDATE store SET timeline = ?, timeline_since = clock_timestamp()", present)
+      if recorded.name == present.name {
+        try recordGap(connection, skipping: skippedAtStart)
+      } else if recorded != .unknown {
+        try recordGap(connection, skipping: skipped)
+        try connection.run("UPDATE store SET timeline_since = clock_timestamp()")
       }
+      try connection.run("UPDATE store SET timeline = ?, started = ?", present.name, present.started)
     }
     return present
   }
@@ -38,7 +50,7 @@ enum DatabaseTimeline {
       """
       SELECT timeline <> '' AND (timeline <> ? OR timeline_since > clock_timestamp() - interval '10 s') FROM store
       """,
-      present
+      present.name
     ) { try $0[0] as Bool? }
     return isNew.flatMap { $0 } ?? false
   }
@@ -51,7 +63,7 @@ enum DatabaseTimeline {
     try connection.run("UPDATE store SET journal_offset = ?", ends.continuousOffset)
   }
 
-  private static func recordGap(_ connection: StoreConnection) throws {
+  private static func recordGap(_ connection: StoreConnection, skipping skipped: Int) throws {
     let ends = try JournalEnds(connection)
     let offset = ends.continuousOffset + skipped
     try connection.run("UPDATE store SET journal_offset = ?", offset)
@@ -65,30 +77,34 @@ enum DatabaseTimeline {
     )
   }
 
-  private static func recorded(_ connection: StoreConnection) throws -> String {
-    try connection.first("SELECT timeline FROM store") { try $0[0] as String } ?? ""
+  private static func recorded(_ connection: StoreConnection) throws -> DatabaseTimeline {
+    try connection.first("SELECT timeline, started FROM store") { row in
+      DatabaseTimeline(name: try row[0], started: try row[1])
+    } ?? .unknown
   }
 
-  /// The cluster, its timeline, and the transaction that has made the tables. A promotion begins a new
-  /// timeline, and so does point-in-time recovery. A restored dump makes the tables again.
-  static func read(_ session: PostgreSQLSession) throws -> String {
+  static func read(_ session: PostgreSQLSession) throws -> DatabaseTimeline {
+    let result: PostgreSQLResult
     do {
-      return try session.connection.query(readAll, []).row(0).text(at: 0)
+      result = try session.connection.query(readAll, [])
     } catch {
       // A managed service may forbid these functions.
       if session.connection.isBroken { throw error }
-      return try session.connection.query(readTables, []).row(0).text(at: 0)
+      result = try session.connection.query(readTables, [])
     }
+    return DatabaseTimeline(name: try result.row(0).text(at: 0), started: try result.row(0).text(at: 1))
   }
 
   private static let readAll = PostgreSQLStatement(
     """
     SELECT (pg_control_system()).system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
-      || '/' || xmin::text
+      || '/' || xmin::text, pg_postmaster_start_time()::text
     FROM migrations WHERE number = 1
     """
   )
-  private static let readTables = PostgreSQLStatement("SELECT xmin::text FROM migrations WHERE number = 1")
+  private static let readTables = PostgreSQLStatement(
+    "SELECT xmin::text, pg_postmaster_start_time()::text FROM migrations WHERE number = 1"
+  )
 
   /// The ends of the journal of all users: of its entries, and of the transaction ids.
   private struct JournalEnds {

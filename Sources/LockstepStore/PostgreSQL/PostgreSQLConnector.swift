@@ -1,5 +1,6 @@
 import LockstepPostgreSQL
 import LockstepThreading
+import LockstepTime
 
 /// Opens connections to the database of one store.
 final class PostgreSQLConnector: Sendable {
@@ -27,7 +28,7 @@ final class PostgreSQLConnector: Sendable {
   /// The store's id, once it is known. Each later connection must lead to the same store.
   private let id = LockedState<String?>(nil)
   /// The timeline of the last connection that told it: see `DatabaseTimeline`.
-  private let timeline = LockedState<String?>(nil)
+  private let timeline = LockedState<DatabaseTimeline?>(nil)
   private let writerListener = LockedState<(@Sendable (_ isOtherHistory: Bool) -> Void)?>(nil)
   private let unitsListener = LockedState<(@Sendable () -> Void)?>(nil)
 
@@ -43,7 +44,7 @@ final class PostgreSQLConnector: Sendable {
     writerListener.withLock { $0 = listener }
   }
 
-  func writerHasConnected(in timeline: String) {
+  func writerHasConnected(in timeline: DatabaseTimeline) {
     let last = self.timeline.withLock { last in
       defer { last = timeline }
       return last
@@ -51,7 +52,7 @@ final class PostgreSQLConnector: Sendable {
     writerListener.withLock { $0 }?(last.map { $0 != timeline } ?? false)
   }
 
-  func setTimeline(_ timeline: String) { self.timeline.withLock { $0 = timeline } }
+  func setTimeline(_ timeline: DatabaseTimeline) { self.timeline.withLock { $0 = timeline } }
 
   /// Sets the listener for connections of units. It runs before the first unit on each of them.
   func onUnitsConnection(_ listener: @escaping @Sendable () -> Void) { unitsListener.withLock { $0 = listener } }
@@ -68,14 +69,14 @@ final class PostgreSQLConnector: Sendable {
       do {
         return try connect(role)
       } catch let error as PostgreSQLError where error.mayPass && ContinuousClock.now < deadline {
-        Self.pause()
+        Self.pause(for: .milliseconds(250))
       }
     }
   }
 
   /// Sleeps between two attempts.
-  private static func pause() {
-    _ = LockedState(()).wait(atMost: 250_000_000) { _ -> Void? in nil }
+  static func pause(for time: Duration) {
+    _ = LockedState(()).wait(atMost: time.wholeNanoseconds) { _ -> Void? in nil }
   }
 
   func connect(_ role: Role) throws -> PostgreSQLSession {
@@ -132,7 +133,7 @@ final class PostgreSQLConnector: Sendable {
     var settings = """
       SET client_min_messages = warning; SET timezone = 'UTC'; SET bytea_output = hex;
       SET default_transaction_isolation = 'read committed'; SET idle_session_timeout = 0;
-      SET idle_in_transaction_session_timeout = '10s';
+      SET idle_in_transaction_session_timeout = '10s'; SET statement_timeout = 0;
       """
     // The role or the database may have a setting with which a crash loses acknowledged writes.
     let durable = """

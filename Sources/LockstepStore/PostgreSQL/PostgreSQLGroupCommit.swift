@@ -88,6 +88,13 @@ private struct GroupLoop {
   /// reason may be one user's rows.
   private var isolated = 0
   private static let isolatedTransactions = 256
+  /// Transactions of users whose locks others have. They are tried again with the next groups.
+  private var postponed: [PendingTransaction] = []
+  /// When the transactions of these users fail.
+  private var postponedUntil: [UserID: Int64] = [:]
+  /// How long a transaction is postponed, in nanoseconds.
+  private static let longestPostponement: Int64 = 4_000_000_000
+  private static let postponedInterval: Int64 = 20_000_000
 
   init(
     _ queue: WorkQueue<PendingTransaction>,
@@ -104,8 +111,13 @@ private struct GroupLoop {
   }
 
   mutating func run(groupLimit: Int) {
-    while let first = queue.next() {
-      let group = [first] + queue.takeWaiting(atMost: groupLimit - 1)
+    while true {
+      let next = postponed.isEmpty ? queue.next() : queue.next(withinNanoseconds: Self.postponedInterval)
+      if next == nil, postponed.isEmpty { break }
+      // Also those of users who have postponed transactions, because each user's order must stay.
+      var group = postponed
+      postponed = []
+      if let next { group += [next] + queue.takeWaiting(atMost: groupLimit - 1) }
       if isolated == 0 { write(group) } else { writeByUser(group) }
     }
     session?.connection.close()
@@ -128,7 +140,7 @@ private struct GroupLoop {
         locked = try lock(group)
       } catch let error as PostgreSQLError where error.kind == .lockTimeout {
         try session?.rollBack()
-        locked = try lockWithoutWaiting(group, error)
+        locked = try lockWithoutWaiting(group)
       }
       try finish(locked)
       monitor.noteSuccess()
@@ -153,15 +165,28 @@ private struct GroupLoop {
   private mutating func lock(_ transactions: [PendingTransaction]) throws -> PostgreSQLGroup {
     let session = try session ?? connect()
     self.session = session
+    guard postponedUntil.isEmpty else { return try lockWithoutWaiting(transactions) }
     return try PostgreSQLGroup(transactions, in: session)
   }
 
-  /// Locks the users that no other server has locked. The transactions of the others fail. A server that
-  /// hangs may hold its locks for seconds.
-  private func lockWithoutWaiting(_ group: [PendingTransaction], _ error: PostgreSQLError) throws -> PostgreSQLGroup {
-    guard let session else { throw error }
+  /// Locks the users that no other transaction has locked, and postpones the transactions of the others. A
+  /// server that hangs may hold its locks for seconds.
+  private mutating func lockWithoutWaiting(_ group: [PendingTransaction]) throws -> PostgreSQLGroup {
+    let session = try session ?? connect()
+    self.session = session
     let busy = try PostgreSQLGroup.busyUsers(of: group, in: session)
-    for transaction in group where busy.contains(transaction.user) { transaction.fail(error) }
+    let now = monotonic()
+    let deadlines = postponedUntil
+    postponedUntil = [:]
+    for transaction in group where busy.contains(transaction.user) {
+      let deadline = deadlines[transaction.user] ?? now + Self.longestPostponement
+      if deadline <= now {
+        transaction.fail(UserLockedError())
+      } else {
+        postponed.append(transaction)
+        postponedUntil[transaction.user] = deadline
+      }
+    }
     return try PostgreSQLGroup(group.filter { !busy.contains($0.user) }, in: session, begins: false)
   }
 
@@ -200,6 +225,9 @@ private struct GroupLoop {
     )
   }
 }
+
+/// Another transaction has locked the user for seconds. Nothing was changed.
+package struct UserLockedError: Error {}
 
 /// A group whose users' heads are locked.
 private struct PostgreSQLGroup {

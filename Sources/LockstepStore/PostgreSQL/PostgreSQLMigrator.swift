@@ -31,25 +31,53 @@ struct PostgreSQLMigrator {
         advice: "Omit `table:` in the module's declaration to store its elements as JSON, or serve it with --data."
       )
     }
-    return try session.transaction {
-      try connection.lock(Array("lockstep migrations".utf8))
-      let applied = try applied(in: connection, name)
-      for migration in migrations.dropFirst(applied.count) {
-        record(migration)
-        try session.execute(migration.sql)
-        try connection.run(
-          "INSERT INTO migrations (number, name, checksum, applied_at) VALUES (?, ?, ?, ?)",
-          migration.number,
-          migration.name,
-          checksum(of: migration.sql),
-          now
-        )
+    let deadline = ContinuousClock.now + Self.patience
+    while true {
+      do {
+        var missing: [Migration] = []
+        let id = try session.transaction {
+          try connection.lock(Array("lockstep migrations".utf8))
+          let applied = try applied(in: connection, name)
+          missing = Array(migrations.dropFirst(applied.count))
+          return try apply(missing, session, name, newID: newID, now: now)
+        }
+        for migration in missing { record(migration) }
+        return id
+      } catch let error as PostgreSQLError where error.kind == .lockTimeout && ContinuousClock.now < deadline {
+        PostgreSQLConnector.pause(for: Self.retryInterval)
       }
-      try checkModules(connection, name, now: now)
-      if let id = try connection.storeID() { return id }
-      try connection.run("INSERT INTO store (only_row, id, created_at) VALUES (1, ?, ?)", newID, now)
-      return newID
     }
+  }
+
+  /// For how long a server tries to migrate while other transactions use the tables.
+  private static let patience = Duration.seconds(600)
+  private static let retryInterval = Duration.seconds(2)
+
+  private func apply(
+    _ missing: [Migration],
+    _ session: PostgreSQLSession,
+    _ name: String,
+    newID: String,
+    now: Int64
+  ) throws -> String {
+    let connection = StoreConnection.postgreSQL(session)
+    // While a statement waits for a lock, the writes of other servers wait behind it. A long reader such as
+    // pg_dump must not stop them.
+    if !missing.isEmpty { try session.execute("SET LOCAL lock_timeout = '200ms'") }
+    for migration in missing {
+      try session.execute(migration.sql)
+      try connection.run(
+        "INSERT INTO migrations (number, name, checksum, applied_at) VALUES (?, ?, ?, ?)",
+        migration.number,
+        migration.name,
+        checksum(of: migration.sql),
+        now
+      )
+    }
+    try checkModules(connection, name, now: now)
+    if let id = try connection.storeID() { return id }
+    try connection.run("INSERT INTO store (only_row, id, created_at) VALUES (1, ?, ?)", newID, now)
+    return newID
   }
 
   /// How many of the migrations the database has applied; 0 if it is empty. Changes nothing. Throws if the

@@ -50,7 +50,8 @@ struct LoggingInTests {
   }
 
   @Test(
-    "After too many wrong passwords, the correct one is also refused, with the time to wait and without a computation"
+    "After too many wrong passwords, the correct one is also refused, with the time to wait and without a computation",
+    .enabled(if: TestedStore.isSQLite, TestedStore.sqliteClock)
   )
   func limited() async throws {
     try await fixture.signUp("ann@example.com", from: "198.51.100.1")
@@ -68,7 +69,10 @@ struct LoggingInTests {
     try await fixture.logIn("ann@example.com")
   }
 
-  @Test("Attempts for an address without an account are limited in the same way")
+  @Test(
+    "Attempts for an address without an account are limited in the same way",
+    .enabled(if: TestedStore.isSQLite, TestedStore.sqliteClock)
+  )
   func limitedUnknown() async throws {
     for _ in 0..<10 {
       #expect(await AccountsError.caught { try await fixture.logIn("nobody@example.com") } == .wrongCredentials)

@@ -19,7 +19,7 @@ final class ServerFixture: Sendable {
   let time = ManualTime()
   let log = LogRecorder()
   let directory: TemporaryDirectory
-  private let configuration: Configuration
+  let configuration: Configuration
   private let modules: [UserModule]
   private let replace: @Sendable (inout ScreenServices) -> Void
   let running: Mutex<LockstepServer?>

@@ -1,0 +1,158 @@
+import LockstepCollections
+import LockstepJSON
+import LockstepPostgreSQL
+import LockstepTestSupport
+import Testing
+
+@testable import Lockstep
+@testable import LockstepStore
+
+/// Statements in a transaction that stays open, as of another program or of a server that hangs.
+private final class OpenTransaction {
+  private let connection: PostgreSQLConnection
+
+  init(_ database: TestDatabase, _ statements: String) throws {
+    connection = try PostgreSQLConnection(database.connectionString)
+    try connection.execute("BEGIN; \(statements)")
+  }
+
+  func end() throws { try connection.execute("COMMIT") }
+}
+
+@Suite(
+  "Failovers of the database, and transactions that hang",
+  .enabled("LOCKSTEP_TEST_POSTGRESQL names no PostgreSQL server") { TestedStore.anyServer != nil },
+  .timeLimit(.minutes(5))
+)
+struct FailoverTests {
+  private static let journal = "/v1/admin/journal"
+
+  private static func serve(nodes: Int = 1, _ body: ([ServerFixture], TestDatabase) async throws -> Void) async throws {
+    try await TestDatabase.serve(nodes: nodes) {
+      $1.administratorToken = ServerFixture.administrator
+    } _: {
+      try await body($0, $1)
+    }
+  }
+
+  private static func read(_ users: ServerFixture, since: String) async throws -> RawResponse {
+    try await users.ask("GET", "\(journal)?since=\(since)", token: ServerFixture.administrator)
+  }
+
+  /// The cursor of the journal's end, when it includes all entries. Transactions of other tests may hide them
+  /// for a moment.
+  private static func end(of users: ServerFixture) async throws -> String {
+    var last = ""
+    try await eventually {
+      let read = try await read(users, since: "now")
+      let next = read.json["cursor"]?.stringValue ?? ""
+      defer { last = next }
+      return next == last && !next.isEmpty
+    }
+    return last
+  }
+
+  private static func ids(_ response: RawResponse) -> [String] {
+    (response.json["entries"]?.arrayValue ?? []).map { $0["action"]?["payload"]?["id"]?.stringValue ?? "" }
+  }
+
+  @Test("A user whom another transaction has locked waits, at last gets 503, and holds up no other user")
+  func lockedUser() async throws {
+    try await Self.serve { servers, database in
+      let (ada, bob) = (try await servers[0].signUp(), try await servers[0].signUp("bob"))
+      try await ada.addFavorites("a")
+      let number = try #require(UserID(ada.user)).lockNumber
+      let hanging = try OpenTransaction(database, "SELECT pg_advisory_xact_lock(\(number))")
+      async let one = ada.put("/v1/favorites/b", "{}")
+      async let two = bob.put("/v1/favorites/b", "{}")
+      #expect(try await two.status == 201)
+      async let three = ada.put("/v1/favorites/c", "{}")
+      #expect(try await bob.put("/v1/favorites/c", "{}").status == 201)
+      // The clock of the server, which postpones the transactions, stands still.
+      try hanging.end()
+      #expect(try await [one.status, three.status] == [201, 201])
+      #expect(Set(try await ada.favoriteIDs()) == ["a", "b", "c"])
+      let again = try OpenTransaction(database, "SELECT pg_advisory_xact_lock(\(number))")
+      async let late = ada.put("/v1/favorites/d", "{}")
+      // It is postponed for the first time while one of these is written.
+      for number in 0..<20 {
+        let written = try await bob.put("/v1/favorites/b\(number)", "{}")
+        #expect(written.status == 201)
+        servers[0].time.advance(by: 1)
+      }
+      let refused = try await late
+      #expect(refused.status == 503 && refused.field("Retry-After") != nil, "\(refused.text)")
+      try again.end()
+    }
+  }
+
+  @Test("An entry that an older transaction hides reaches the followers when that transaction ends")
+  func hiddenEntry() async throws {
+    try await Self.serve { servers, database in
+      let (users, ada) = (servers[0], try await servers[0].signUp())
+      let end = try await Self.end(of: users)
+      let waiting = try await users.admin.waiting("\(Self.journal)?since=\(end)&wait=50")
+      await eventually { users.following == 1 }
+      let older = try OpenTransaction(database, "SELECT pg_current_xact_id()")
+      try await ada.addFavorites("a")
+      #expect(Self.ids(try await Self.read(users, since: end)).isEmpty)
+      try older.end()
+      #expect(Self.ids(try await waiting.response()) == ["a"])
+    }
+  }
+
+  @Test("After a failover that lost entries, followers of the journal start over, and others go on")
+  func lostEntries() async throws {
+    try await Self.serve { servers, database in
+      let users = servers[0]
+      let (ada, bob) = (try await users.signUp(), try await users.signUp("bob"))
+      try await ada.addFavorites("a")
+      let kept = try await Self.end(of: users)
+      try await ada.addFavorites("lost")
+      let lost = try await Self.end(of: users)
+      let parked = try await users.admin.waiting("\(Self.journal)?since=\(lost)&wait=50")
+      let stream = try await users.admin.waiting("\(Self.journal)?since=\(lost)", ["Accept: text/event-stream"])
+      await eventually { users.following == 2 }
+      // As after the promotion of a standby that lacks the last commit.
+      try database.execute(
+        """
+        DELETE FROM journal WHERE number = 2; DELETE FROM list_elements WHERE id = 'lost';
+        UPDATE heads SET (number, era, written) =
+          (SELECT number, era, written FROM journal WHERE user_id = heads.user_id AND number = 1)
+          WHERE number = 2;
+        UPDATE store SET timeline = 'another';
+        """
+      )
+      try database.endConnections()
+      try await eventually { try await bob.put("/v1/favorites/b", "{}").status < 300 }
+      let answered = try await parked.response()
+      #expect(answered.json["reset"] == .bool(true))
+      #expect(Self.ids(answered) == ["a", "b"])
+      try await stream.receive(until: "0\r\n\r\n")
+      // Places after an erasure belong to no entry either.
+      _ = try await users.admin.delete(bob.administered())
+      try await ada.addFavorites("c")
+      let again = try await Self.read(users, since: lost)
+      #expect(again.json["reset"] == .bool(true))
+      let next = try await Self.read(users, since: kept)
+      #expect(next.json["reset"] == .bool(false))
+      #expect(Self.ids(next) == ["c"])
+    }
+  }
+
+  @Test("A session that another server has used for longer is not expired")
+  func extendedSession() async throws {
+    try await Self.serve(nodes: 2) { servers, _ in
+      let device = try await servers[0].signUp()
+      #expect(try await device.at(servers[1]).get("/v1/me").status == 200)
+      let days = 86_400.0
+      servers[0].advance(by: 60 * days)
+      #expect(try await device.get("/v1/me").status == 200)
+      await servers[0].stop()
+      servers[1].advance(by: 100 * days)
+      #expect(try await device.at(servers[1]).get("/v1/me").status == 200)
+      servers[1].advance(by: 100 * days)
+      #expect(try await device.at(servers[1]).get("/v1/me").status == 401)
+    }
+  }
+}
