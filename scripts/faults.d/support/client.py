@@ -48,6 +48,11 @@ class Client:
     def send(self, method, path, body=None, fields=None):
         """Sends a request on the open connection or a new one. Returns the response; raises Gone if
         there is none."""
+        self.send_request(method, path, body, fields)
+        return self.response(method, path)
+
+    def send_request(self, method, path, body=None, fields=None):
+        """Sends a request, whose response the caller reads with `response`."""
         lines = [f"{method} {path} HTTP/1.1", "Host: h"]
         if self.token:
             lines.append(f"Authorization: Bearer {self.token}")
@@ -61,6 +66,13 @@ class Client:
                 self.socket = socket.create_connection(("127.0.0.1", self.port), self.timeout)
                 self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.socket.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + content)
+        except OSError as error:
+            self.close()
+            raise Gone(f"{method} {path}: {error or type(error).__name__}") from error
+
+    def response(self, method="GET", path=""):
+        """The response to the request that was sent last. Raises Gone if there is none."""
+        try:
             return self.answer(method)
         except OSError as error:
             self.close()

@@ -1,0 +1,98 @@
+"""Several servers on one store in PostgreSQL."""
+
+import threading
+
+from support.fault import Broken, eventually, expect
+from support.server import Server
+
+
+class Fleet:
+    """`connections` has the connection string of each node, or is one string for `count` nodes. `variables` are
+    added to the environment of all nodes, or of each one if it is a list."""
+
+    ADMINISTRATOR = "the-administrator-of-the-fleet"
+
+    def __init__(self, fault, connections, count=3, options=(), variables=None):
+        self.fault = fault
+        self.connections = [connections] * count if isinstance(connections, str) else connections
+        self.options = options
+        self.variables = variables if isinstance(variables, list) else [variables or {}] * len(self.connections)
+        self.lock = threading.Lock()
+        self.nodes = [self.begin(index) for index in range(len(self.connections))]
+        # The port of each node; None while clients must not use it.
+        self.ports = [node.listening().port for node in self.nodes]
+
+    def begin(self, index):
+        variables = {"LOCKSTEP_ADMIN_TOKEN": self.ADMINISTRATOR, **self.variables[index]}
+        return Server(self.fault, self.connections[index], *self.options, name=f"node{index}", variables=variables)
+
+    @property
+    def live(self):
+        """The ports of the nodes that clients may use."""
+        return [port for port in self.ports if port]
+
+    def pick(self, random):
+        """A random port; None if no node can be used."""
+        ports = self.live
+        return random.choice(ports) if ports else None
+
+    def kill(self, index):
+        self.ports[index] = None
+        self.nodes[index].kill()
+
+    def stop(self, index):
+        """Drains a node. Clients that use it find out by themselves."""
+        self.ports[index] = None
+        self.nodes[index].stop()
+
+    def restart(self, index, seconds=60):
+        """Starts a node. While PostgreSQL starts again, a node may give up."""
+        while True:
+            node = self.begin(index)
+            eventually(node.has_started, "a node neither listens nor ends", seconds)
+            if not node.has_ended:
+                break
+        # Only the present process of each node is observed from now on.
+        self.fault.servers.remove(self.nodes[index])
+        self.nodes[index] = node
+        self.ports[index] = node.listening().port
+
+    def client(self, index, token=None, timeout=30):
+        client = self.nodes[index].client(timeout)
+        client.token = token
+        return client
+
+    def administrator(self, index, timeout=30):
+        return self.client(index, self.ADMINISTRATOR, timeout)
+
+    def wait_until_ready(self, seconds=30):
+        """Waits until each node can write."""
+        for index, node in enumerate(self.nodes):
+            if not self.ports[index]:
+                continue
+            node.expect_alive()
+            client = self.client(index)
+            eventually(lambda: client.get("/readyz").status == 200, f"node {index} is not ready", seconds)
+            client.close()
+
+    def expect_alive(self):
+        for index, node in enumerate(self.nodes):
+            if self.ports[index]:
+                node.expect_alive()
+
+    def stop_all(self):
+        for index, node in enumerate(self.nodes):
+            self.ports[index] = None
+            node.stop()
+
+    def metric(self, index, name):
+        try:
+            return self.nodes[index].metric(name)
+        except AttributeError:
+            raise Broken(f"/metrics has no {name}") from None
+
+
+def refused(answer):
+    """Expects a problem that tells the client to try again, and returns it."""
+    expect(answer.is_problem and "retry-after" in answer.fields, lambda: f"no problem with Retry-After: {answer}")
+    return answer
