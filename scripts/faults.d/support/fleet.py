@@ -41,9 +41,9 @@ class Fleet:
         self.nodes[index].kill()
 
     def stop(self, index):
-        """Drains a node. Clients that use it find out by themselves."""
-        self.ports[index] = None
+        """Drains a node. Clients go on to use it until it has ended."""
         self.nodes[index].stop()
+        self.ports[index] = None
 
     def restart(self, index, seconds=60):
         """Starts a node. While PostgreSQL starts again, a node may give up."""

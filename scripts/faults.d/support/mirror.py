@@ -3,7 +3,9 @@
 Each write adds 1 to the value `count` of its user, so that in each state `count` equals the revision. A lost
 write, a write that happened twice, a state in part and a changeset that is left out all break this rule."""
 
+import contextlib
 import random
+import socket
 import threading
 import time
 
@@ -187,6 +189,14 @@ class Follower(Worker):
 
     def must_pause(self):
         return self.is_offline
+
+    def go_offline(self):
+        """Breaks the connection, also in the middle of a wait, as a device does that loses its network."""
+        self.is_offline = True
+        client = self.client
+        if client and client.socket:
+            with contextlib.suppress(OSError):
+                client.socket.shutdown(socket.SHUT_RDWR)
 
     def step(self):
         if self.random.random() < 0.1:

@@ -3,23 +3,29 @@
 import glob
 import os
 import pwd
+import shutil
 import signal
 import subprocess
 import time
 
-from support.fault import Skipped, expect
+from support.fault import Broken, Skipped, expect
 
 
 class Cluster:
-    """One cluster. A crash of its processes loses nothing that was committed."""
+    """One cluster. A crash of its processes loses nothing that was committed.
 
-    def __init__(self, fault, name="postgresql"):
+    `primary` is another cluster, of which this one becomes a standby. `data` is the data folder, if it is not in the
+    cluster's folder; its parent must exist. `wal` is a folder for the write-ahead log outside of the data folder.
+    """
+
+    def __init__(self, fault, name="postgresql", primary=None, data=None, wal=None):
         programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda path: int(path.split("/")[4]))
         if not programs:
             raise Skipped("PostgreSQL is not installed (Debian's package postgresql)")
         self.programs = programs[-1]
+        self.name = name
         self.folder = fault.path(name)
-        self.data = os.path.join(self.folder, "data")
+        self.data = data or os.path.join(self.folder, "data")
         self.log = os.path.join(self.folder, "log")
         os.mkdir(self.folder, 0o755)
         self.owner = []
@@ -29,13 +35,45 @@ class Cluster:
                 account = pwd.getpwnam("postgres")
             except KeyError:
                 raise Skipped("PostgreSQL does not run as root, and there is no user postgres") from None
-            os.chown(self.folder, account.pw_uid, account.pw_gid)
+            for folder in (self.folder, os.path.dirname(self.data)):
+                os.chown(folder, account.pw_uid, account.pw_gid)
             self.owner = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-        self.run("initdb", "--pgdata", self.data, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync",
-                 "--username=lockstep")
-        with open(os.path.join(self.data, "postgresql.conf"), "a") as settings:
-            settings.write(f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\nmax_connections = 200\n")
+        if primary:
+            self.copy(primary)
+        else:
+            self.run("initdb", "--pgdata", self.data, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync",
+                     "--username=lockstep", *(["--waldir", wal] if wal else []))
+            self.set("listen_addresses = ''", "max_connections = 200")
+        self.set(f"unix_socket_directories = '{self.folder}'")
         fault.servers.append(self)
+
+    def copy(self, primary):
+        """Becomes a standby of another cluster. Removes what is in the data folder."""
+        shutil.rmtree(self.data, ignore_errors=True)
+        self.run("pg_basebackup", "--pgdata", self.data, "--checkpoint=fast", "--no-sync", "--dbname",
+                 f"host={primary.folder} user=lockstep application_name={self.name}", "--write-recovery-conf")
+
+    def set(self, *settings):
+        """Adds lines to the configuration. A later line replaces an earlier one."""
+        with open(os.path.join(self.data, "postgresql.conf"), "a") as file:
+            file.write("".join(f"{setting}\n" for setting in settings))
+
+    def reload(self):
+        self.run("pg_ctl", "reload", "--pgdata", self.data, "--silent")
+
+    def promote(self):
+        """Makes a standby the primary."""
+        self.run("pg_ctl", "promote", "--pgdata", self.data, "--wait", "--silent")
+
+    def query(self, sql, database="postgres"):
+        """Runs SQL, and returns the rows as lists of texts."""
+        ended = self.run("psql", "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--field-separator=\t",
+                         "--set=ON_ERROR_STOP=1", "--dbname", self.connection(database), "--command", sql)
+        return [line.split("\t") for line in ended.stdout.splitlines()]
+
+    def open_session(self, database="postgres"):
+        """Starts psql, which the caller feeds. It ends with the fault."""
+        return Session(self, database)
 
     def connection(self, database="postgres"):
         return f"host={self.folder} dbname={database} user=lockstep"
@@ -83,3 +121,29 @@ class Cluster:
 
     def kill(self):
         self.run("pg_ctl", "stop", "--pgdata", self.data, "--mode=immediate", "--silent", expects=None)
+
+
+class Session:
+    """A psql process with a connection that stays open."""
+
+    def __init__(self, cluster, database):
+        self.process = subprocess.Popen(
+            [*cluster.owner, os.path.join(cluster.programs, "psql"), "--no-psqlrc", "--quiet", "--tuples-only",
+             "--no-align", "--dbname", cluster.connection(database)],
+            cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )
+
+    def run(self, sql):
+        """Runs SQL, and returns the lines of output. Its last statement must have ended."""
+        self.process.stdin.write(f"{sql}\n\\echo end-of-statement\n")
+        self.process.stdin.flush()
+        lines = []
+        for line in self.process.stdout:
+            if line.strip() == "end-of-statement":
+                return lines
+            lines.append(line.strip())
+        raise Broken(f"psql has ended: {lines}")
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(10)
