@@ -56,6 +56,12 @@ class Worker(threading.Thread):
             self.client.close()
         self.client = None
 
+    @property
+    def port(self):
+        """The port of the node that it uses; None between two nodes."""
+        client = self.client
+        return client.port if client else None
+
     def connect(self):
         """Uses the present node, or a random one. Returns whether there is one."""
         if self.client and self.client.port in self.load.fleet.live:
@@ -337,13 +343,14 @@ class Load:
 
         eventually(asked, what, seconds)
 
-    def expect_progress(self, writes=10, seconds=60):
-        """Expects writes to succeed, and each follower that is not offline to get all of them."""
+    def expect_progress(self, writes=10, seconds=60, without=None):
+        """Expects writes to succeed, and each follower that is not offline to get all of them. `without` is the port of
+        a node whose followers may wait there."""
         goal = self["acknowledged"] + writes
         self.run_until(lambda: self["acknowledged"] >= goal, "writes do not succeed", seconds)
-        self.expect_followed(seconds)
+        self.expect_followed(seconds, without)
 
-    def expect_followed(self, seconds=60):
+    def expect_followed(self, seconds=60, without=None):
         """Expects each follower to reach what is acknowledged now. A follower may go back to an old cursor, but then
         it comes forward again."""
         goals = {user: user.revision for user in self.users}
@@ -351,7 +358,7 @@ class Load:
 
         def arrived():
             left[:] = [each for each in left if each.point[1] < goals[each.user]]
-            return not left
+            return all(each.port == without for each in left) if without else not left
 
         self.run_until(arrived, lambda: f"{left[0].name} is left behind, at {left[0].cursor}", seconds)
 

@@ -149,7 +149,7 @@ class Proxy:
                         return self.close(pair)
                     if is_response and self.mode == "swallow":
                         continue
-                    if is_response and self.drops_notifications is not None:
+                    if is_response and isinstance(self.source, str):
                         received = pair.filter(received, self.drops_notifications)
                     sink.setblocking(True)
                     sink.settimeout(5)
