@@ -1,9 +1,13 @@
 """Several servers on one store in PostgreSQL."""
 
 import threading
+import time
 
 from support.fault import Broken, eventually, expect
 from support.server import Server
+
+# The lease of a node in seconds.
+LEASE = 2
 
 
 class Fleet:
@@ -96,3 +100,39 @@ def refused(answer):
     """Expects a problem that tells the client to try again, and returns it."""
     expect(answer.is_problem and "retry-after" in answer.fields, lambda: f"no problem with Retry-After: {answer}")
     return answer
+
+
+class EndedSession:
+    """A session of a new user, which all nodes know before one of them ends it."""
+
+    def __init__(self, fleet, name):
+        self.fleet = fleet
+        self.owner = fleet.client(0)
+        expect(self.owner.sign_up(name).status == 201, "a sign-up fails")
+        self.client = fleet.client(0)
+        answer = self.client.log_in(name)
+        expect(answer.status == 201, "a login fails")
+        self.id, self.token = answer.json["session"]["id"], answer.json["token"]
+        for index in range(len(fleet.nodes)):
+            expect(self.statuses(index) == [200, 200], "a new session is not accepted")
+
+    def statuses(self, index):
+        client = self.fleet.client(index, self.token, timeout=30)
+        statuses = [client.get("/v1/me").status, client.get("/v1/defaults/standard").status]
+        client.close()
+        return statuses
+
+    def end(self, index):
+        """Ends the session at a node. Returns how long the response took: at most until the lease of a node is over
+        that cannot be asked."""
+        client = self.fleet.client(index, self.owner.token)
+        start = time.monotonic()
+        answer = client.send("DELETE", f"/v1/sessions/{self.id}")
+        taken = time.monotonic() - start
+        expect(answer.status == 204, lambda: f"the end of a session gets {answer}")
+        expect(taken < LEASE + 2, lambda: f"the response to the end of a session takes {taken:.1f} s")
+        return taken
+
+    def expect_dead(self, index):
+        for status in self.statuses(index):
+            expect(status in (401, 503), lambda: f"node {index} accepts an ended session: {status}")

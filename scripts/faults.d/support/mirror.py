@@ -134,10 +134,10 @@ class Writer(Worker):
     def send(self, actions, key):
         """Sends a write until it succeeds."""
         end = time.monotonic() + PATIENCE
-        attempts = 0
+        attempts, last = 0, "there is no node"
         while True:
+            expect(not self.load.ended.is_set(), "the load has ended")
             expect(time.monotonic() < end, lambda: f"a write does not succeed within {PATIENCE} s: {last}")
-            last = "there is no node"
             if not self.connect():
                 continue
             attempts += 1

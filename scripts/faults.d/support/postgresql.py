@@ -129,13 +129,13 @@ class Session:
     def __init__(self, cluster, database):
         self.process = subprocess.Popen(
             [*cluster.owner, os.path.join(cluster.programs, "psql"), "--no-psqlrc", "--quiet", "--tuples-only",
-             "--no-align", "--dbname", cluster.connection(database)],
+             "--no-align", "--set=ON_ERROR_STOP=1", "--dbname", cluster.connection(database)],
             cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )
 
     def run(self, sql):
-        """Runs SQL, and returns the lines of output. Its last statement must have ended."""
-        self.process.stdin.write(f"{sql}\n\\echo end-of-statement\n")
+        """Runs a statement, and returns the lines of output."""
+        self.process.stdin.write(f"{sql};\n\\echo end-of-statement\n")
         self.process.stdin.flush()
         lines = []
         for line in self.process.stdout:
