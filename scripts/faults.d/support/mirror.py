@@ -83,7 +83,7 @@ class Writer(Worker):
     def __init__(self, load, user, number):
         super().__init__(load, user, f"writer-{user.number}-{number}")
         self.count = 0
-        # What this writer has set, by the key, and the titles of its favorites.
+        # The values that this writer has set, by the key, and the titles of its favorites.
         self.values = {}
         self.titles = {}
         self.slowest = 0

@@ -14,8 +14,8 @@ from support.fault import Broken, Skipped, expect
 class Cluster:
     """One cluster. A crash of its processes loses nothing that was committed.
 
-    `primary` is another cluster, of which this one becomes a standby. `data` is the data folder, if it is not in the
-    cluster's folder; its parent must exist. `wal` is a folder for the write-ahead log outside of the data folder.
+    `primary` is another cluster, of which this one becomes a standby. `data` is the data folder, and `wal` the folder of
+    the write-ahead log, if they are not in the cluster's folder. Their parents must exist.
     """
 
     def __init__(self, fault, name="postgresql", primary=None, data=None, wal=None):
@@ -35,7 +35,7 @@ class Cluster:
                 account = pwd.getpwnam("postgres")
             except KeyError:
                 raise Skipped("PostgreSQL does not run as root, and there is no user postgres") from None
-            for folder in (self.folder, os.path.dirname(self.data)):
+            for folder in filter(None, (self.folder, os.path.dirname(self.data), wal and os.path.dirname(wal))):
                 os.chown(folder, account.pw_uid, account.pw_gid)
             self.owner = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
         if primary:
@@ -114,6 +114,10 @@ class Cluster:
                 return int(file.readline())
         except (OSError, ValueError):
             return None
+
+    @property
+    def responds(self):
+        return self.run("pg_isready", "--host", self.folder, "--quiet", expects=None).returncode == 0
 
     def crash(self):
         """Kills the first process (SIGKILL). The others then end by themselves."""
