@@ -13,7 +13,8 @@ class Proxy:
     socket. A source of 0 chooses a port.
 
     - `hang`: nothing arrives any more, but all connections stay open, as when a cable is pulled.
-    - `swallow`: requests arrive, responses do not.
+    - `swallow`: requests arrive, responses do not. A connection that has lost a response stays silent when the path
+      heals.
     - `cut`: all connections break, and new ones are refused.
     """
 
@@ -148,6 +149,9 @@ class Proxy:
                     if not received:
                         return self.close(pair)
                     if is_response and self.mode == "swallow":
+                        pair.has_lost = True
+                    # TCP never delivers anything after a gap.
+                    if is_response and pair.has_lost:
                         continue
                     if is_response and isinstance(self.source, str):
                         received = pair.filter(received, self.drops_notifications)
@@ -180,6 +184,8 @@ class Pair:
     def __init__(self, client, server):
         self.client, self.server = client, server
         self.is_watched = False
+        # Whether a part of a response was lost.
+        self.has_lost = False
         self.input = b""
 
     def filter(self, received, drops):
