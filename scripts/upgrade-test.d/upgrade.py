@@ -108,6 +108,21 @@ def definition(cluster):
     ]
 
 
+def join_beside_dump(fleet, load, cluster, binary):
+    """Starts a node, whose migration must not stop the writes of the other nodes while a transaction reads all tables,
+    as pg_dump does. Returns the node's index."""
+    tables = [row[0] for row in cluster.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")]
+    dump = cluster.open_session()
+    dump.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    dump.run(f"LOCK TABLE {', '.join(tables)} IN ACCESS SHARE MODE")
+    index = fleet.prepare(binary)
+    load.run(2)
+    load.expect_progress(20, 10)
+    dump.run("COMMIT")
+    dump.close()
+    return index
+
+
 def serve_side_by_side(fleet, load, old, new):
     """Lets two nodes serve, and checks what clients see if they use both."""
     end = time.monotonic() + SIDE_BY_SIDE
@@ -201,8 +216,9 @@ def body(fault: Fault):
     slowest_end = 0
     try:
         load.expect_progress(50)
+        joining = join_beside_dump(fleet, load, cluster, new)
         start = time.monotonic()
-        fleet.admit(fleet.prepare(new))
+        fleet.admit(joining)
         joined_in = time.monotonic() - start
         after = schema(cluster)
         load.expect_progress(20)
