@@ -57,7 +57,10 @@ final class SessionUsageWriter: Sendable {
       }
     } catch {
       // The writer is overloaded or closed. The next use tries again.
-      state.withLock { $0.isWriting = false }
+      state.withLock { state in
+        for use in batch where state.pending[use.id] == nil { state.pending[use.id] = use }
+        state.isWriting = false
+      }
     }
   }
 
