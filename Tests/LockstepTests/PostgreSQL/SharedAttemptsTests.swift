@@ -272,8 +272,14 @@ struct SharedAttemptsTests {
       #expect(try await Self.logIn(servers[0], "wrong").status == 401)
       #expect(try await Self.logIn(servers[0], "wrong").status == 429)
       road.open()
-      try await eventually { try await Self.logIn(servers[1], Self.password).status != 503 }
-      #expect(try await Self.logIn(servers[1], Self.password).status == 429)
+      // The lease may end after the first refusal, before the feed has connected again.
+      var statuses: Set<Int> = []
+      try await eventually {
+        let status = try await Self.logIn(servers[1], Self.password).status
+        statuses.insert(status)
+        return status == 429
+      }
+      #expect(statuses.isSubset(of: [429, 503]))
     }
   }
 }
