@@ -8,7 +8,8 @@
 // only their number counts. "all" prints a line per write: milliseconds from the write's first byte
 // to the first, the middle and the last response. "spread" prints p50, p99 and the maximum of the
 // time from a write's due time to the response that contains it, and p50 and p99 of the time from the
-// write's own response to that one.
+// write's own response to that one. The writes of the first second are not measured: in it, the
+// servers connect to their database and prepare their statements.
 //
 // PORT may be several ports, separated by commas: those of servers with the same store. The clients
 // wait at all of them by turns, and each write goes to another server than the one where its user's
@@ -166,7 +167,8 @@ static void run(long long until, int until_nobody_waits, void (*answered)(struct
       fprintf(stderr, "fanout: %d responses are missing\n", waiting);
       exit(70);
     }
-    int count = epoll_wait(poller, events, 512, rest / 1000000);
+    struct timespec timeout = {.tv_sec = rest / 1000000000, .tv_nsec = rest % 1000000000};
+    int count = epoll_pwait2(poller, events, 512, &timeout, NULL);
     if (!until_nobody_waits && count == 0) return;
     for (int index = 0; index < count; index++) {
       struct client *client = events[index].data.ptr;
@@ -240,36 +242,45 @@ static void note_delivery(struct client *client, const char *body) {
   ask(client);
 }
 
-static void measure_spread(int writes, int rate) {
-  delays = calloc(writes, sizeof *delays);
-  acknowledged = calloc(writes, sizeof *acknowledged);
-  delivered = calloc(writes, sizeof *delivered);
-  park();
+static void write_spread(int first, int end, int rate) {
   long long start = now() + 10000000;
-  srandom(1);
-  for (int number = 0; number < writes; number++) {
-    long long due = start + number * (1000000000LL / rate);
+  for (int number = first; number < end; number++) {
+    long long due = start + (number - first) * (1000000000LL / rate);
     struct client *writer = NULL, *client = &clients[random() % client_count];
     // Two writes through different servers may be committed in any order, and the first one would never
     // be seen if it is replaced at once.
     while (port_count > 1 && client->pending_count) client = &clients[random() % client_count];
     while (now() < due || !writer) {
       long long left = due - now();
-      run(now() + (left > 1000000 ? left : 1000000), 0, note_delivery);
-      for (int index = 0; index < WRITERS && !writer; index++)
-        if (!writers[index].is_waiting && (port_count == 1 || writers[index].port != client->port))
-          writer = &writers[index];
+      run(now() + (left > 0 ? left : 1000000), 0, note_delivery);
+      for (int index = 0; index < WRITERS && !writer; index++) {
+        struct client *next = &writers[(number + index) % WRITERS];
+        if (!next->is_waiting && (port_count == 1 || next->port != client->port)) writer = next;
+      }
     }
     if (client->pending_count == PENDING) fail("too many writes of one user");
     client->pending[client->pending_count].number = number;
     client->pending[client->pending_count++].due = due;
     put(writer, client->token, number);
   }
-  for (int turn = 0; turn < 1000 && delay_count < writes; turn++) run(now() + 10000000, 0, note_delivery);
-  if (delay_count < writes) {
-    fprintf(stderr, "fanout: %d of %d writes were not delivered\n", writes - delay_count, writes);
+  for (int turn = 0; turn < 1000 && delay_count < end; turn++) run(now() + 10000000, 0, note_delivery);
+  if (delay_count < end) {
+    fprintf(stderr, "fanout: %d of %d writes were not delivered\n", end - delay_count, end);
     exit(70);
   }
+}
+
+static void measure_spread(int writes, int rate) {
+  int all = rate + writes;
+  delays = calloc(all, sizeof *delays);
+  acknowledged = calloc(all, sizeof *acknowledged);
+  delivered = calloc(all, sizeof *delivered);
+  park();
+  srandom(1);
+  write_spread(0, rate, rate);
+  write_spread(rate, all, rate);
+  delays += rate, acknowledged += rate, delivered += rate;
+  delay_count -= rate;
   qsort(delays, delay_count, sizeof *delays, ascending);
   printf("%.3f %.3f %.3f", delays[delay_count / 2] / 1e6, delays[delay_count * 99 / 100] / 1e6,
          delays[delay_count - 1] / 1e6);
