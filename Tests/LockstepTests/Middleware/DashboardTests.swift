@@ -61,16 +61,17 @@ struct DashboardTests {
   }
 
   @Test(
-    "Each rule of docs/alerts.yml uses existing series and is complete",
-    .enabled(if: TestedStore.isSQLite, TestedStore.sqliteMetrics)
+    "Each alert rule uses existing series and is complete",
+    .enabled(if: TestedStore.isSQLite, TestedStore.sqliteMetrics),
+    arguments: [("alerts.yml", 10), ("alerts-fleet.yml", 6)]
   )
-  func alerts() async throws {
-    let lines = try Self.text(of: "alerts.yml").split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+  func alerts(file: String, least: Int) async throws {
+    let lines = try Self.text(of: file).split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
     func values(_ key: String) -> [String] {
       lines.filter { $0.hasPrefix(key) }.map { String($0.dropFirst(key.count)).trimmingCharacters(in: .whitespaces) }
     }
     let (names, expressions) = (values("- alert:"), values("expr:"))
-    #expect(names.count >= 10 && Set(names).count == names.count)
+    #expect(names.count >= least && Set(names).count == names.count)
     for count in [expressions.count, values("for:").count, values("severity:").count, values("summary:").count] {
       #expect(count == names.count)
     }
