@@ -6,6 +6,7 @@
 // The database must have the tables that lockstep has made. No server may use it.
 #include "libpq.h"
 #include "tokens.h"
+#include "values.h"
 
 enum { USERS_AT_ONCE = 100000 };
 
@@ -86,15 +87,24 @@ int main(int count, char **arguments) {
     begin_copy("map_values");
     for (int index = first; index < end; index++)
       for (int place = 0; place < values; place++) {
+        char value[LONGEST_VALUE];
         write_id(id, 0, index);
-        copy(row, snprintf(row, sizeof row, "%s\tdefaults/standard\tsetting%d\t\"value %d of %06d\"\t%d\n", id, place,
-                           place, index % 1000000, 1 << 20));
+        write_value(value, place, index);
+        copy(row, snprintf(row, sizeof row, "%s\tdefaults/standard\tsetting%d\t%s\t%d\n", id, place, value, 1 << 20));
       }
     end_copy();
     if (values > 0) {
       long long place = number("SELECT (pg_current_xact_id()::text::bigint + journal_offset) << 20 FROM store") - first;
-      COPY_USERS("journal", "%s\t1\t0\t0\t0\t%lld\tdefaults/standard\t%lld\t\\N\t\\N\t%s\t[]\n", id, place + index, now,
-                 "{\"type\":\"merge\",\"payload\":{}}")
+      begin_copy("journal");
+      for (int index = first; index < end; index++) {
+        write_id(id, 0, index);
+        copy(row, snprintf(row, sizeof row, "%s\t1\t0\t0\t0\t%lld\tdefaults/standard\t%lld\t\\N\t\\N\t%s\t", id,
+                           place + index, now, "{\"type\":\"mergePatch\",\"payload\":{}}"));
+        const char *text = mutations(values, index);
+        copy(text, strlen(text));
+        copy("\n", 1);
+      }
+      end_copy();
     }
     execute("COMMIT");
   }

@@ -7,6 +7,7 @@
 //
 // The store must be one that lockstep has made, and no process may have it open.
 #include "tokens.h"
+#include "values.h"
 #include <sqlite3.h>
 
 static sqlite3 *database;
@@ -65,7 +66,7 @@ int main(int count, char **arguments) {
   sqlite3_stmt *value = prepare("INSERT INTO defaults VALUES (?, 'standard', ?, ?, 1 << 20)");
   sqlite3_stmt *entry = prepare("INSERT INTO journal (user_id, revision, position, collection, at, action, mutations) "
                                 "VALUES (?, 1 << 20, 0, 'defaults/standard', unixepoch() * 1000, "
-                                "'{\"type\":\"merge\",\"payload\":{}}', '[]')");
+                                "'{\"type\":\"mergePatch\",\"payload\":{}}', ?)");
   for (int number = 0; number < users; number++) {
     char id[40], session_id[40];
     uint8_t hash[32];
@@ -79,9 +80,9 @@ int main(int count, char **arguments) {
     check(sqlite3_bind_blob(session, 3, hash, sizeof hash, SQLITE_TRANSIENT));
     run(session);
     for (int place = 0; place < values; place++) {
-      char name[32], text[64];
+      char name[32], text[LONGEST_VALUE];
       sprintf(name, "setting%d", place);
-      sprintf(text, "\"value %d of %06d\"", place, number % 1000000);
+      write_value(text, place, number);
       bind_text(value, 1, id);
       bind_text(value, 2, name);
       bind_text(value, 3, text);
@@ -89,6 +90,7 @@ int main(int count, char **arguments) {
     }
     if (values == 0) continue;
     bind_text(entry, 1, id);
+    bind_text(entry, 2, mutations(values, number));
     run(entry);
   }
   execute("COMMIT; PRAGMA journal_mode = WAL");
