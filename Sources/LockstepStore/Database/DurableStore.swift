@@ -169,7 +169,7 @@ package final class DurableStore: Sendable {
     }
   }
 
-  /// Writes a row and returns when it is on disk.
+  /// Writes a row and returns when it is on disk. In PostgreSQL, each of the two writers does so.
   ///
   /// At most one check a second runs. Callers that arrive while it runs, or within a second after
   /// it, share its outcome.
@@ -210,7 +210,7 @@ package final class DurableStore: Sendable {
     let now = time.millisecondsSince1970()
     guard let file else {
       let node = nodeID
-      return try await writer.write { try NodeRecords.check(node, at: now, in: $0) }
+      return try await writer.check { try NodeRecords.check(node, at: now, in: $0) }
     }
     let rows = try await writer.write { try $0.run("UPDATE store SET checked_at = ?", now) }
     if rows != 1 { throw StoreError.inconsistent(path: file.path, what: "the table store has \(rows) rows, not one") }

@@ -48,6 +48,15 @@ package struct StoreWriter: Sendable {
     }
   }
 
+  /// Returns when `unit` is on disk, and when decided transactions can be written too. In PostgreSQL they have a
+  /// connection of their own, and `unit` may run twice.
+  nonisolated(nonsending) func check(_ unit: @escaping @Sendable (StoreConnection) throws -> Void) async throws {
+    switch database {
+    case .sqlite: try await write(unit)
+    case .postgreSQL(let writers): try await writers.check(unit)
+    }
+  }
+
   package var statistics: DatabaseWriter.Statistics {
     switch database {
     case .sqlite(let writer): writer.statistics

@@ -22,6 +22,17 @@ package struct PendingTransaction: Sendable {
   var user: UserID { subject.user }
 }
 
+/// A unit that shows that groups can be committed, with the handler for its outcome.
+private struct CommitCheck: Sendable {
+  let unit: @Sendable (StoreConnection) throws -> Void
+  let completion: @Sendable (Result<Void, any Error>) -> Void
+}
+
+private enum WriterWork: Sendable {
+  case transaction(PendingTransaction)
+  case check(CommitCheck)
+}
+
 /// Commits transactions in groups, on its own thread and connection.
 ///
 /// A group takes two round trips. The first one locks the group's users, in the order of their ids, and
@@ -36,7 +47,7 @@ package final class PostgreSQLGroupCommit: Sendable {
   /// The most transactions of a group. Locks are held until the group is on disk, so groups are small.
   private static let groupLimit = 128
 
-  private let queue = WorkQueue<PendingTransaction>(name: "writer", capacity: capacity)
+  private let queue = WorkQueue<WriterWork>(name: "writer", capacity: capacity)
   private let thread: LockedState<NamedThread?>
   let statistics = LockedState(DatabaseWriter.Statistics())
 
@@ -61,7 +72,13 @@ package final class PostgreSQLGroupCommit: Sendable {
 
   deinit { stopAccepting()?.detach() }
 
-  package func submit(_ transaction: PendingTransaction) throws { try queue.offer(transaction) }
+  package func submit(_ transaction: PendingTransaction) throws { try queue.offer(.transaction(transaction)) }
+
+  /// Returns when groups can be committed. Connects if there is no connection. Unless a group is committed
+  /// meanwhile, `unit` is: it must write something.
+  nonisolated(nonsending) func check(_ unit: @escaping @Sendable (StoreConnection) throws -> Void) async throws {
+    try await withCompletion { try queue.offer(.check(CommitCheck(unit: unit, completion: $0))) }
+  }
 
   var waiting: Int { queue.count }
 
@@ -75,7 +92,7 @@ package final class PostgreSQLGroupCommit: Sendable {
 }
 
 private struct GroupLoop {
-  let queue: WorkQueue<PendingTransaction>
+  let queue: WorkQueue<WriterWork>
   let connector: PostgreSQLConnector
   let tables: ModuleTables
   let feed: CommitFeed
@@ -84,6 +101,8 @@ private struct GroupLoop {
   let statistics: LockedState<DatabaseWriter.Statistics>
   let monotonic: @Sendable () -> Int64
   var session: PostgreSQLSession?
+  /// Whether one of the last groups was committed.
+  private var hasCommitted = false
   /// For how many more transactions each group has only one user, because a group has failed and the
   /// reason may be one user's rows.
   private var isolated = 0
@@ -97,7 +116,7 @@ private struct GroupLoop {
   private static let postponedInterval: Int64 = 20_000_000
 
   init(
-    _ queue: WorkQueue<PendingTransaction>,
+    _ queue: WorkQueue<WriterWork>,
     _ connector: PostgreSQLConnector,
     _ tables: ModuleTables,
     _ feed: CommitFeed,
@@ -116,9 +135,19 @@ private struct GroupLoop {
       if next == nil, postponed.isEmpty { break }
       // Also those of users who have postponed transactions, because each user's order must stay.
       var group = postponed
+      var checks: [CommitCheck] = []
       postponed = []
-      if let next { group += [next] + queue.takeWaiting(atMost: groupLimit - 1) }
+      if let next {
+        for work in [next] + queue.takeWaiting(atMost: groupLimit - 1) {
+          switch work {
+          case .transaction(let transaction): group.append(transaction)
+          case .check(let check): checks.append(check)
+          }
+        }
+      }
+      hasCommitted = false
       if isolated == 0 { write(group) } else { writeByUser(group) }
+      for check in checks { run(check) }
     }
     session?.connection.close()
     handlers.close()
@@ -130,6 +159,7 @@ private struct GroupLoop {
   }
 
   private mutating func write(_ group: [PendingTransaction]) {
+    if group.isEmpty { return }
     do {
       let locked: PostgreSQLGroup
       do {
@@ -145,11 +175,7 @@ private struct GroupLoop {
       try finish(locked)
       monitor.noteSuccess()
     } catch {
-      let kind = (error as? PostgreSQLError)?.kind
-      if session?.connection.isBroken == true || kind == .readOnly {
-        session = nil
-        feed.writerLost()
-      } else {
+      if !dropSession(lostBy: error) {
         try? session?.rollBack()
         isolated = Self.isolatedTransactions
       }
@@ -159,6 +185,38 @@ private struct GroupLoop {
       handlers.waitUntilIdle()
       for transaction in group { transaction.fail(error) }
     }
+  }
+
+  /// Drops the session if nothing can be committed with it any more. Returns whether it did.
+  private mutating func dropSession(lostBy error: any Error) -> Bool {
+    guard session?.connection.isBroken == true || (error as? PostgreSQLError)?.kind == .readOnly else { return false }
+    session = nil
+    feed.writerLost()
+    return true
+  }
+
+  private mutating func run(_ check: CommitCheck) {
+    // The group has shown the same.
+    if hasCommitted { return check.completion(.success(())) }
+    do {
+      do {
+        try commit(check.unit)
+      } catch let error as PostgreSQLError where error.isLostConnection {
+        // The connection may have been lost long ago.
+        session = nil
+        try commit(check.unit)
+      }
+      check.completion(.success(()))
+    } catch {
+      _ = dropSession(lostBy: error)
+      check.completion(.failure(error))
+    }
+  }
+
+  private mutating func commit(_ unit: (StoreConnection) throws -> Void) throws {
+    let session = try session ?? connect()
+    self.session = session
+    try session.transaction { try unit(.postgreSQL(session)) }
   }
 
   /// The first round trip.
@@ -210,6 +268,7 @@ private struct GroupLoop {
       try session.rollBack()
     } else {
       try group.commit(writes, in: session)
+      hasCommitted = true
       feed.noteCommit()
     }
     let time = monotonic() - start

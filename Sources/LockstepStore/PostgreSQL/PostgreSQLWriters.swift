@@ -35,6 +35,13 @@ package final class PostgreSQLWriters: Sendable {
     return new
   }
 
+  /// Returns when `unit` was committed by the writer of units, and when groups can be committed, if their
+  /// thread was started.
+  nonisolated(nonsending) func check(_ unit: @escaping @Sendable (StoreConnection) throws -> Void) async throws {
+    try await withCompletion { try units.submit(unit, completion: $0) }
+    try await group.withLock { $0 }?.check(unit)
+  }
+
   var statistics: DatabaseWriter.Statistics {
     let group = group.withLock { $0 }
     var statistics = group?.statistics.withLock { $0 } ?? DatabaseWriter.Statistics()

@@ -89,9 +89,12 @@ struct DatabaseRoad: Sendable {
 
   func open() { symlink(socket, link) }
 
+  /// From now on, no new connections can be made. Those that exist stay.
+  func close() { unlink(link) }
+
   /// Ends the connections. New ones cannot be made.
   func cut(_ database: TestDatabase) throws {
-    unlink(link)
+    close()
     try database.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '\(name)'")
   }
 }

@@ -1,0 +1,91 @@
+import LockstepHTTP
+import LockstepReactorTesting
+import LockstepTestSupport
+import Synchronization
+import Testing
+
+@testable import Lockstep
+@testable import LockstepMiddleware
+@testable import LockstepStore
+
+extension ServerFixture {
+  /// The store in PostgreSQL.
+  func databaseStore() throws -> DurableStore {
+    try #require(running.withLock { $0 }?.services.store as? DurableStore)
+  }
+}
+
+@Suite(
+  "Readiness of a server on PostgreSQL",
+  .enabled("LOCKSTEP_TEST_POSTGRESQL names no PostgreSQL server") { TestedStore.anyServer != nil },
+  .timeLimit(.minutes(3))
+)
+struct PostgreSQLReadinessTests {
+  /// The process of PostgreSQL with the connection for group commits.
+  private static func writerProcess(of server: ServerFixture) async throws -> Int {
+    let processes = Mutex<[Int?]>([])
+    try await server.databaseStore().writer.check { connection in
+      let process = try connection.first("SELECT pg_backend_pid()") { try $0[0] as Int }
+      processes.withLock { $0.append(process) }
+    }
+    // The first one is that of units.
+    let all = processes.withLock { $0 }
+    try #require(Set(all).count == 2)
+    return try #require(all[1])
+  }
+
+  @Test("A server that cannot commit groups is not ready, logs the reason, and is ready again without a write")
+  func refusedWriter() async throws {
+    let road = try DatabaseRoad(to: try #require(TestedStore.anyServer))
+    try await TestDatabase.serve(nodes: 1) {
+      $1.store = $1.store.map { road.string(for: $0) }
+    } _: { servers, database in
+      let server = servers[0]
+      let device = try await server.signUp()
+      #expect(try await server.ask("GET", "/readyz").status == 200)
+      let process = try await Self.writerProcess(of: server)
+      // The other connections of the server stay.
+      road.close()
+      try database.execute("SELECT pg_terminate_backend(\(process))")
+      server.time.advance(by: 2)
+      let refused = try await server.ask("GET", "/readyz")
+      #expect(refused.status == 503 && refused.json["notReady"] == ["store"], "\(refused.text)")
+      let reason = server.log.lines.first { $0.contains("the store cannot be written") }
+      #expect(reason?.contains("cannot connect to PostgreSQL") == true, "\(server.log.text)")
+      #expect(try await device.put("/v1/favorites/a", "{}").status == 503)
+      road.open()
+      server.time.advance(by: 2)
+      #expect(try await server.ask("GET", "/readyz").status == 200)
+      #expect(server.log.text.contains("the store can be written again"))
+      #expect(try await device.put("/v1/favorites/a", "{}").status == 201)
+    }
+  }
+
+  @Test("A check of a server whose group commit is stuck times out, and succeeds when the group commit goes on")
+  func stuckWriter() async throws {
+    try await TestDatabase.serve { server, _ in
+      let store = try server.databaseStore()
+      let clock = VirtualClock()
+      let readiness = Readiness(logger: .silent, clock: clock) { try await store.checkWritable() }
+      let (isStuck, gate) = (ThreadGate(), ThreadGate())
+      let calls = Atomic(0)
+      defer { gate.open() }
+      let stuck = Task {
+        try await store.writer.check { _ in
+          // The first call is that of units.
+          guard calls.add(1, ordering: .relaxed).newValue == 2 else { return }
+          isStuck.open()
+          gate.pass()
+        }
+      }
+      await isStuck.opened()
+      let check = Task { try await readiness.check() }
+      await eventually { clock.sleeperCount == 1 }
+      clock.advance(by: Readiness.patience)
+      await #expect(throws: Problem.self) { try await check.value }
+      gate.open()
+      try await stuck.value
+      await eventually { (try? await readiness.check()) != nil }
+    }
+  }
+}
