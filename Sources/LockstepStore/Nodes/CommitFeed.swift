@@ -20,8 +20,6 @@ package final class CommitFeed: Sendable {
   }
 
   fileprivate struct Contents: Sendable {
-    /// The completions that wait until all servers know of a commit.
-    var waiting: [(commit: CommitID, deadline: ContinuousClock.Instant, completion: @Sendable () -> Void)] = []
     /// The origin of the commits of this server's writer.
     var origin = PostgreSQLUUID(high: 0, low: 0)
     var address: String?
@@ -69,6 +67,7 @@ package final class CommitFeed: Sendable {
   private let connector: PostgreSQLConnector
   private let node: Node
   private let contents = LockedState(Contents())
+  fileprivate let completions = CommitCompletions()
   private let interrupt: PostgreSQLInterrupt
   private let thread = LockedState<NamedThread?>(nil)
 
@@ -91,6 +90,7 @@ package final class CommitFeed: Sendable {
   /// Starts to follow the other servers. Returns when the memory was compared with the store. Sometimes
   /// calls `upkeep`.
   func start(_ follower: any CommitFollower, upkeep: @escaping Upkeep) throws {
+    try completions.start()
     let loop = FeedLoop(self, connector, follower, upkeep)
     let new = try NamedThread(name: "feed") { loop.run() }
     thread.withLock { $0 = new }
@@ -99,10 +99,12 @@ package final class CommitFeed: Sendable {
 
   /// Ends the lease. Call this after the writers have stopped.
   func shutDown() {
-    guard let thread = thread.withLock({ $0.take() }) else { return }
-    contents.withLock { $0.isStopped = true }
-    interrupt.interrupt()
-    thread.join()
+    if let thread = thread.withLock({ $0.take() }) {
+      contents.withLock { $0.isStopped = true }
+      interrupt.interrupt()
+      thread.join()
+    }
+    completions.shutDown()
   }
 
   /// Sets the URL at which the other servers reach this one. Waits a moment until they can know it.
@@ -163,17 +165,14 @@ package final class CommitFeed: Sendable {
     interrupt.interrupt()
   }
 
-  /// Calls `completion` when no other server can answer without knowing of the commit.
+  /// Calls `completion` when no other server can answer without knowing of the commit, at the latest when the
+  /// leases of those that do not know are over.
   func whenKnown(_ commit: CommitID, _ completion: @escaping @Sendable () -> Void) {
     let isRunning = thread.withLock { $0 != nil }
     // A command has no memory, and waits for the servers in its own way.
     guard isRunning else { return completion() }
-    // By then, the lease of a server that does not know of the commit is over.
-    let deadline = ContinuousClock.now + NodeLease.length + .milliseconds(500)
-    contents.withLock { contents in
-      contents.waiting.append((commit, deadline, completion))
-      contents.mustNotify = true
-    }
+    completions.add(commit, completion)
+    contents.withLock { $0.mustNotify = true }
     interrupt.interrupt()
   }
 
@@ -195,17 +194,6 @@ package final class CommitFeed: Sendable {
   fileprivate func setStart(_ result: Result<Void, any Error>) {
     contents.withLock { if $0.start == nil { $0.start = result } }
     contents.wakeAll()
-  }
-
-  /// Completes the commits that all servers know of, and those whose time is over.
-  fileprivate func complete(_ known: Set<CommitID>) {
-    let now = ContinuousClock.now
-    let done = contents.withLock { contents in
-      let done = contents.waiting.filter { known.contains($0.commit) || $0.deadline <= now }
-      contents.waiting.removeAll { known.contains($0.commit) || $0.deadline <= now }
-      return done
-    }
-    for entry in done { entry.completion() }
   }
 }
 
@@ -252,19 +240,9 @@ private final class FeedLoop: Sendable {
       } catch {
         feed.setStart(.failure(error))
         attempt += 1
-        pause(.milliseconds(min(1_000, 50 << min(attempt, 5))))
+        PostgreSQLConnector.pause(for: .milliseconds(min(1_000, 50 << min(attempt, 5))))
       }
     }
-    // The lease of another server that does not know of a commit is over by then.
-    while let last = feed.pending.waiting.map(\.deadline).max() {
-      pause(last - ContinuousClock.now)
-      feed.complete([])
-    }
-  }
-
-  private func pause(_ duration: Duration) {
-    _ = LockedState(()).wait(atMost: max(0, duration.wholeNanoseconds)) { _ -> Void? in nil }
-    feed.complete([])
   }
 
   /// One connection of the feed.
@@ -329,7 +307,7 @@ private final class FeedLoop: Sendable {
       let arrived = try session.connection.notifications(waitingAtMost: wait(for: pending), interrupt: feed.wakeSignal)
         .filter { !$0.payload.hasPrefix(feed.nodeID) }
       let present = feed.pending
-      if present.isStopped, present.waiting.isEmpty {
+      if present.isStopped, feed.completions.isEmpty {
         _ = try? session.connection.run(NodeRecords.leave, [.text(feed.ownNode.id)])
         return false
       }
@@ -361,9 +339,7 @@ private final class FeedLoop: Sendable {
         // A server that waits for this one looks at once.
         if endsRights { try notify() }
       }
-      if !present.waiting.isEmpty {
-        if now >= unknownLeasesEnd { try completeKnown(present.waiting.map(\.commit)) } else { feed.complete([]) }
-      }
+      if now >= unknownLeasesEnd { try completeKnown() }
       if now - lastUpkeep >= FeedLoop.upkeepInterval {
         lastUpkeep = now
         measure()
@@ -379,7 +355,7 @@ private final class FeedLoop: Sendable {
       )
       if pending.mustLook { next = min(next, lastJournalNote + journalInterval) }
       if pending.mustNotify { next = min(next, lastNotification + FeedLoop.notificationInterval) }
-      if !pending.waiting.isEmpty { next = min(next, now + FeedLoop.waitingInterval) }
+      if !feed.completions.isEmpty { next = min(next, now + FeedLoop.waitingInterval) }
       return max(.zero, next - now)
     }
 
@@ -418,14 +394,16 @@ private final class FeedLoop: Sendable {
       try session.connection.run(Self.sendNotification, [.text(channel), .text(feed.nodeID + mark)])
     }
 
-    private func completeKnown(_ commits: [CommitID]) throws {
+    private func completeKnown() throws {
+      let commits = feed.completions.commits
+      if commits.isEmpty { return }
       let known = try session.connection.query(
         NodeRecords.readApplied,
         [.text(feed.ownNode.id), .integers(commits.map { Int64($0.transaction) })]
       )
       var ids: Set<CommitID> = []
       try known.forEach { ids.insert(CommitID(transaction: try $0.integer(at: 0))) }
-      feed.complete(ids)
+      feed.completions.complete(ids)
     }
 
     /// Renews the row of this server, and reads the other servers. Returns whether the row was missing.

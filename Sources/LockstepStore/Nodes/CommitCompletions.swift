@@ -1,0 +1,80 @@
+import LockstepThreading
+
+/// The completion handlers that wait until all servers know of a commit.
+///
+/// A thread of its own calls those whose deadline is over. The feed's thread may wait for the database for
+/// many seconds, for example while it connects.
+final class CommitCompletions: Sendable {
+  typealias Handler = @Sendable () -> Void
+
+  private struct Contents: Sendable {
+    /// In the order of the deadlines.
+    var waiting: [(commit: CommitID, deadline: ContinuousClock.Instant, handler: Handler)] = []
+    var isClosed = false
+
+    var isFinished: Bool { isClosed && waiting.isEmpty }
+
+    mutating func remove(where isDone: (CommitID, ContinuousClock.Instant) -> Bool) -> [Handler] {
+      let done = waiting.filter { isDone($0.commit, $0.deadline) }
+      waiting.removeAll { isDone($0.commit, $0.deadline) }
+      return done.map(\.handler)
+    }
+  }
+
+  /// After this time, the lease of a server that does not know of the commit is over.
+  private static let patience = NodeLease.length + .milliseconds(500)
+
+  private let contents = LockedState(Contents())
+  private let thread = LockedState<NamedThread?>(nil)
+
+  /// Starts the thread. Call this once.
+  func start() throws(NamedThread.NotStarted) {
+    let contents = contents
+    let new = try NamedThread(name: "feed-deadlines") { Self.callLate(contents) }
+    thread.withLock { $0 = new }
+  }
+
+  /// Returns when all handlers have been called, at the latest at their deadlines.
+  func shutDown() {
+    contents.withLock { $0.isClosed = true }
+    contents.wakeAll()
+    thread.withLock { $0.take() }?.join()
+  }
+
+  func add(_ commit: CommitID, _ handler: @escaping Handler) {
+    contents.withLock { $0.waiting.append((commit, .now + Self.patience, handler)) }
+    contents.wakeAll()
+  }
+
+  /// The commits for which handlers wait.
+  var commits: [CommitID] { contents.withLock { $0.waiting.map(\.commit) } }
+
+  var isEmpty: Bool { contents.withLock { $0.waiting.isEmpty } }
+
+  /// Calls the handlers of commits that all servers know of.
+  func complete(_ known: Set<CommitID>) {
+    let handlers = contents.withLock { $0.remove { commit, _ in known.contains(commit) } }
+    if handlers.isEmpty { return }
+    // The thread ends with the last one.
+    contents.wakeAll()
+    for handler in handlers { handler() }
+  }
+
+  /// Calls handlers at their deadlines. Returns when no more can come.
+  private static func callLate(_ contents: LockedState<Contents>) {
+    while let deadline = nextDeadline(contents) {
+      let time = deadline - ContinuousClock.now
+      _ = contents.wait(atMost: max(0, time.wholeNanoseconds)) { $0.isFinished ? () : nil }
+      let now = ContinuousClock.now
+      for handler in contents.withLock({ $0.remove { $1 <= now } }) { handler() }
+    }
+  }
+
+  /// Waits until there is a handler, and returns its deadline; nil if none can come.
+  private static func nextDeadline(_ contents: LockedState<Contents>) -> ContinuousClock.Instant? {
+    contents.wait { contents -> ContinuousClock.Instant?? in
+      if let first = contents.waiting.first { return first.deadline }
+      return contents.isClosed ? .some(nil) : nil
+    }
+  }
+}
