@@ -1,0 +1,220 @@
+import LockstepPostgreSQL
+import LockstepTime
+
+/// One connection of the feed. The thread of the feed uses it until it ends.
+struct CommitFeedConnection {
+  /// The time between two looks at the table `commits` if notifications arrive, and if not.
+  private static let safetyInterval = Duration.milliseconds(500)
+  private static let pollInterval = Duration.milliseconds(20)
+  private static let renewalInterval = Duration.milliseconds(500)
+  /// The shortest time between two notifications of this server, which tell about all commits in between.
+  private static let notificationInterval = Duration.milliseconds(2)
+  private static let waitingInterval = Duration.milliseconds(5)
+  private static let upkeepInterval = Duration.seconds(30)
+  /// After a longer pause, everything in memory is compared with the store. Shorter than the time for which
+  /// rows of `commits` are kept.
+  private static let longestPause = Duration.seconds(240)
+
+  let feed: CommitFeed
+  let session: PostgreSQLSession
+  let follower: any CommitFollower
+  let upkeep: CommitFeed.Upkeep
+  let channel: String
+  /// Until then, another server may have a lease that this database does not know, because the database
+  /// may have failed over.
+  let unknownLeasesEnd: ContinuousClock.Instant
+  /// The last snapshot. The memory knows of all commits that it sees.
+  var snapshot: String
+  var notificationsArrive: Bool
+  var lastLook: ContinuousClock.Instant
+  var lastRenewal: ContinuousClock.Instant
+  var lastNotification: ContinuousClock.Instant
+  var lastUpkeep: ContinuousClock.Instant
+  /// The time until the next look for entries of the journal. It grows while a long transaction hides them.
+  var journalInterval = Self.pollInterval
+  var lastJournalNote: ContinuousClock.Instant
+
+  init(
+    _ feed: CommitFeed,
+    _ connector: PostgreSQLConnector,
+    _ follower: any CommitFollower,
+    _ upkeep: @escaping CommitFeed.Upkeep,
+    isFirst: Bool
+  ) throws {
+    (self.feed, self.follower, self.upkeep) = (feed, follower, upkeep)
+    session = try connector.connect(.feed)
+    channel = connector.channel
+    let now = ContinuousClock.now
+    let mayHaveFailedOver = try !isFirst || DatabaseTimeline.isNew(session)
+    unknownLeasesEnd = mayHaveFailedOver ? now + NodeLease.length + .milliseconds(500) : now
+    (lastLook, lastRenewal, lastNotification, lastUpkeep) = (now, now, now, now)
+    lastJournalNote = now
+    notificationsArrive = try Self.listen(on: channel, session)
+    let arrives = notificationsArrive
+    feed.change { contents in
+      contents.statistics.notificationsArrive = arrives
+      contents.statistics.connections += 1
+    }
+    // The row in `nodes` comes first: from then on, others wait until this server knows of their
+    // commits. Everything that is read later sees the earlier commits. A server that comes back keeps
+    // its row, so others do not take its old memory for the present one.
+    _ = try Self.renew(nil, feed, session)
+    snapshot = try Self.presentSnapshot(session)
+    let start = NodeLease.now
+    try follower.verify(with: .postgreSQL(session))
+    _ = try Self.renew(snapshot, feed, session)
+    if feed.lease.renew(at: start) { follower.leaseWasRegained() }
+    measure()
+    // The others learn that there is one more server to notify.
+    try notify(Self.start)
+  }
+
+  /// Waits for something to do, and does it. Returns false if the connection must be closed.
+  mutating func step() throws -> Bool {
+    let pending = feed.pending
+    let arrived = try session.connection.notifications(waitingAtMost: wait(for: pending), interrupt: feed.wakeSignal)
+      .filter { !$0.payload.hasPrefix(feed.nodeID) }
+    let present = feed.pending
+    if present.isStopped, feed.completions.isEmpty {
+      _ = try? session.connection.run(NodeRecords.leave, [.text(feed.ownNode.id)])
+      return false
+    }
+    if present.mustReconnect { return false }
+    let now = ContinuousClock.now
+    // The process was stopped, and the rows that it has not read may have been deleted.
+    if now - lastLook > Self.longestPause { return false }
+    if present.mustLook, now - lastJournalNote >= journalInterval {
+      let isRepeated = now - lastJournalNote < journalInterval * 2
+      journalInterval = isRepeated ? min(Self.safetyInterval, journalInterval * 2) : Self.pollInterval
+      lastJournalNote = now
+      feed.change { $0.mustLook = false }
+      follower.journalMayHaveGrown()
+    }
+    if present.mustNotify, now - lastNotification >= Self.notificationInterval { try notify() }
+    let interval = notificationsArrive ? Self.safetyInterval : Self.pollInterval
+    let isNewNode = arrived.contains { $0.payload.hasSuffix(Self.start) }
+    var mustRenew = isNewNode || present.mustRenew || now - lastRenewal >= Self.renewalInterval
+    if !arrived.isEmpty || mustRenew || now - lastLook >= interval {
+      let start = NodeLease.now
+      let endsRights = try look()
+      mustRenew = mustRenew || endsRights
+      if mustRenew {
+        // Its row was deleted long after the end of its lease. Rows of `commits` may be missing too.
+        if try Self.renew(snapshot, feed, session) { return false }
+        lastRenewal = now
+        if feed.lease.renew(at: start) { follower.leaseWasRegained() }
+      }
+      // A server that waits for this one looks at once.
+      if endsRights { try notify() }
+    }
+    if now >= unknownLeasesEnd { try completeKnown() }
+    if now - lastUpkeep >= Self.upkeepInterval {
+      lastUpkeep = now
+      measure()
+    }
+    return true
+  }
+
+  private func wait(for pending: CommitFeed.Contents) -> Duration {
+    let now = ContinuousClock.now
+    var next = min(
+      lastRenewal + Self.renewalInterval,
+      lastLook + (notificationsArrive ? Self.safetyInterval : Self.pollInterval)
+    )
+    if pending.mustLook { next = min(next, lastJournalNote + journalInterval) }
+    if pending.mustNotify { next = min(next, lastNotification + Self.notificationInterval) }
+    if !feed.completions.isEmpty { next = min(next, now + Self.waitingInterval) }
+    return max(.zero, next - now)
+  }
+
+  /// Reads the new commits. Returns whether one of them ends a right.
+  private mutating func look() throws -> Bool {
+    lastLook = .now
+    let reading = try CommitRows.news(after: snapshot, except: feed.pending.origin, from: session)
+    if !reading.news.isEmpty {
+      try follower.apply(reading.news, from: .postgreSQL(session))
+      feed.change { contents in
+        contents.statistics.readings += 1
+        contents.statistics.lastDelay = reading.delay ?? .zero
+      }
+    }
+    snapshot = reading.snapshot
+    return reading.news.endsRights
+  }
+
+  /// Marks the notification of a server that has just started.
+  private static let start = "+"
+
+  /// Deletes old rows, and measures the database.
+  private func measure() { Self.upkeep(feed, upkeep) }
+
+  private static func upkeep(_ feed: CommitFeed, _ upkeep: @escaping CommitFeed.Upkeep) {
+    upkeep { [weak feed] result in
+      guard let feed, let outcome = try? result.get() else { return }
+      feed.change { $0.statistics.databaseBytes = outcome.databaseBytes }
+      if outcome.isPart { Self.upkeep(feed, upkeep) }
+    }
+  }
+
+  private mutating func notify(_ mark: String = "") throws {
+    feed.change { $0.mustNotify = false }
+    lastNotification = .now
+    try session.connection.run(Self.sendNotification, [.text(channel), .text(feed.nodeID + mark)])
+  }
+
+  private func completeKnown() throws {
+    let commits = feed.completions.commits
+    if commits.isEmpty { return }
+    let known = try session.connection.query(
+      NodeRecords.readApplied,
+      [.text(feed.ownNode.id), .integers(commits.map { Int64($0.transaction) })]
+    )
+    var ids: Set<CommitID> = []
+    try known.forEach { ids.insert(CommitID(transaction: try $0.integer(at: 0))) }
+    feed.completions.complete(ids)
+  }
+
+  /// Renews the row of this server, and reads the other servers. Returns whether the row was missing.
+  private static func renew(_ snapshot: String?, _ feed: CommitFeed, _ session: PostgreSQLSession) throws -> Bool {
+    let node = feed.ownNode
+    let address = feed.pending.address
+    let result = try session.connection.query(
+      NodeRecords.renew,
+      [
+        .text(node.id), address.map { .text($0) } ?? .null, .text(node.version), .integer(node.startedAt),
+        snapshot.map { .text($0) } ?? .null,
+      ]
+    )
+    let isNew = try result.row(0).integer(at: 0) == 1
+    // After a failover, the row may be missing.
+    if isNew, snapshot == nil { feed.lease.end() }
+    var others: [CommitFeed.OtherNode] = []
+    try result.forEach { row in
+      guard !row.isNull(at: 1) else { return }
+      others.append(.init(id: try row.text(at: 1), address: row.isNull(at: 2) ? nil : try row.text(at: 2)))
+    }
+    feed.noteRenewal(of: address, others)
+    return isNew
+  }
+
+  /// Subscribes to the notifications of the store. Returns whether they arrive: behind a pooler they
+  /// may not.
+  private static func listen(on channel: String, _ session: PostgreSQLSession) throws -> Bool {
+    try session.connection.listen(channel)
+    let payload = String(UInt64.random(in: .min ... .max), radix: 36)
+    try session.connection.run(sendNotification, [.text(channel), .text(payload)])
+    let deadline = ContinuousClock.now + .seconds(1)
+    while ContinuousClock.now < deadline {
+      let arrived = try session.connection.notifications(waitingAtMost: deadline - ContinuousClock.now)
+      if arrived.contains(where: { $0.payload == payload }) { return true }
+    }
+    return false
+  }
+
+  private static func presentSnapshot(_ session: PostgreSQLSession) throws -> String {
+    try session.connection.query(readSnapshot, []).row(0).text(at: 0)
+  }
+
+  private static let sendNotification = PostgreSQLStatement("SELECT pg_notify($1, $2)")
+  private static let readSnapshot = PostgreSQLStatement("SELECT pg_current_snapshot()::text")
+}
