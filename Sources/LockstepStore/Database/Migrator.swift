@@ -100,13 +100,7 @@ package struct Migrator: Sendable {
 
   private func apply(_ migration: Migration, to connection: SQLiteConnection, now: Int64) throws {
     try connection.execute(migration.sql)
-    try connection.run(
-      "INSERT INTO migrations (number, name, checksum, applied_at) VALUES (?, ?, ?, ?)",
-      migration.number,
-      migration.name,
-      checksum(of: migration.sql),
-      now
-    )
+    try StoreConnection.sqlite(connection).record(migration, at: now)
     try connection.execute("PRAGMA user_version = \(migration.number)")
   }
 }
@@ -141,6 +135,19 @@ extension [Migration] {
         ? .changedMigration(path: path, number: past.number, name: name)
         : .unknownMigration(path: path, number: past.number, name: name)
     }
+  }
+}
+
+extension StoreConnection {
+  /// Records that a migration was applied.
+  func record(_ migration: Migration, at now: Int64) throws {
+    try run(
+      "INSERT INTO migrations (number, name, checksum, applied_at) VALUES (?, ?, ?, ?)",
+      migration.number,
+      migration.name,
+      checksum(of: migration.sql),
+      now
+    )
   }
 }
 

@@ -66,13 +66,7 @@ struct PostgreSQLMigrator {
     if !missing.isEmpty { try session.execute("SET LOCAL lock_timeout = '200ms'") }
     for migration in missing {
       try session.execute(migration.sql)
-      try connection.run(
-        "INSERT INTO migrations (number, name, checksum, applied_at) VALUES (?, ?, ?, ?)",
-        migration.number,
-        migration.name,
-        checksum(of: migration.sql),
-        now
-      )
+      try connection.record(migration, at: now)
     }
     try checkModules(connection, name, now: now)
     if let id = try connection.storeID() { return id }
