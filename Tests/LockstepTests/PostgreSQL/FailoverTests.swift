@@ -1,10 +1,10 @@
-import LockstepCollections
 import LockstepJSON
 import LockstepPostgreSQL
 import LockstepTestSupport
 import Testing
 
 @testable import Lockstep
+@testable import LockstepCollections
 @testable import LockstepStore
 
 /// Statements in a transaction that stays open, as of another program or of a server that hangs.
@@ -138,6 +138,59 @@ struct FailoverTests {
       let next = try await Self.read(users, since: kept)
       #expect(next.json["reset"] == .bool(false))
       #expect(Self.ids(next) == ["c"])
+    }
+  }
+
+  @Test("After a failover that lost registered defaults, their cursors are reset, and later revisions have another era")
+  func lostRegisteredDefaults() async throws {
+    try await Self.serve(nodes: 2) { servers, database in
+      let device = try await servers[0].signUp()
+      let devices = [device, device.at(servers[1])]
+      func register(_ theme: Int) async throws {
+        let changed = try await servers[0].ask(
+          "PATCH",
+          "/v1/admin/registered/standard",
+          ["Content-Type: application/json"],
+          body: Array(#"{"theme":\#(theme)}"#.utf8),
+          token: ServerFixture.administrator
+        )
+        try #require(changed.status == 200, "\(changed.text)")
+      }
+      func theme(_ device: Device, _ fields: [String] = []) async throws -> Int? {
+        try await device.get("/v1/defaults/standard", fields).json["values"]?["theme"]?.intValue
+      }
+      /// The cursor of a strict read through the second server.
+      func cursor() async throws -> Cursor {
+        let read = try await devices[1].get("/v1/defaults/standard", ["Prefer: consistency=strict"])
+        return try #require(read.cursor.flatMap { Cursor($0) })
+      }
+      try await register(1)
+      let kept = try await cursor()
+      try await register(2)
+      let lost = try await cursor()
+      #expect(try await theme(devices[1]) == 2)
+      // As after the promotion of a standby that lacks the last commit.
+      try database.execute(
+        """
+        DELETE FROM registered_defaults WHERE revision = (SELECT max(revision) FROM registered_defaults);
+        UPDATE store SET timeline = 'another';
+        """
+      )
+      try database.endConnections()
+      for device in devices { try await eventually { try await theme(device) == 1 } }
+      func resets(_ cursor: Cursor) async throws -> [JSON?] {
+        var resets: [JSON?] = []
+        for device in devices { resets.append(try await device.get("/v1/changes?since=\(cursor.text)").json["reset"]) }
+        return resets
+      }
+      #expect(try await resets(lost) == [.bool(true), .bool(true)])
+      try await register(3)
+      let next = try await cursor()
+      for device in devices { #expect(try await theme(device, ["Prefer: consistency=strict"]) == 3) }
+      #expect(next.registered.number == lost.registered.number)
+      #expect(next.registered.eraNumber != lost.registered.eraNumber)
+      #expect(try await resets(lost) == [.bool(true), .bool(true)])
+      #expect(try await resets(kept) == [.bool(false), .bool(false)])
     }
   }
 
