@@ -8,7 +8,7 @@ import Testing
 
 extension ServerFixture {
   /// Runs the commands of the operator that wait, as a server does once a second.
-  fileprivate func runOrders() async throws {
+  func runOrders() async throws {
     let server = try #require(running.withLock { $0 })
     try await server.services.users?.adminCommands(logger: server.components.logger).runPending()
   }
