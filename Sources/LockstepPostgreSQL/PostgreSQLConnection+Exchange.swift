@@ -14,9 +14,9 @@ extension PostgreSQLConnection {
     }
   }
 
-  /// Sends all statements, those that are not prepared with their preparation, and reads the
-  /// results. Everything is in libpq's buffer before the first wait; `nextResult` then writes and
-  /// reads by turns, so a full buffer of the socket never stops both sides.
+  /// Sends all statements, prepares those that are not prepared yet, and reads the results.
+  /// Everything is in libpq's buffer before the first wait; `nextResult` then writes and reads by
+  /// turns, so a full buffer of the socket never stops both sides.
   func exchange(
     _ statements: [PostgreSQLStatement],
     _ parameters: [Parameters]
@@ -137,8 +137,8 @@ extension PostgreSQLConnection {
     }
   }
 
-  /// Reads the result that marks the end of a pipeline. Before it comes an error if the commit
-  /// failed that PostgreSQL makes there, for example because of a deferred constraint.
+  /// Reads the result that marks the end of a pipeline. PostgreSQL commits at this point. If the
+  /// commit fails, for example because of a deferred constraint, its error comes before that result.
   private func readSync(
     _ earlierFailure: PostgreSQLError?,
     _ index: Int,

@@ -32,8 +32,8 @@ package final class PostgreSQLConnection {
   /// The names of the statements that this connection has prepared, by the statement's number.
   var prepared: [Int: String] = [:]
   var lastPreparedName = 0
-  /// Differs between connections. Behind a pooler, they may share a connection of the server, and must not
-  /// reach each other's statements.
+  /// Differs between connections. Behind a pooler, several of them may share a connection of the server, and
+  /// must not use each other's statements.
   let namePrefix = "lockstep_\(String(UInt64.random(in: .min ... .max), radix: 36))_"
 
   /// How long a call waits without any progress before the connection counts as broken. Raise it

@@ -185,7 +185,7 @@ extension PostgreSQLError: CustomStringConvertible {
     case .noSuchDatabase where operation == .connect:
       "Create the database, or name another one."
     case .noSuchRole:
-      "Create the role, or name another user."
+      "Create the role, or name another one."
     case .noSuchService:
       "Check the service's name and the service file (PGSERVICEFILE, or .pg_service.conf in the home folder)."
     case .readOnly:
@@ -194,7 +194,7 @@ extension PostgreSQLError: CustomStringConvertible {
     case .tooManyConnections:
       "End other connections, or raise the limit of the server (max_connections), the database or the role."
     case .insufficientPrivilege:
-      "Grant the user this right."
+      "Grant the role this right."
     case .diskFull:
       "Free some space on the disk of the PostgreSQL server."
     case .lostConnection, .timedOut, .uniqueViolation, .deadlock, .serialization, .lockTimeout, .undefinedTable,
@@ -211,7 +211,7 @@ extension PostgreSQLError: CustomStringConvertible {
 }
 
 extension PostgreSQLError {
-  /// The error of a result. `isBroken` tells whether it ended the connection.
+  /// The error of a result. `isBroken` is true if the error ended the connection.
   init(_ result: OpaquePointer, _ libpq: PostgreSQLLibrary, sql: String?, isBroken: Bool) {
     let functions = libpq.functions
     func field(_ field: lockstep_error_field) -> String? {

@@ -12,7 +12,7 @@ enum CheckCommand {
 
       In PostgreSQL, the check compares the tables with those that Lockstep creates, and then reads one
       snapshot: rows without their user, addresses, sessions and tokens that do not belong together, text
-      that is not JSON, and each user's journal and state. Damaged pages are for pg_amcheck to find.
+      that is not JSON, and each user's journal and state. To find damaged pages, use pg_amcheck.
       """,
     notes: """
       Exits with code 0 if there is no damage, and with code 65 if there is damage. The command also lists

@@ -1,8 +1,7 @@
 import LockstepCollections
 
-/// Looks in PostgreSQL for rows that contradict each other. SQLite's foreign keys and unique columns
-/// prevent these faults. Run it in a snapshot. Each method
-/// returns faults in words.
+/// Looks in PostgreSQL for rows that contradict each other. In SQLite, foreign keys and unique columns
+/// prevent such rows. Run it in a snapshot. Each method returns one text for each finding.
 package struct DatabaseAudit {
   private let connection: StoreConnection
   /// How many rows one search returns at most.
@@ -29,7 +28,7 @@ package struct DatabaseAudit {
       + all(Self.strayTokens) { "the table \($0) has a token of the user \($1) without a session" }
   }
 
-  /// Faults of the store's id and of its token key.
+  /// Damage of the store's id and of its token key.
   package func identity() throws -> [String] {
     var findings: [String] = []
     let stores = try count("SELECT count(*) FROM store")
@@ -41,7 +40,7 @@ package struct DatabaseAudit {
     return findings
   }
 
-  /// Heads that are not the end of their user's journal, and faults of the order of all entries.
+  /// Heads that are not the end of their user's journal, and entries that share a place.
   package func journal() throws -> [String] {
     try all(Self.wrongHeads) { "user \($1): the row in the table \($0) is not the end of the journal" }
       + all(Self.sharedPlaces) { "entries of the table \($0) share the place \($1)" }

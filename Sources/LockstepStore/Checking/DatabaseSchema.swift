@@ -36,8 +36,8 @@ struct DatabaseSchema {
     definitions = Dictionary(rows) { first, _ in first }
   }
 
-  /// How this schema differs from the one that Lockstep creates, in words. More tables, views and indexes
-  /// are no fault: operators and extensions add some.
+  /// How this schema differs from the one that Lockstep creates, in words. Additional tables, views and
+  /// indexes are allowed: operators and extensions add some.
   func faults(comparedTo made: DatabaseSchema) -> [String] {
     let missing = made.tables.subtracting(tables).sorted()
     var faults = missing.map { "the table \($0) is missing" }

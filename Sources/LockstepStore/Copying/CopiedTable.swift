@@ -14,11 +14,11 @@ package struct CopiedTable: Sendable {
     case bytes
   }
 
-  /// How SQLite has a part of the rows.
+  /// How a part of the rows is stored in SQLite.
   struct SQLitePart: Sendable {
     /// Whether a row belongs to this part.
     var takes: @Sendable (Row) -> Bool = { _ in true }
-    /// Returns the columns of SQLite's table. In tables of users, between the ids ?1 (without) and ?2 (with).
+    /// Returns the columns of SQLite's table. In tables of users, those after the id ?1 and up to the id ?2.
     let read: SQLText
     let insert: SQLText
     /// SQLite's columns of a row, for `insert`.
@@ -30,8 +30,8 @@ package struct CopiedTable: Sendable {
   let name: String
   let isOfUsers: Bool
   let columns: [(name: String, kind: Kind)]
-  /// How the rows are read from PostgreSQL: those of users between the ids $1 (without) and $2 (with), or
-  /// all rows.
+  /// How the rows are read from PostgreSQL: those of the users after the id $1 and up to the id $2, or all
+  /// rows.
   let postgreSQLRead: String
   /// Writes rows of another table of PostgreSQL, from the rows in `new`.
   var postgreSQLInsertOfNew: String?
@@ -40,7 +40,7 @@ package struct CopiedTable: Sendable {
   var sqliteRead: SQLText?
   let deleteFromSQLite: SQLText
 
-  /// `sqliteInsert` has the values of the columns in order.
+  /// In a table of users, the first column is the user's id.
   fileprivate init(
     _ name: String,
     _ columns: [(name: String, kind: Kind)],

@@ -42,9 +42,9 @@ package protocol CopySide: AnyObject {
 
 /// A range of user ids, as texts.
 package struct CopyRange: Sendable {
-  /// Without this id.
+  /// The range begins after this id.
   let start: String
-  /// With this id.
+  /// The range includes this id.
   let end: String
 
   static let lowest = "00000000-0000-0000-0000-000000000000"
@@ -114,7 +114,7 @@ package final class SQLiteCopySide: CopySide {
   }
 
   package func deleteUsers(in range: CopyRange) throws {
-    // The user's other rows go by their foreign keys.
+    // Foreign keys delete the users' other rows.
     try connection.run("DELETE FROM users WHERE id > ? AND id <= ?", range.start, range.end)
   }
 
@@ -313,7 +313,7 @@ package final class PostgreSQLCopySide: CopySide {
     }
   }
 
-  /// Gives the planner what it needs to know about the new rows.
+  /// Updates the planner's statistics of the new rows.
   package func analyze() throws {
     for table in CopiedTable.ofUsers { try session.execute("ANALYZE \(table.name)") }
   }

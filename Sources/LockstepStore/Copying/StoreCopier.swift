@@ -2,7 +2,7 @@ import LockstepSQLite
 
 /// Copies all rows of a store into another one, and compares both.
 ///
-/// Users are copied in the order of their ids, some hundred in a transaction. After an interruption, the
+/// Users are copied in the order of their ids, several hundred in a transaction. After an interruption, the
 /// copy goes on after the last user in the target. At the end, the rows of both stores are read and
 /// compared. Where they differ, because the source has changed since they were copied, the users are
 /// copied again.

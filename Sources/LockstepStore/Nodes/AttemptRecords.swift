@@ -76,7 +76,7 @@ struct AttemptRecords {
 
   /// The rows are locked before this statement gets its snapshot, so it reads their latest versions.
   ///
-  /// A clock that was set back must not make anybody wait longer than the limit does: hence `least`.
+  /// If the clock was set back, a client must not wait longer than the limit demands: hence `least`.
   private static let count = PostgreSQLStatement(
     """
     WITH clock AS MATERIALIZED (SELECT \(now) AS now),

@@ -2,14 +2,15 @@ import LockstepPostgreSQL
 import LockstepThreading
 import LockstepTime
 
-/// Connects this server with the others that use its store in PostgreSQL.
+/// Follows the commits of the other servers that use the same store in PostgreSQL.
 ///
 /// Each transaction that changes something leaves a row in the table `commits`. A thread reads the rows of
 /// the other servers: those that its last snapshot did not see and its present one sees. So it gets each
-/// row once, whatever the order of the commits. A notification tells it when to look. If notifications do
-/// not arrive, it looks every 20 ms.
+/// row once, whatever the order of the commits. A notification wakes the thread to read the rows. If
+/// notifications do not arrive, it reads every 20 ms.
 ///
-/// The thread also renews this server's lease (`NodeLease`), and tells when all servers know of a commit.
+/// The thread also renews this server's lease (`NodeLease`), and calls completion handlers when all servers
+/// know of a commit.
 ///
 /// After each new connection, everything in memory is compared with the store.
 package final class CommitFeed: Sendable {
@@ -28,7 +29,7 @@ package final class CommitFeed: Sendable {
     var mustReconnect = false
     /// Whether the row in `nodes` is to be written at once, because it lacks the address.
     var mustRenew = false
-    /// Whether requests wait for entries of the journal that do not count yet.
+    /// Whether requests wait for entries of the journal that are still hidden by an open transaction.
     var mustLook = false
     var isStopped = false
     /// Set when the thread has compared the memory with the store for the first time, or has failed.
@@ -87,8 +88,8 @@ package final class CommitFeed: Sendable {
   /// Deletes rows that no server needs any more, on another thread.
   typealias Upkeep = @Sendable (@escaping @Sendable (Result<NodeUpkeep.Outcome, any Error>) -> Void) -> Void
 
-  /// Starts to follow the other servers. Returns when the memory was compared with the store. Sometimes
-  /// calls `upkeep`.
+  /// Starts to follow the other servers. Returns when the memory was compared with the store. Calls `upkeep`
+  /// now and every 30 s.
   func start(_ follower: any CommitFollower, upkeep: @escaping Upkeep) throws {
     try completions.start()
     let loop = CommitFeedLoop(self, connector, follower, upkeep)
@@ -122,14 +123,14 @@ package final class CommitFeed: Sendable {
     contents.withLock { $0.others.first { $0.id.hasPrefix(prefix) }?.address }
   }
 
-  /// Takes over the servers that were just read from the store.
+  /// Replaces the list of the other servers with one that was just read from the store.
   package func note(_ nodes: [NodeRecord]) {
     let others = nodes.filter { $0.id != node.id }.map { OtherNode(id: $0.id, address: $0.address) }
     contents.withLock { $0.others = others }
   }
 
-  /// The writer has lost its connection. Its last commit may be in the database all the same, and this
-  /// server does not know.
+  /// Call this when the writer has lost its connection. Its last commit may be in the database although this
+  /// server has got no response.
   func writerLost() {
     contents.withLock { contents in
       guard contents.origin.high != 0 else { return }
@@ -140,7 +141,8 @@ package final class CommitFeed: Sendable {
     interrupt.interrupt()
   }
 
-  /// The writer has a new connection. If it is not the first one, the database may be another one.
+  /// Call this when the writer has a new connection. If it is not the first one, the database may be another
+  /// one.
   func writerConnected(_ origin: PostgreSQLUUID) {
     contents.withLock { contents in
       if contents.origin.high != 0 { contents.mustReconnect = true }
@@ -149,7 +151,7 @@ package final class CommitFeed: Sendable {
     interrupt.interrupt()
   }
 
-  /// A group of transactions was committed.
+  /// Call this when a group of transactions is committed.
   func noteCommit() {
     let isFirst = contents.withLock { contents in
       guard contents.statistics.otherNodes > 0, !contents.mustNotify else { return false }
@@ -159,13 +161,14 @@ package final class CommitFeed: Sendable {
     if isFirst { interrupt.interrupt() }
   }
 
-  /// Requests wait for entries of the journal that do not count yet. Looks again soon.
+  /// Call this when requests wait for entries of the journal that are still hidden by an open transaction. The
+  /// feed soon lets them check again.
   package func lookSoon() {
     contents.withLock { $0.mustLook = true }
     interrupt.interrupt()
   }
 
-  /// Calls `completion` when no other server can answer without knowing of the commit, at the latest when the
+  /// Calls `completion` when no other server can respond without knowing of the commit, at the latest when the
   /// leases of those that do not know are over.
   func whenKnown(_ commit: CommitID, _ completion: @escaping @Sendable () -> Void) {
     let isRunning = thread.withLock { $0 != nil }
@@ -181,7 +184,7 @@ package final class CommitFeed: Sendable {
   var ownNode: Node { node }
   func change(_ body: (inout Contents) -> Void) { contents.withLock(body) }
 
-  /// The table `nodes` has this address of this server.
+  /// Call this when the table `nodes` has this address of this server.
   func noteRenewal(of address: String?, _ others: [OtherNode]) {
     contents.withLock { contents in
       contents.others = others

@@ -3,11 +3,12 @@ import LockstepTime
 
 /// One connection of the feed. The thread of the feed uses it until it ends.
 struct CommitFeedConnection {
-  /// The time between two looks at the table `commits` if notifications arrive, and if not.
+  /// The time between two reads of the table `commits` if notifications arrive, and if not.
   private static let safetyInterval = Duration.milliseconds(500)
   private static let pollInterval = Duration.milliseconds(20)
   private static let renewalInterval = Duration.milliseconds(500)
-  /// The shortest time between two notifications of this server, which tell about all commits in between.
+  /// The shortest time between two notifications of this server. Each one stands for all commits since the
+  /// one before.
   private static let notificationInterval = Duration.milliseconds(2)
   private static let waitingInterval = Duration.milliseconds(5)
   private static let upkeepInterval = Duration.seconds(30)
@@ -20,8 +21,8 @@ struct CommitFeedConnection {
   let follower: any CommitFollower
   let upkeep: CommitFeed.Upkeep
   let channel: String
-  /// Until then, another server may have a lease that this database does not know, because the database
-  /// may have failed over.
+  /// Until this moment, another server may have a lease that this database does not know, because the
+  /// database may have failed over.
   let unknownLeasesEnd: ContinuousClock.Instant
   /// The last snapshot. The memory knows of all commits that it sees.
   var snapshot: String
@@ -30,7 +31,8 @@ struct CommitFeedConnection {
   var lastRenewal: ContinuousClock.Instant
   var lastNotification: ContinuousClock.Instant
   var lastUpkeep: ContinuousClock.Instant
-  /// The time until the next look for entries of the journal. It grows while a long transaction hides them.
+  /// The time until waiting requests may check for entries of the journal again. It grows while a long
+  /// transaction hides the entries.
   var journalInterval = Self.pollInterval
   var lastJournalNote: ContinuousClock.Instant
 
@@ -55,9 +57,9 @@ struct CommitFeedConnection {
       contents.statistics.notificationsArrive = arrives
       contents.statistics.connections += 1
     }
-    // The row in `nodes` comes first: from then on, others wait until this server knows of their
-    // commits. Everything that is read later sees the earlier commits. A server that comes back keeps
-    // its row, so others do not take its old memory for the present one.
+    // The row in `nodes` comes first: from then on, other servers wait until this server knows of their
+    // commits. Everything that is read later sees the earlier commits. A server that connects again keeps
+    // the snapshot in its row, so others do not assume that its memory is up to date.
     _ = try Self.renew(nil, feed, session)
     snapshot = try Self.presentSnapshot(session)
     let start = NodeLease.now
@@ -99,12 +101,13 @@ struct CommitFeedConnection {
       let endsRights = try look()
       mustRenew = mustRenew || endsRights
       if mustRenew {
-        // Its row was deleted long after the end of its lease. Rows of `commits` may be missing too.
+        // The row of this server was deleted long after the end of its lease. Rows of `commits` may be missing
+        // too.
         if try Self.renew(snapshot, feed, session) { return false }
         lastRenewal = now
         if feed.lease.renew(at: start) { follower.leaseWasRegained() }
       }
-      // A server that waits for this one looks at once.
+      // So a server that waits for this one checks the row of this one at once.
       if endsRights { try notify() }
     }
     if now >= unknownLeasesEnd { try completeKnown() }

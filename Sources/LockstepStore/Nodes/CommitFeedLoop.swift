@@ -19,7 +19,7 @@ struct CommitFeedLoop: Sendable {
     var isFirst = true
     while !feed.pending.isStopped {
       do {
-        // This comes first: everything is compared after it.
+        // This comes first, because `CommitFeedConnection` then compares all memory with the store.
         feed.change { $0.mustReconnect = false }
         var connection = try CommitFeedConnection(feed, connector, follower, upkeep, isFirst: isFirst)
         feed.setStart(.success(()))

@@ -1,7 +1,7 @@
 import LockstepCollections
 import LockstepPostgreSQL
 
-/// Changes of the store that servers keep in memory.
+/// The changes of transactions that concern the memory of servers.
 package struct CommitNews: Sendable {
   /// A table that each server has in memory as a whole.
   package enum Topic: String, Sendable {
@@ -32,15 +32,15 @@ package protocol CommitFollower: Sendable {
   /// Compares everything in memory with the store, because commits may have been missed.
   func verify(with connection: StoreConnection) throws
 
-  /// Entries of the journal of all users may count now that did not before.
+  /// Lets waiting requests check the journal of all users again: hidden entries may have become visible.
   func journalMayHaveGrown()
 
-  /// The server may answer again, after a time in which it could not.
+  /// Called when the server has its lease again, and so may respond from memory again.
   func leaseWasRegained()
 }
 
 extension StoreConnection {
-  /// Tells the other servers about a change in this transaction. In SQLite, a server is alone.
+  /// Adds a change of this transaction to those that the other servers get. In SQLite, there are no others.
   package func announce(_ add: (inout CommitNews) -> Void) {
     guard case .postgreSQL(let session) = self else { return }
     add(&session.announced)
@@ -55,8 +55,8 @@ struct CommitID: Sendable, Hashable {
 }
 
 extension PostgreSQLSession {
-  /// Writes what the transaction has announced, at its end. Returns the transaction's id if its commit
-  /// ends a right.
+  /// Writes the transaction's row in `commits`, if other servers must know of its changes. Call this at its
+  /// end. Returns the transaction's id if its commit ends a right.
   func writeAnnouncement() throws -> CommitID? {
     if announced.isEmpty { return nil }
     let (users, sessions) = (Array(announced.heads), announced.endedSessions)

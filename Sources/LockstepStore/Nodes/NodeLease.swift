@@ -2,7 +2,7 @@ import Glibc
 import LockstepTime
 import Synchronization
 
-/// The time for which a node may answer from its memory.
+/// The time for which a node may respond from its memory.
 ///
 /// While the lease runs, no commit that ends a session counts as complete before this node knows of it.
 /// A node that is cut off from the database cannot renew its lease. When the lease is over, the node
@@ -11,10 +11,10 @@ package final class NodeLease: Sendable {
   /// How long a lease runs.
   static let length = Duration.seconds(2)
 
-  /// In nanoseconds of `now`.
+  /// The end of the lease, in nanoseconds of `now`.
   private let moment = Atomic(Int64.min)
 
-  /// The time of the system since its start, with the time for which it slept. A test does not move it.
+  /// Nanoseconds since the system started, including the time for which it slept. Tests cannot set it.
   static var now: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_BOOTTIME, &time)

@@ -7,7 +7,7 @@ package struct NodeRecord: Sendable {
   package let address: String?
   package let version: String
   package let startedAt: Timestamp
-  /// By the clock of the database; nil for a server that has its store alone.
+  /// By the clock of the database; nil for a server on SQLite.
   package let leaseUntil: Timestamp?
 
   package init(id: String, address: String?, version: String, startedAt: Timestamp, leaseUntil: Timestamp?) {
@@ -40,12 +40,12 @@ package enum NodeRecords {
     }
   }
 
-  /// The lease need not outlive a crash of the database, so the commit does not wait for the disk. The setting
-  /// counts for this transaction only, because a pooler would give the connection to other clients with it.
-  ///
   /// Begins or renews the lease of the server $1, whose memory knows of all commits that the snapshot $5
   /// sees (NULL: no more of them than before). Returns whether the row is new, with the id and the address
   /// of each other server; one row without them if there is none.
+  ///
+  /// The lease need not outlive a crash of the database, so the commit does not wait for the disk. The setting
+  /// counts for this transaction only, because a pooler would give the connection to other clients with it.
   static let renew = PostgreSQLStatement(
     """
     WITH own AS (

@@ -111,7 +111,7 @@ struct GroupWrites {
     }
   }
 
-  /// The rank for the element that comes to a place. Other elements may be spread out for it.
+  /// The rank of an element that is inserted or moved. May also give new ranks to elements around it.
   private mutating func rank(in gap: ListGap, of collection: Collection, _ book: RankBook) throws -> Int {
     var spread: [(ElementKey, Int)] = []
     let isCleared = clearedLists.contains(collection)

@@ -27,7 +27,7 @@ final class PostgreSQLConnector: Sendable {
   private let connectionString: String
   /// The store's id, once it is known. Each later connection must lead to the same store.
   private let id = LockedState<String?>(nil)
-  /// The timeline of the last connection that told it: see `DatabaseTimeline`.
+  /// The timeline that was read last: see `DatabaseTimeline`.
   private let timeline = LockedState<DatabaseTimeline?>(nil)
   private let writerListener = LockedState<(@Sendable (_ isOtherHistory: Bool) -> Void)?>(nil)
   private let unitsListener = LockedState<(@Sendable () -> Void)?>(nil)

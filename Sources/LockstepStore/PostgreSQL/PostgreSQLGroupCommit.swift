@@ -35,9 +35,9 @@ private enum WriterWork: Sendable {
 
 /// Commits transactions in groups, on its own thread and connection.
 ///
-/// A group takes two round trips. The first one locks the group's users, in the order of their ids, and
-/// reads what this node lacks: entries of other nodes, the sessions that ask, the
-/// recorded responses. Then all transactions are decided in memory. The second round trip writes, and
+/// A group takes two round trips. The first one locks the group's users, in the order of their locks'
+/// numbers, and reads what this node lacks: journal entries of other nodes, the sessions of the requests,
+/// and recorded responses. Then all transactions are decided in memory. The second round trip writes, and
 /// commits. Between the two, insertions and moves in lists need a third one for the ranks beside them.
 ///
 /// All nodes lock in the same order, so there is no deadlock. A transaction that is refused is not in
@@ -107,7 +107,7 @@ private struct GroupLoop {
   /// reason may be one user's rows.
   private var isolated = 0
   private static let isolatedTransactions = 256
-  /// Transactions of users whose locks others have. They are tried again with the next groups.
+  /// Transactions of users that transactions of others have locked. They are tried again with the next groups.
   private var postponed: [PendingTransaction] = []
   /// When the transactions of these users fail.
   private var postponedUntil: [UserID: Int64] = [:]
@@ -293,8 +293,7 @@ private struct PostgreSQLGroup {
   let transactions: [PendingTransaction]
   private var facts: [UserID: LockedFacts] = [:]
 
-  /// Begins a transaction, and takes the users' locks of which none may be taken already. `begins` is false
-  /// if `busyUsers` has done so.
+  /// Begins a transaction, and locks the users. If `begins` is false, `busyUsers` has done both.
   init(_ transactions: [PendingTransaction], in session: PostgreSQLSession, begins: Bool = true) throws {
     self.transactions = transactions
     for transaction in transactions where facts[transaction.user] == nil { facts[transaction.user] = LockedFacts() }

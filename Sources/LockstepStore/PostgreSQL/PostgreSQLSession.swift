@@ -40,7 +40,7 @@ package final class PostgreSQLSession {
     return try send(pipeline)[0]
   }
 
-  /// Sends a pipeline in the transaction, which it begins if that is due.
+  /// Sends a pipeline. If a transaction is pending, begins it in the same round trip.
   func send(_ pipeline: PostgreSQLPipeline) throws -> [PostgreSQLResult] {
     guard let begin = pendingBegin.take() else { return try connection.send(pipeline) }
     var whole = PostgreSQLPipeline()
@@ -96,7 +96,7 @@ package final class PostgreSQLSession {
   /// Rolls back the transaction that a pipeline has begun.
   func rollBack() throws { _ = try connection.run(Self.rollback) }
 
-  /// Runs statements without parameters in the transaction, which it begins if that is due.
+  /// Runs statements without parameters. If a transaction is pending, begins it first.
   func execute(_ script: String) throws {
     if let begin = pendingBegin.take() { _ = try connection.run(begin) }
     try connection.execute(script)

@@ -68,14 +68,14 @@ final class PostgreSQLUnits: Sendable {
       do {
         try attempt(unit)
       } catch let error as PostgreSQLError where error.isLostConnection && session?.isCommitting != true {
-        // The server has rolled back. The connection may have been lost long ago.
+        // PostgreSQL has rolled back. The connection may have been lost long ago.
         session = nil
         do { try attempt(unit) } catch { unit.fail(error) }
       } catch let error as PostgreSQLError where error.isTransient && error.kind != .lockTimeout {
-        // Another server had the rows. The transaction was rolled back.
+        // Another node had locked the rows. The transaction was rolled back.
         do { try attempt(unit) } catch { unit.fail(error) }
       } catch {
-        // The server has become a standby.
+        // The PostgreSQL server has become a standby.
         if (error as? PostgreSQLError)?.kind == .readOnly { session = nil }
         unit.fail(error)
       }
@@ -95,7 +95,7 @@ final class PostgreSQLUnits: Sendable {
         let complete = try unit.run(open)
         return (complete, try open.writeAnnouncement())
       }
-      // When a right has ended, no server may grant it any more.
+      // When a right has ended, no node may grant it any more.
       if let commit { feed.whenKnown(commit, complete) } else { complete() }
     }
   }

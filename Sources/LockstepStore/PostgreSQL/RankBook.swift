@@ -31,7 +31,7 @@ final class RankBook {
           guard let gap = edit.gap else { continue }
           for index in [gap.index - 1, gap.index] where gap.list.items.indices.contains(index) {
             let id = gap.list.items[index].id
-            // Unless it is found, the element has no row yet.
+            // Replaced below if the element has a row.
             if ranks[list]?[id] != nil { continue }
             ranks[list, default: [:]][id] = Rank(value: nil)
             users.append(set.user.value)
@@ -85,7 +85,7 @@ final class RankBook {
 }
 
 extension ListEdit {
-  /// The place to which an element came.
+  /// The place to which an element was inserted or moved.
   fileprivate var gap: ListGap? {
     switch self {
     case .inserted(_, _, let gap), .moved(_, let gap): gap

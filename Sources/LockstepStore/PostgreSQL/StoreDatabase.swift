@@ -62,7 +62,7 @@ package final class StoreDatabase: @unchecked Sendable {
     try withSession { session in
       try session.transaction {
         let result = try body(.postgreSQL(session))
-        // For a server that starts at this moment.
+        // A server that starts at this moment must know of the change.
         _ = try session.writeAnnouncement()
         return result
       }
