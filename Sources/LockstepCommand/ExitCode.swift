@@ -64,7 +64,7 @@ enum ExitCode: Int32 {
     case .inUse, .overloaded, .leaseIsOver, .closed: .temporary
     case .cannotLock, .replaced: .store
     case .noThread: .unavailable
-    case .unusableDatabase: .configuration
+    case .unusableDatabase, .otherStore: .configuration
     case .postgreSQL(let error): code(for: error)
     }
   }

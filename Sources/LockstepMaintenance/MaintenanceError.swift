@@ -58,8 +58,8 @@ package enum MaintenanceError: Error, Sendable, Equatable, CustomStringConvertib
       "The server that uses the store \(path) did not run the admin command in time: it is busy, shutting down or hanging. "
         + "The command was withdrawn, and nothing was changed. Try again, or stop the server first."
     case .olderSchema(let path, let found, let known):
-      "The store \(path) has schema \(found), and this lockstep needs schema \(known): an older lockstep serves the store. "
-        + "Use the command of that version, or run `lockstep migrate` or a server of this version."
+      "The store \(path) has schema \(found), and this lockstep needs schema \(known): an older "
+        + "version has created or last migrated it. Use the command of that version, or run `lockstep migrate` or a server of this version."
     case .notEmpty(let name):
       "The store \(name) is not empty. Nothing was changed. Copy into a new file or into an empty database."
     case .otherCopy(let name):

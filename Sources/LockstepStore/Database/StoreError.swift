@@ -35,6 +35,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case cannotLock(path: String, reason: Int32)
   /// The path now leads to another file, or to none.
   case replaced(path: String)
+  /// A new connection has led to another store than the first one.
+  case otherStore(name: String)
   /// The system has no more threads.
   case noThread(NamedThread.NotStarted)
   /// Too much work waits for the store.
@@ -108,13 +110,15 @@ extension StoreError: CustomStringConvertible {
     case .replaced(let path):
       "The file \(path) was deleted, moved or replaced after this server had opened it. Writes still go to the old file. "
         + "Stop the server, put the right file at the path, and start the server again."
+    case .otherStore(let name):
+      "The database \(name) has another store now. Nothing was written to it. If that is right, stop the server and start "
+        + "it again. Otherwise correct the host and the database in the connection string."
     case .noThread(let error):
       "The store cannot start a thread: \(error). Raise the limits on threads and memory."
     case .overloaded:
       "Too much work waits for the store. Try again later."
     case .leaseIsOver:
-      "This server could not read what other servers have committed for two seconds. Check the connection to the "
-        + "database."
+      "For two seconds, this server could not read the commits of other servers. Check the connection to the database."
     case .closed:
       "The store has been closed: the server is shutting down."
     }

@@ -93,7 +93,7 @@ final class PostgreSQLConnector: Sendable {
     let session = PostgreSQLSession(connection)
     if let id = id.withLock({ $0 }) {
       let found = try StoreConnection.postgreSQL(session).first("SELECT id FROM store") { try $0[0] as String }
-      guard found == id else { throw StoreError.replaced(path: Self.name(of: connection)) }
+      guard found == id else { throw StoreError.otherStore(name: Self.name(of: connection)) }
     }
     return session
   }
@@ -105,7 +105,7 @@ final class PostgreSQLConnector: Sendable {
       throw StoreError.unusableDatabase(
         name: name,
         what: "the server is PostgreSQL \(connection.serverVersion / 10_000), and Lockstep needs 15 or later",
-        advice: "Upgrade the server."
+        advice: "Upgrade PostgreSQL."
       )
     }
     if let encoding = connection.parameter("server_encoding"), encoding != "UTF8" {
