@@ -9,8 +9,11 @@ struct CommandSyntax<Settings: CommandSettings>: Sendable {
   /// The arguments that are not options, in order.
   var operands: [CommandOption<Settings>] = []
   let options: [CommandOption<Settings>]
-  /// The names of options that exclude each other.
+  /// The names of options that exclude each other. Each can be given once. An argument also overrides the
+  /// variables of the options that it excludes.
   var exclusive: [[String]] = []
+  /// For some of these options, the variable that must not be set beside the argument.
+  var conflicts: [String: String] = [:]
   /// Returns a sentence if the settings contradict each other, otherwise nil.
   var fault: @Sendable (Settings) -> String? = { _ in nil }
 

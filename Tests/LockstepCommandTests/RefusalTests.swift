@@ -152,7 +152,7 @@ struct RefusalTests {
     #expect(relative.data == "-")
   }
 
-  @Test("A store is a file or a database, and the command line overrides the variable of the other one")
+  @Test("A store is a file or a database, and a file is never served beside LOCKSTEP_STORE")
   func stores() throws {
     let syntax = ServeCommand.syntax
     let both = ["--data", "a.db", "--store=postgresql://b/c"]
@@ -161,7 +161,17 @@ struct RefusalTests {
     }
     let variables = ["LOCKSTEP_DATA": "a.db", "LOCKSTEP_STORE": "postgresql://b/c"]
     #expect(try OptionParser.settings(of: syntax, arguments: []) { variables[$0] }.store == "postgresql://b/c")
-    #expect(try OptionParser.settings(of: syntax, arguments: ["--data", "d.db"]) { variables[$0] }.store == nil)
+    #expect(
+      refusal(["--data", "d.db"], variables)
+        == "--data and the variable LOCKSTEP_STORE cannot be combined. Remove one of them."
+    )
+    let database = ["--store", "postgresql://d/e"]
+    #expect(try OptionParser.settings(of: syntax, arguments: database) { variables[$0] }.store == "postgresql://d/e")
+    #expect(refusal(database + database) == "--store can be given only once.")
+    #expect(refusal(["--data", "a.db", "--data=b.db"]) == "--data can be given only once.")
+    // A command that looks into a file overrides the variable.
+    let list = try OptionParser.settings(of: CheckCommand.syntax, arguments: ["--data", "d.db"]) { variables[$0] }
+    #expect(list.store == nil && list.data == "d.db")
     #expect(throws: OptionParser.UsageError.self) {
       try OptionParser.settings(of: syntax, arguments: ["--store=postgresql://b/c", "--backup-dir=x"]) { _ in nil }
     }

@@ -97,19 +97,22 @@ public final class LockstepServer: Sendable {
       .info,
       "listening",
       [
-        "address": .string(address.description), "data": .string(configuration.storeText),
+        "address": .string(address.description), "data": .string(services.storeName ?? configuration.data),
         "threads": .integer(Int64(engine.loops)), "version": .string(lockstepVersion),
       ]
     )
   }
 
-  /// Warns of settings that are not safe.
+  /// Warns of settings that are not safe, or have no effect.
   private static func warn(of configuration: Configuration, hasStore: Bool, _ logger: Logger) {
     if let token = configuration.administratorToken, token.utf8.count < administratorTokenLength {
       logger.log(
         .warning,
         "the administrator token is short: use 32 random characters, for example the output of openssl rand -hex 16"
       )
+    }
+    if configuration.store == nil, configuration.nodeAddress != nil {
+      logger.log(.warning, "--node-address has no effect, because the store is a file: set --store for a fleet")
     }
     if configuration.inspector, configuration.administratorToken?.isEmpty != false {
       logger.log(

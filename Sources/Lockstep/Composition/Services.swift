@@ -11,6 +11,8 @@ extension DurableStore: StoreHealth {}
 public struct Services: Sendable {
   /// The health of the store.
   public var store: any StoreHealth
+  /// The store in the log; nil in tests without one.
+  var storeName: String?
   var users: UserServices?
   /// Shuts all services down, and blocks until they have finished their work.
   public var shutDown: @Sendable () -> Void
@@ -56,6 +58,7 @@ public struct Services: Sendable {
         store.close()
       }
       services.users = users
+      services.storeName = store.name
       return services
     } catch {
       store.close()

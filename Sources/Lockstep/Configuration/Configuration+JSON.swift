@@ -32,9 +32,6 @@ extension Configuration {
     ]
   }
 
-  /// The store in the log, without secrets.
-  var storeText: String { store == nil ? data : "PostgreSQL" }
-
   private func number(_ value: Int?) -> JSON { value.map { .integer(Int64($0)) } ?? .null }
 
   private func rate(_ limit: RateLimit?) -> JSON {

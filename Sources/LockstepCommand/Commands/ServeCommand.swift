@@ -14,12 +14,14 @@ enum ServeCommand {
       """,
     notes: """
       Each option also has an environment variable: LOCKSTEP_LOG_LEVEL sets --log-level. If both are
-      given, the command line overrides the variable.
+      given, the command line overrides the variable. LOCKSTEP_STORE and --data cannot be combined.
       When the server is ready, it prints one line with its address to standard output. The log goes to
       standard error.
       """,
     options: ServeOptions.all,
     exclusive: [["--data", "--store"]],
+    // The operator of a fleet who forgot --data would start a server without the fleet's users.
+    conflicts: ["--data": "LOCKSTEP_STORE"],
     fault: { configuration in
       if configuration.store != nil, configuration.backups.folder != nil {
         return

@@ -13,10 +13,7 @@ enum OptionParser {
   ) throws(UsageError) -> Settings {
     var settings = Settings()
     let given = Set(arguments.map { split($0).name })
-    for names in syntax.exclusive where names.count(where: given.contains) > 1 {
-      throw UsageError(message: "\(names.joined(separator: " and ")) cannot be combined.")
-    }
-    // An argument also overrides the variables of the options that it excludes.
+    try expectNoConflict(of: syntax, arguments, given, variable)
     let excluded = Set(syntax.exclusive.filter { $0.contains(where: given.contains) }.joined())
     for option in syntax.options where option.hasVariable && !excluded.contains(option.name) {
       // An empty variable counts as unset, because compose files pass on variables without a value.
@@ -43,6 +40,23 @@ enum OptionParser {
     if let missing = operands.first { throw UsageError(message: "\(missing.name) is missing: \(syntax.usage).") }
     if let fault = syntax.fault(settings) { throw UsageError(message: fault) }
     return settings
+  }
+
+  private static func expectNoConflict<Settings>(
+    of syntax: CommandSyntax<Settings>,
+    _ arguments: [String],
+    _ given: Set<String>,
+    _ variable: (String) -> String?
+  ) throws(UsageError) {
+    for names in syntax.exclusive where names.count(where: given.contains) > 1 {
+      throw UsageError(message: "\(names.joined(separator: " and ")) cannot be combined.")
+    }
+    for name in Set(syntax.exclusive.joined()).sorted() where arguments.count(where: { split($0).name == name }) > 1 {
+      throw UsageError(message: "\(name) can be given only once.")
+    }
+    for (option, other) in syntax.conflicts where given.contains(option) && variable(other)?.isEmpty == false {
+      throw UsageError(message: "\(option) and the variable \(other) cannot be combined. Remove one of them.")
+    }
   }
 
   private static func apply<Settings>(

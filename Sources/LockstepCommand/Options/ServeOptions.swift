@@ -32,7 +32,7 @@ enum ServeOptions {
           + "Prefer: consistency=strict. With either value, a request with a cursor gets a state that is at least as "
           + "new."
       ),
-    Option("--node-address", \.nodeAddress, .serverURL, .server)
+    Option("--node-address", \.nodeAddress, .serverURL, .server, isSecret: true)
       .help(
         "With --store: the URL at which the other servers that use the database reach this one, such as "
           + "http://10.0.0.7:8080. They forward requests for the screens of this server to it, over plain HTTP, so the "

@@ -34,6 +34,8 @@ package final class DurableStore: Sendable {
 
   /// 32 random hexadecimal digits, created with the file and never changed.
   package let id: String
+  /// The file, or the database and its host.
+  package let name: String
   package let writer: StoreWriter
   package let readers: StoreReaders
   package let readingThreads: Int
@@ -64,6 +66,7 @@ package final class DurableStore: Sendable {
   ) throws(StoreError) {
     let newID = Self.identity(from: random)
     let now = time.millisecondsSince1970()
+    name = path
     guard Self.canBeStore(path) else { throw .notAFile(path: path) }
     try Self.expectNoOrphanedWAL(of: path)
     let hasWAL = fileSize(Self.walPath(of: path)) > 0
@@ -120,6 +123,7 @@ package final class DurableStore: Sendable {
     do {
       let connector = PostgreSQLConnector(connectionString)
       let session = try connector.connect(.migration, within: patience)
+      name = PostgreSQLConnector.name(of: session.connection)
       id = try PostgreSQLMigrator(migrator).migrate(
         session,
         newID: Self.identity(from: random),
