@@ -81,6 +81,9 @@ struct PostgreSQLReadinessTests {
       await isStuck.opened()
       let check = Task { try await readiness.check() }
       await eventually { clock.sleeperCount == 1 }
+      // The writer of units is not stuck, so the work that waits after that is the check of the group commit.
+      try await store.writer.write { _ in }
+      await eventually { store.writer.statistics.waiting == 1 }
       clock.advance(by: Readiness.patience)
       await #expect(throws: Problem.self) { try await check.value }
       gate.open()

@@ -1,3 +1,4 @@
+import Glibc
 import LockstepJSON
 import LockstepPostgreSQL
 import LockstepTestSupport
@@ -11,9 +12,9 @@ import Testing
   .enabled("LOCKSTEP_TEST_POSTGRESQL names no PostgreSQL server") { TestedStore.anyServer != nil },
   .timeLimit(.minutes(3))
 )
-struct LostCommitTests {
-  /// COMMIT of a transaction with an entry of the journal takes until `open` is called.
-  private struct CommitGate {
+struct PostgreSQLLostCommitTests {
+  /// Stops each transaction with an entry of the journal in its COMMIT.
+  private struct CommitGate: Sendable {
     let database: TestDatabase
 
     init(_ database: TestDatabase) throws {
@@ -32,21 +33,37 @@ struct LostCommitTests {
       )
     }
 
-    /// The process of the transaction that waits.
-    func waitingProcess() async throws -> Int {
-      let waiting = """
-        SELECT coalesce(max(pid), 0) FROM pg_stat_activity
-        WHERE application_name = current_setting('application_name') AND query = 'COMMIT' AND state = 'active'
-        """
-      var process = 0
-      try await eventually {
-        process = try database.count(waiting)
-        return process > 0
+    /// Waits until a transaction waits in COMMIT, and loses the response to it. Blocks its thread: PostgreSQL
+    /// ends the statement after 10 seconds, and the threads of the tests may be busy for longer.
+    func loseResponse(isCommitted: Bool, through proxy: DatabaseProxy) throws {
+      let connection = try PostgreSQLConnection(database.connectionString)
+      func integer(_ sql: PostgreSQLStatement) throws -> Int { try connection.query(sql).row(0).integer(at: 0) }
+      func wait(for sql: PostgreSQLStatement) throws {
+        for _ in 0..<6_000 {
+          if try integer(sql) > 0 { return }
+          usleep(10_000)
+        }
+        Issue.record("\(sql.sql) stays 0")
       }
-      return process
+      try wait(for: Self.countWaiting)
+      if isCommitted {
+        proxy.holdResponses()
+        try connection.execute("INSERT INTO commit_gate VALUES (true)")
+        try wait(for: Self.countEntries)
+        proxy.cut()
+      } else {
+        _ = try integer(Self.endWaiting)
+        try connection.execute("INSERT INTO commit_gate VALUES (true)")
+      }
     }
 
-    func open() throws { try database.execute("INSERT INTO commit_gate VALUES (true)") }
+    private static let isWaiting = """
+      FROM pg_stat_activity
+      WHERE application_name = current_setting('application_name') AND query = 'COMMIT' AND state = 'active'
+      """
+    private static let countWaiting = PostgreSQLStatement("SELECT count(*) \(isWaiting)")
+    private static let endWaiting = PostgreSQLStatement("SELECT count(pg_terminate_backend(pid)) \(isWaiting)")
+    private static let countEntries = PostgreSQLStatement("SELECT count(*) FROM journal WHERE number = 2")
   }
 
   /// Expects memory, journal and tables to agree, on all servers.
@@ -86,19 +103,10 @@ struct LostCommitTests {
         let gate = try CommitGate(database)
         let add = #"{"actions":[{"module":"favorites","type":"add","payload":{"id":"b"}}]}"#
         let key = ["Idempotency-Key: k"]
-        async let written = device.post("/v1/actions", add, key)
-        let process = try await gate.waitingProcess()
-        if isCommitted {
-          proxy.holdResponses()
-          try gate.open()
-          try await eventually { try database.count("SELECT count(*) FROM journal") == 2 }
-          proxy.cut()
-        } else {
-          try database.execute("SELECT pg_terminate_backend(\(process))")
-        }
-        let refused = try await written
+        async let lost: Void = valueAside { try gate.loseResponse(isCommitted: isCommitted, through: proxy) }
+        let refused = try await device.post("/v1/actions", add, key)
+        try await lost
         #expect(refused.status == 503 && refused.field("Retry-After") != nil, "\(refused.text)")
-        if !isCommitted { try gate.open() }
         try await Self.expect(isCommitted ? ["a", "b"] : ["a"], entries: isCommitted ? 2 : 1, devices, database)
         // The client cannot know, and sends the write again.
         #expect(try await device.post("/v1/actions", add, key).status == 200)

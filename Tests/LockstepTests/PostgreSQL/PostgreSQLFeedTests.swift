@@ -9,7 +9,7 @@ import Testing
   .enabled("LOCKSTEP_TEST_POSTGRESQL names no PostgreSQL server") { TestedStore.anyServer != nil },
   .timeLimit(.minutes(3))
 )
-struct CommitFeedTests {
+struct PostgreSQLFeedTests {
   /// A memory that stops the thread of the feed while it is compared with the store, as a database does that
   /// does not respond.
   private final class HangingFollower: CommitFollower {
