@@ -194,7 +194,7 @@ struct DatabaseCommandTests {
     try schema.execute(
       "DELETE FROM migrations WHERE number = 99 OR number = (SELECT max(number) FROM migrations WHERE number < 99)"
     )
-    try await expect(75, "an older lockstep serves the store")
+    try await expect(75, "an older version has created or last migrated it")
   }
 
   @Test("`migrate` prepares an empty database, and refuses one of another program or of a newer version")
