@@ -52,6 +52,17 @@ struct FailoverTests {
     return last
   }
 
+  /// The cursor of the journal's end, when its last entry is about this favorite.
+  private static func end(of users: ServerFixture, after favorite: String) async throws -> String {
+    var cursor = ""
+    try await eventually {
+      let read = try await users.ask("GET", journal, token: ServerFixture.administrator)
+      cursor = read.json["cursor"]?.stringValue ?? ""
+      return ids(read).last == favorite
+    }
+    return cursor
+  }
+
   private static func ids(_ response: RawResponse) -> [String] {
     (response.json["entries"]?.arrayValue ?? []).map { $0["action"]?["payload"]?["id"]?.stringValue ?? "" }
   }
@@ -107,9 +118,9 @@ struct FailoverTests {
       let users = servers[0]
       let (ada, bob) = (try await users.signUp(), try await users.signUp("bob"))
       try await ada.addFavorites("a")
-      let kept = try await Self.end(of: users)
+      let kept = try await Self.end(of: users, after: "a")
       try await ada.addFavorites("lost")
-      let lost = try await Self.end(of: users)
+      let lost = try await Self.end(of: users, after: "lost")
       let parked = try await users.admin.waiting("\(Self.journal)?since=\(lost)&wait=50")
       let stream = try await users.admin.waiting("\(Self.journal)?since=\(lost)", ["Accept: text/event-stream"])
       await eventually { users.following == 2 }
@@ -135,9 +146,9 @@ struct FailoverTests {
       try await ada.addFavorites("c")
       let again = try await Self.read(users, since: lost)
       #expect(again.json["reset"] == .bool(true))
-      let next = try await Self.read(users, since: kept)
-      #expect(next.json["reset"] == .bool(false))
-      #expect(Self.ids(next) == ["c"])
+      // Transactions of other tests may hide the entry for a moment.
+      try await eventually { Self.ids(try await Self.read(users, since: kept)) == ["c"] }
+      #expect(try await Self.read(users, since: kept).json["reset"] == .bool(false))
     }
   }
 
