@@ -1,0 +1,131 @@
+import LockstepCollections
+import LockstepPostgreSQL
+import LockstepTime
+
+/// A group whose users' heads are locked.
+struct PostgreSQLGroup {
+  let transactions: [PendingTransaction]
+  private var facts: [UserID: LockedFacts] = [:]
+
+  /// Begins a transaction, and locks the users. If `begins` is false, `busyUsers` has done both.
+  init(_ transactions: [PendingTransaction], in session: PostgreSQLSession, begins: Bool = true) throws {
+    self.transactions = transactions
+    for transaction in transactions where facts[transaction.user] == nil { facts[transaction.user] = LockedFacts() }
+    let users = Array(facts.keys)
+    var known: [UserID: Revision] = [:]
+    for transaction in transactions where known[transaction.user] == nil {
+      known[transaction.user] = transaction.subject.known()
+    }
+    var pipeline = PostgreSQLPipeline()
+    if begins { pipeline.add(Self.begin) }
+    // The transactions of a user without a state in memory fail, so nothing is read for them.
+    let tails = HistoryTail.read(
+      users.map { ($0, known[$0] ?? Revision(rawValue: .max)) },
+      locking: begins,
+      in: &pipeline
+    )
+    let asking = transactions.compactMap { transaction in transaction.subject.session.map { (transaction.user, $0) } }
+    let sessions = pipeline.add(Self.readSessions, [.uuids(asking.map(\.0.value)), .uuids(asking.map(\.1.value))])
+    let keyed = transactions.compactMap { transaction in transaction.subject.key.map { (transaction.user, $0.key) } }
+    let keys =
+      keyed.isEmpty ? nil : pipeline.add(Self.readKeys, [.uuids(keyed.map(\.0.value)), .texts(keyed.map(\.1))])
+    let results = try session.send(pipeline)
+    try tails.forEachHead(of: results) { facts[$0]?.tail.head = ($1, $2) }
+    try tails.forEachMissed(of: results) { facts[$0]?.tail.add($1) }
+    try results[sessions].forEach { row in facts[try row.userID(at: 0)]?.add(try row.sessionID(at: 1)) }
+    guard let keys else { return }
+    try results[keys].forEach { row in
+      let recorded = LockedFacts.RecordedResponse(
+        fingerprint: try row.bytes(at: 2),
+        at: Timestamp(millisecondsSince1970: Int64(try row.integer(at: 3))),
+        response: StoredResponse(
+          status: try row.integer(at: 4),
+          fields: try row.bytes(at: 5),
+          body: row.isNull(at: 6) ? nil : try row.bytes(at: 6)
+        )
+      )
+      facts[try row.userID(at: 0)]?.add(recorded, for: try row.text(at: 1))
+    }
+  }
+
+  /// Begins a transaction, and locks the users that no other transaction has locked. Returns
+  /// the others.
+  static func busyUsers(of group: [PendingTransaction], in session: PostgreSQLSession) throws -> Set<UserID> {
+    let users = Array(Set(group.map(\.user)))
+    var pipeline = PostgreSQLPipeline()
+    pipeline.add(begin)
+    let locks = pipeline.add(tryLocks, [.uuids(users.map(\.value)), .integers(users.map(\.lockNumber))])
+    var busy: Set<UserID> = []
+    try session.send(pipeline)[locks].forEach { busy.insert(try $0.userID(at: 0)) }
+    return busy
+  }
+
+  private static let tryLocks = PostgreSQLStatement(
+    "SELECT v.u FROM unnest($1::uuid[], $2::bigint[]) AS v (u, l) WHERE NOT pg_try_advisory_xact_lock(v.l)"
+  )
+
+  /// How many users have a state in memory that lacks commits of other servers.
+  var outdatedStates: Int { facts.values.count { $0.tail.hasMissed } }
+
+  /// Decides all transactions, in order.
+  func decide(
+    by tables: ModuleTables
+  ) -> (outcomes: [Result<@Sendable () -> Void, any Error>], writes: [WriteSet]) {
+    var writes: [WriteSet] = []
+    let outcomes = transactions.map { transaction -> Result<@Sendable () -> Void, any Error> in
+      // All users of the group have facts.
+      guard let facts = facts[transaction.user] else { return .failure(StaleStateError()) }
+      return Result {
+        let decision = try transaction.decide(.locked(facts, tables))
+        if let set = decision.writes {
+          facts.note(set)
+          writes.append(set)
+        }
+        return decision.complete
+      }
+    }
+    return (outcomes, writes)
+  }
+
+  /// The second round trip.
+  func commit(_ sets: [WriteSet], in session: PostgreSQLSession) throws {
+    let ranks = try RankBook(for: sets, from: session)
+    var writes = GroupWrites()
+    for set in sets { try writes.add(set, ranks) }
+    var pipeline = PostgreSQLPipeline()
+    writes.add(to: &pipeline, origin: session.origin)
+    pipeline.add(PostgreSQLSession.commit)
+    _ = try session.send(pipeline)
+  }
+
+  private static let begin = PostgreSQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED")
+  private static let readSessions = PostgreSQLStatement(
+    """
+    SELECT v.u, s.id FROM unnest($1::uuid[], $2::uuid[]) AS v (u, i)
+    CROSS JOIN LATERAL (SELECT id FROM sessions WHERE user_id = v.u AND id = v.i OFFSET 0) AS s
+    """
+  )
+  private static let readKeys = PostgreSQLStatement(
+    """
+    SELECT v.u, v.k, r.fingerprint, r.at, r.status, r.fields, r.body
+    FROM unnest($1::uuid[], $2::text[]) AS v (u, k)
+    CROSS JOIN LATERAL (
+      SELECT fingerprint, at, status, fields, body FROM idempotency_keys WHERE user_id = v.u AND key = v.k OFFSET 0
+    ) AS r
+    """
+  )
+}
+
+extension PostgreSQLRow {
+  func userID(at column: Int) throws -> UserID { try identifier(at: column) }
+
+  func sessionID(at column: Int) throws -> SessionID { try identifier(at: column) }
+
+  private func identifier<Subject>(at column: Int) throws -> Identifier<Subject> {
+    let uuid = try uuid(at: column)
+    guard let id = UUIDv7(high: uuid.high, low: uuid.low) else {
+      throw PostgreSQLError.mismatch(column: column, found: "\(uuid)", wanted: "UUIDv7")
+    }
+    return Identifier(id)
+  }
+}
