@@ -194,7 +194,7 @@ extension PostgreSQLError: CustomStringConvertible {
     case .tooManyConnections:
       "End other connections, or raise the limit of the server (max_connections), the database or the role."
     case .insufficientPrivilege:
-      "Grant the role this right."
+      "Grant the role this right. To create or change tables, run `lockstep migrate` as their owner instead."
     case .diskFull:
       "Free some space on the disk of the PostgreSQL server."
     case .lostConnection, .timedOut, .uniqueViolation, .deadlock, .serialization, .lockTimeout, .undefinedTable,
@@ -203,9 +203,10 @@ extension PostgreSQLError: CustomStringConvertible {
     }
   }
 
-  /// A statement on one line, cut after 200 characters.
+  /// A statement on one line without its comments, cut after 200 characters.
   private static func shortened(_ sql: String) -> String {
-    let words = sql.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    let lines = sql.split(separator: "\n").filter { !$0.drop(while: \.isWhitespace).hasPrefix("--") }
+    let words = lines.joined(separator: " ").split(whereSeparator: \.isWhitespace).joined(separator: " ")
     return words.count > 200 ? words.prefix(200) + "…" : words
   }
 }

@@ -141,6 +141,21 @@ struct StatementTests {
     #expect(try numbers().isEmpty)
   }
 
+  @Test("An error quotes its statement on one line, without comments")
+  func errorWithComments() {
+    let script = """
+      -- The first table.
+      SELECT *
+        -- There is no such table.
+        FROM nowhere
+      """
+    let error = postgreSQLError { try connection.execute(script) }
+    #expect(
+      error?.description
+        == #"PostgreSQL could not run "SELECT * FROM nowhere": relation "nowhere" does not exist (SQLSTATE 42P01)."#
+    )
+  }
+
   @Test("An error in a pipeline names its statement, and the connection stays usable")
   func errorInPipeline() throws {
     let later = PostgreSQLStatement("SELECT 'later'")
