@@ -14,9 +14,10 @@
   USE(conninfoParse) USE(conninfo) USE(conninfoFree) USE(connectStartParams) USE(connectPoll)      \
   USE(finish) USE(status) USE(socket) USE(errorMessage) USE(setErrorVerbosity)                     \
   USE(setNoticeReceiver) USE(setnonblocking) USE(serverVersion) USE(parameterStatus) USE(host)     \
-  USE(hostaddr) USE(port) USE(db) USE(user) USE(transactionStatus) USE(enterPipelineMode)          \
-  USE(exitPipelineMode) USE(pipelineSync) USE(sendQuery) USE(sendPrepare) USE(sendQueryPrepared)   \
-  USE(flush) USE(consumeInput) USE(isBusy) USE(getResult) USE(notifies) USE(freemem)               \
+  USE(hostaddr) USE(port) USE(db) USE(user) USE(backendPID) USE(transactionStatus)                 \
+  USE(enterPipelineMode) USE(exitPipelineMode) USE(pipelineSync) USE(sendQuery)                    \
+  USE(sendQueryParams) USE(sendPrepare) USE(sendQueryPrepared) USE(flush) USE(consumeInput)        \
+  USE(isBusy) USE(getResult) USE(notifies) USE(freemem)                                            \
   USE(resultStatus) USE(resultErrorField) USE(resultErrorMessage) USE(ntuples) USE(nfields)        \
   USE(fname) USE(ftype) USE(getvalue) USE(getlength) USE(getisnull) USE(cmdTuples) USE(clear)
 
@@ -30,6 +31,7 @@ typedef struct lockstep_libpq {
 // The fields of an error that the server reports. Swift does not import macros of characters.
 enum lockstep_error_field {
   lockstep_error_severity = PG_DIAG_SEVERITY_NONLOCALIZED,
+  lockstep_error_translated_severity = PG_DIAG_SEVERITY,
   lockstep_error_sqlstate = PG_DIAG_SQLSTATE,
   lockstep_error_message = PG_DIAG_MESSAGE_PRIMARY,
   lockstep_error_detail = PG_DIAG_MESSAGE_DETAIL,

@@ -1,6 +1,9 @@
 import CLockstepPostgreSQL
 
 /// How statements are sent and results read.
+///
+/// A statement is prepared on its first use. Behind a pooler, none is: the next transaction may have another
+/// connection to the server, which does not know it.
 extension PostgreSQLConnection {
   /// One message to the server that gets results of its own.
   private enum Step {
@@ -14,16 +17,17 @@ extension PostgreSQLConnection {
     }
   }
 
-  /// Sends all statements, prepares those that are not prepared yet, and reads the results.
-  /// Everything is in libpq's buffer before the first wait; `nextResult` then writes and reads by
-  /// turns, so a full buffer of the socket never stops both sides.
+  /// Sends all statements, and reads the results. If `prepares` is true, prepares those that are not
+  /// prepared yet. Everything is in libpq's buffer before the first wait; `nextResult` then writes and
+  /// reads by turns, so a full buffer of the socket never stops both sides.
   func exchange(
     _ statements: [PostgreSQLStatement],
-    _ parameters: [Parameters]
+    _ parameters: [Parameters],
+    prepares: Bool
   ) throws(PostgreSQLError) -> [PostgreSQLResult] {
     let connection = try open(.run(sql: statements[0].sql))
     guard libpq.functions.enterPipelineMode(connection) == 1 else { throw lost(.run(sql: statements[0].sql)) }
-    let steps = try queue(statements, parameters, connection)
+    let steps = try queue(statements, parameters, connection, prepares: prepares)
 
     var results: [PostgreSQLResult] = []
     results.reserveCapacity(statements.count)
@@ -59,7 +63,8 @@ extension PostgreSQLConnection {
   private func queue(
     _ statements: [PostgreSQLStatement],
     _ parameters: [Parameters],
-    _ connection: OpaquePointer
+    _ connection: OpaquePointer,
+    prepares: Bool
   ) throws(PostgreSQLError) -> [Step] {
     var steps: [Step] = []
     steps.reserveCapacity(statements.count + 1)
@@ -67,6 +72,26 @@ extension PostgreSQLConnection {
     var names: [Int: String] = [:]
     for (index, statement) in statements.enumerated() {
       let parameters = parameters[index]
+      guard prepares else {
+        let types = parameters.types
+        let isQueued =
+          parameters.withPointers { values, lengths, formats in
+            // The last argument requests results in binary format.
+            libpq.functions.sendQueryParams(
+              connection,
+              statement.sql,
+              Int32(parameters.count),
+              types,
+              values,
+              lengths,
+              formats,
+              1
+            )
+          } == 1
+        guard isQueued else { throw lost(.run(sql: statement.sql)) }
+        steps.append(.run(index: index))
+        continue
+      }
       var isQueued = true
       let name: String
       if let known = prepared[statement.number] ?? names[statement.number] {
@@ -166,10 +191,10 @@ extension PostgreSQLConnection {
   private func endsConnection(_ result: OpaquePointer, _ status: ExecStatusType) -> Bool {
     if isBroken || isCopy(status) { return true }
     // The server closes the connection after a fatal error, but that may arrive later.
-    guard let severity = libpq.functions.resultErrorField(result, Int32(lockstep_error_severity.rawValue)) else {
-      return false
-    }
-    return ["FATAL", "PANIC"].contains(String(cString: severity))
+    // PgBouncer has only the severity that a server may translate.
+    let severity = [lockstep_error_severity, lockstep_error_translated_severity].lazy
+      .compactMap { self.libpq.functions.resultErrorField(result, Int32($0.rawValue)) }.first
+    return severity.map { ["FATAL", "PANIC"].contains(String(cString: $0)) } ?? false
   }
 
   private func isCopy(_ status: ExecStatusType) -> Bool {

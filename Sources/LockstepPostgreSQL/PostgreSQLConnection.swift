@@ -20,8 +20,8 @@ package final class PostgreSQLConnection {
     package var responseTimeout: Duration = .seconds(15)
     /// The name of this client in the server's lists, unless the connection string has one.
     package var applicationName = "lockstep"
-    /// Settings of the session, such as `("lock_timeout", "5s")`.
-    package var settings: [(String, String)] = []
+    /// Behaves as if a pooler were found. For tests.
+    package var assumesPooler = false
 
     package init() {}
   }
@@ -32,9 +32,11 @@ package final class PostgreSQLConnection {
   /// The names of the statements that this connection has prepared, by the statement's number.
   var prepared: [Int: String] = [:]
   var lastPreparedName = 0
-  /// Differs between connections. Behind a pooler, several of them may share a connection of the server, and
-  /// must not use each other's statements.
+  /// Differs between connections. Behind a pooler that was not noticed, several of them may share a
+  /// connection of the server, and must not use each other's statements.
   let namePrefix = "lockstep_\(String(UInt64.random(in: .min ... .max), radix: 36))_"
+  /// Behind a pooler, the statement that follows each `BEGIN`: see `PoolerGuard`.
+  var poolerGuard: PoolerGuard?
 
   /// How long a call waits without any progress before the connection counts as broken. Raise it
   /// around a statement that takes long, such as `CREATE INDEX`.
@@ -46,6 +48,8 @@ package final class PostgreSQLConnection {
   package let host: String
   package let database: String
   package let user: String
+  /// Whether the server was a standby when the connection was made.
+  package private(set) var isStandby = false
 
   /// Connects to a server.
   ///
@@ -72,7 +76,7 @@ package final class PostgreSQLConnection {
     database = text(libpq.functions.db(pointer))
     user = text(libpq.functions.user(pointer))
     guard libpq.functions.setnonblocking(pointer, 1) == 0 else { throw lost(.connect) }
-    try set(options.settings)
+    try examineServer(options)
   }
 
   deinit { close() }
@@ -100,9 +104,17 @@ package final class PostgreSQLConnection {
 
   /// Runs the statements of a script in order, up to the first failure. Rows are ignored. If no
   /// transaction is open and the script does not open one, a failure rolls back all of it. The text
-  /// must not come from outside.
+  /// must not come from outside. Behind a pooler, the script must not begin or end a transaction.
   package func execute(_ script: String) throws(PostgreSQLError) {
-    try execute(script, .run(sql: script))
+    guard isPooled, !isInTransaction else { return try execute(script, .run(sql: script)) }
+    try run(Self.begin)
+    do throws(PostgreSQLError) {
+      try execute(script, .run(sql: script))
+      try run(Self.commit)
+    } catch {
+      if isInTransaction { _ = try? run(Self.rollback) }
+      throw error
+    }
   }
 
   /// Runs the statement and ignores its rows.
@@ -148,13 +160,22 @@ package final class PostgreSQLConnection {
   /// - Throws: The first error, with the index of its statement.
   package func send(_ pipeline: PostgreSQLPipeline) throws(PostgreSQLError) -> [PostgreSQLResult] {
     guard !pipeline.isEmpty else { return [] }
+    if let poolerGuard, !isInTransaction { return try sendAsTransaction(pipeline, poolerGuard) }
+    return try sendUnchanged(pipeline, prepares: !isPooled)
+  }
+
+  /// Sends the statements without any others. Prepares those that are not prepared yet if `prepares` is true.
+  func sendUnchanged(
+    _ pipeline: PostgreSQLPipeline,
+    prepares: Bool
+  ) throws(PostgreSQLError) -> [PostgreSQLResult] {
     // All values are checked before anything is sent.
     var parameters: [Parameters] = []
     parameters.reserveCapacity(pipeline.count)
     for (index, element) in pipeline.elements.enumerated() {
       parameters.append(try Parameters(element.values, sql: element.statement.sql, statementIndex: index))
     }
-    return try exchange(pipeline.elements.map(\.statement), parameters)
+    return try exchange(pipeline.elements.map(\.statement), parameters, prepares: prepares)
   }
 
   // MARK: - Failures
@@ -199,13 +220,20 @@ package final class PostgreSQLConnection {
     )
   }
 
-  // MARK: - Settings
+  // MARK: - The server
 
-  private static let setting = PostgreSQLStatement("SELECT set_config($1, $2, false)")
-
-  private func set(_ settings: [(String, String)]) throws(PostgreSQLError) {
-    var pipeline = PostgreSQLPipeline()
-    for (name, value) in settings { pipeline.add(Self.setting, [.text(name), .text(value)]) }
-    _ = try send(pipeline)
+  /// Finds out whether a pooler is between this connection and the server, and whether the server is a standby.
+  private func examineServer(_ options: Options) throws(PostgreSQLError) {
+    // A pooler may wait long for a server.
+    responseTimeout = min(options.responseTimeout, .seconds(15))
+    defer { responseTimeout = options.responseTimeout }
+    let server: PoolerGuard.Server
+    do throws(PostgreSQLError) {
+      server = try PoolerGuard.examineServer(of: self)
+    } catch {
+      throw error.whileConnecting
+    }
+    isStandby = server.isStandby
+    if server.isPooled || options.assumesPooler { poolerGuard = PoolerGuard(serverStart: server.start) }
   }
 }

@@ -124,6 +124,19 @@ public struct PostgreSQLError: Error, Sendable, Equatable {
     }
   }
 
+  /// The error as one of a connection that is being made.
+  var whileConnecting: PostgreSQLError {
+    guard isLostConnection || kind == .timedOut else { return self }
+    return PostgreSQLError(
+      kind: kind == .lostConnection ? .cannotConnect : kind,
+      message: message,
+      operation: .connect,
+      sqlState: sqlState,
+      detail: detail,
+      hint: hint
+    )
+  }
+
   /// The kind of a SQLSTATE, which is language-independent.
   static func kind(ofSQLState state: String) -> Kind {
     switch state {

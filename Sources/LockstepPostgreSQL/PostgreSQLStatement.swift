@@ -9,11 +9,14 @@ package final class PostgreSQLStatement: Sendable {
   package let sql: String
   /// A number that no other statement of this process has.
   let number: Int
+  /// Whether this is `BEGIN`.
+  let beginsTransaction: Bool
 
   private static let numbers = Atomic(0)
 
   package init(_ sql: String) {
     self.sql = sql
+    beginsTransaction = sql.hasPrefix("BEGIN")
     number = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
   }
 }

@@ -37,20 +37,17 @@ struct ConnectionTests {
 
   @Test("Settings hold for the session, and the connection string overrides the defaults")
   func settings() throws {
-    var options = PostgreSQLConnection.Options()
-    options.settings = [("lock_timeout", "1234"), ("search_path", "\"it's\"")]
     let connection = try TestServer.connect(
-      adding: "application_name=other client_encoding=LATIN1 keepalives_idle=77",
-      with: options
+      adding: "application_name=other client_encoding=LATIN1 keepalives_idle=77"
     )
+    try connection.set([.init("lock_timeout", "1234"), .init("search_path", "\"it's\"")])
     #expect(
       try connection.values("SELECT current_setting('lock_timeout'), current_setting('search_path')")
         == [.text("1234ms"), .text("\"it's\"")]
     )
     #expect(connection.parameter("application_name") == "other")
     #expect(try connection.values("SELECT '€'") == [.text("€")])
-    options.settings = [("no_such_setting", "1")]
-    #expect(postgreSQLError { _ = try TestServer.connect(with: options) }?.sqlState == "42704")
+    #expect(postgreSQLError { try connection.set([.init("no_such_setting", "1")]) }?.sqlState == "42704")
   }
 
   @Test("A closed connection refuses everything")

@@ -262,9 +262,8 @@ struct StatementTests {
   @Test("A read-only transaction refuses to write")
   func readOnly() throws {
     try connection.execute("CREATE TABLE IF NOT EXISTS read_only_test (a int8)")
-    var options = PostgreSQLConnection.Options()
-    options.settings = [("default_transaction_read_only", "on"), ("search_path", "it's, \"public\"")]
-    let reader = try TestServer.connect(with: options)
+    let reader = try TestServer.connect()
+    try reader.set([.init("default_transaction_read_only", "on"), .init("search_path", "it's, \"public\"")])
     let error = postgreSQLError { try reader.execute("INSERT INTO read_only_test VALUES (1)") }
     #expect(error?.kind == .readOnly)
     #expect(error?.description.contains("target_session_attrs=read-write") == true)

@@ -155,9 +155,7 @@ package final class PostgreSQLCopySide: CopySide {
 
   package init(_ database: StoreDatabase) throws {
     name = database.name
-    session = try database.openSession()
-    // Without statistics of the new rows, a range of users would look like most of the table.
-    try session.execute("SET enable_seqscan = off; SET jit = off; SET synchronous_commit = off")
+    session = try database.openCopySession()
   }
 
   package func isServed() throws -> Bool { try connection.isServed() }

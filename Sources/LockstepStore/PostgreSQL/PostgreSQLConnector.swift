@@ -19,6 +19,8 @@ final class PostgreSQLConnector: Sendable {
     case migration
     /// A command beside the servers. Its statements may take as long as they need.
     case command
+    /// A side of `lockstep copy`.
+    case copy
   }
 
   /// The oldest server that works, as `server_version_num`.
@@ -85,11 +87,11 @@ final class PostgreSQLConnector: Sendable {
     switch role {
     case .writer, .reader, .feed: break
     case .units, .longReader: options.responseTimeout = .seconds(75)
-    case .migration, .command: options.responseTimeout = .seconds(86_400)
+    case .migration, .command, .copy: options.responseTimeout = .seconds(86_400)
     }
     let connection = try PostgreSQLConnection(connectionString, options: options)
     try Self.check(connection)
-    try connection.execute(Self.settings(for: role))
+    try connection.set(Self.settings(for: role))
     let session = PostgreSQLSession(connection)
     if let id = id.withLock({ $0 }) {
       let found = try StoreConnection.postgreSQL(session).first("SELECT id FROM store") { try $0[0] as String }
@@ -115,7 +117,7 @@ final class PostgreSQLConnector: Sendable {
         advice: "Create a database with ENCODING 'UTF8'."
       )
     }
-    if connection.parameter("in_hot_standby") == "on" {
+    if connection.isStandby {
       throw StoreError.unusableDatabase(
         name: name,
         what: "the server is a read-only standby",
@@ -129,33 +131,40 @@ final class PostgreSQLConnector: Sendable {
     "\(connection.database) on \(connection.host)"
   }
 
-  private static func settings(for role: Role) -> String {
-    var settings = """
-      SET client_min_messages = warning; SET timezone = 'UTC'; SET bytea_output = hex;
-      SET default_transaction_isolation = 'read committed'; SET idle_session_timeout = 0;
-      SET idle_in_transaction_session_timeout = '10s'; SET statement_timeout = 0;
-      """
-    // The role or the database may have a setting with which a crash loses acknowledged writes.
-    let durable = """
-      SELECT set_config('synchronous_commit', 'on', false)
-      WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply');
-      """
+  private static func settings(for role: Role) -> [PostgreSQLSetting] {
+    typealias Setting = PostgreSQLSetting
+    let all = [
+      Setting("client_min_messages", "warning"), Setting("timezone", "UTC"), Setting("bytea_output", "hex"),
+      Setting("default_transaction_isolation", "read committed"), Setting("idle_session_timeout", "0"),
+    ]
+    func timeLimits(statement: String, lock: String? = nil, idleInTransaction: String = "10s") -> [Setting] {
+      [
+        Setting("statement_timeout", statement), Setting("idle_in_transaction_session_timeout", idleInTransaction),
+      ] + (lock.map { [Setting("lock_timeout", $0)] } ?? [])
+    }
+    let jitOff = Setting("jit", "off")
     // A plan that is made while a table is empty would read all of it later.
-    let fixedPlans = """
-      SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_bitmapscan = off;
-      SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off;
-      """
+    let fixedPlans = [
+      Setting("plan_cache_mode", "force_generic_plan"), Setting("enable_seqscan", "off"),
+      Setting("enable_bitmapscan", "off"), Setting("enable_hashjoin", "off"), Setting("enable_mergejoin", "off"),
+      jitOff,
+    ]
     switch role {
     // If the locks of a user are not free within a second, the group goes on without the user.
-    case .writer: settings += durable + fixedPlans + "SET lock_timeout = '1s'; SET statement_timeout = '10s';"
-    case .feed: settings += fixedPlans + "SET statement_timeout = '10s';"
-    case .units: settings += durable + "SET lock_timeout = '5s'; SET statement_timeout = '60s'; SET jit = off;"
-    case .reader: settings += "SET statement_timeout = '10s'; SET jit = off;"
-    case .longReader: settings += "SET statement_timeout = '60s'; SET jit = off;"
-    case .migration: settings += durable + "SET lock_timeout = '10min'; SET idle_in_transaction_session_timeout = 0;"
-    case .command: settings += durable + "SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '10min';"
+    case .writer: return all + [.durableCommits] + fixedPlans + timeLimits(statement: "10s", lock: "1s")
+    case .feed: return all + fixedPlans + timeLimits(statement: "10s")
+    case .units: return all + [.durableCommits, jitOff] + timeLimits(statement: "60s", lock: "5s")
+    case .reader: return all + [jitOff] + timeLimits(statement: "10s")
+    case .longReader: return all + [jitOff] + timeLimits(statement: "60s")
+    case .migration:
+      return all + [.durableCommits] + timeLimits(statement: "0", lock: "10min", idleInTransaction: "0")
+    case .command: return all + [.durableCommits] + timeLimits(statement: "0", lock: "5s", idleInTransaction: "10min")
+    // Without statistics of the new rows, a range of users would look like most of the table. A copy that
+    // was interrupted goes on where it ended, so only its last transaction waits for the disk.
+    case .copy:
+      return all + [Setting("synchronous_commit", "off"), Setting("enable_seqscan", "off"), jitOff]
+        + timeLimits(statement: "0", lock: "5s", idleInTransaction: "10min")
     }
-    return settings
   }
 }
 

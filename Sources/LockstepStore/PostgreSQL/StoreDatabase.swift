@@ -85,8 +85,8 @@ package final class StoreDatabase: @unchecked Sendable {
     StoreReaders(try PostgreSQLReaders(connector, threads: threads))
   }
 
-  /// A connection of its own.
-  func openSession() throws -> PostgreSQLSession { try connector.connect(.command, within: patience) }
+  /// A connection of its own for `lockstep copy`.
+  func openCopySession() throws -> PostgreSQLSession { try connector.connect(.copy, within: patience) }
 
   /// Calls `body` with an open session, which it may replace.
   func withSession<Result>(_ body: (inout PostgreSQLSession) throws -> Result) throws -> Result {
