@@ -63,7 +63,8 @@ enum ExitCode: Int32 {
     case .database(let error): code(for: error)
     case .inUse, .overloaded, .leaseIsOver, .closed: .temporary
     case .cannotLock, .replaced: .store
-    case .noThread: .unavailable
+    case .noThread, .tooFewConnections: .unavailable
+    case .missingRight: .noPermission
     case .unusableDatabase, .otherStore: .configuration
     case .postgreSQL(let error): code(for: error)
     }

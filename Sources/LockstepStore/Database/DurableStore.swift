@@ -110,18 +110,20 @@ package final class DurableStore: Sendable {
   }
 
   /// Opens the store in a PostgreSQL database, and migrates its schema. Blocks its caller. Tries for
-  /// about `patience` to connect, because a database that starts with the server needs some time.
+  /// about `patience` to connect, because a database that starts with the server needs some time. `onWait`
+  /// gets the first failure.
   package init(
     postgreSQL connectionString: String,
     version: String = "",
     time: TimeSource = .system,
     readingThreads: Int = 3,
     patience: Duration = .seconds(30),
+    onWait: @escaping @Sendable (any Error) -> Void = { _ in },
     migrator: Migrator = Migrator(),
     random: some RandomNumberGenerator = SystemRandomNumberGenerator()
   ) throws(StoreError) {
     do {
-      let connector = PostgreSQLConnector(connectionString)
+      let connector = PostgreSQLConnector(connectionString, onWait: onWait)
       let session = try connector.connect(.migration, within: patience)
       name = PostgreSQLConnector.name(of: session.connection)
       id = try PostgreSQLMigrator(migrator).migrate(
@@ -132,6 +134,10 @@ package final class DurableStore: Sendable {
       connector.setTimeline(try DatabaseTimeline.read(session))
       session.connection.close()
       connector.setID(id)
+      try connector.open(
+        [.writer, .units, .units, .feed, .longReader] + Array(repeating: .reader, count: readingThreads),
+        within: patience
+      )
       self.connector = connector
       nodeID = Self.identity(from: SystemRandomNumberGenerator())
       let node = CommitFeed.Node(id: nodeID, version: version, startedAt: time.millisecondsSince1970())
@@ -178,7 +184,7 @@ package final class DurableStore: Sendable {
   /// At most one check a second runs. Callers that arrive while it runs, or within a second after
   /// it, share its outcome.
   nonisolated(nonsending) package func checkWritable() async throws(StoreError) {
-    if feed?.lease.isHeld == false { throw .leaseIsOver }
+    if let feed, !feed.lease.isHeld { throw .leaseIsOver(cause: feed.pending.failure) }
     let outcome = await check.outcome {
       do {
         try await writeCheck()
@@ -207,6 +213,7 @@ package final class DurableStore: Sendable {
     writer.shutDown()
     attempts?.shutDown()
     feed?.shutDown()
+    connector?.closeOpened()
     file?.lock.withLock { $0 = nil }
   }
 

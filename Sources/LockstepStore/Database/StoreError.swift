@@ -29,6 +29,10 @@ public enum StoreError: Error, Sendable, Equatable {
   case postgreSQL(PostgreSQLError)
   /// The PostgreSQL database cannot hold a store.
   case unusableDatabase(name: String, what: String, advice: String)
+  /// PostgreSQL does not permit all connections that a server needs.
+  case tooFewConnections(open: Int, needed: Int, PostgreSQLError)
+  /// The role may not read or write a table in PostgreSQL.
+  case missingRight(name: String, role: String, table: String)
   /// Another server or command has the store open.
   case inUse(path: String)
   /// The lock file cannot be created or locked; the reason is an `errno`.
@@ -42,7 +46,7 @@ public enum StoreError: Error, Sendable, Equatable {
   /// Too much work waits for the store.
   case overloaded
   /// The server could not read the commits of other servers for two seconds.
-  case leaseIsOver
+  case leaseIsOver(cause: String?)
   case closed
 
   /// Converts an error that the store's own parts have thrown.
@@ -101,6 +105,11 @@ extension StoreError: CustomStringConvertible {
       error.description
     case .unusableDatabase(let name, let what, let advice):
       "Lockstep cannot use the database \(name): \(what). \(advice)"
+    case .tooFewConnections(let open, let needed, let error):
+      "A server needs \(needed) connections to PostgreSQL, and got \(open): \(error)"
+    case .missingRight(let name, let role, let table):
+      "The role \(role) may not read and change the table \(table) of the database \(name). Nothing was changed. As the "
+        + "owner of the table: GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA … TO \(role)."
     case .inUse(let path):
       "Another lockstep is using the store \(path). Stop it first, or name another file."
     case .cannotLock(let path, let reason):
@@ -117,8 +126,9 @@ extension StoreError: CustomStringConvertible {
       "The store cannot start a thread: \(error). Raise the limits on threads and memory."
     case .overloaded:
       "Too much work waits for the store. Try again later."
-    case .leaseIsOver:
-      "For two seconds, this server could not read the commits of other servers. Check the connection to the database."
+    case .leaseIsOver(let cause):
+      "For two seconds, this server could not read the commits of other servers"
+        + (cause.map { ": \($0)" } ?? ". Check the connection to the database.")
     case .closed:
       "The store has been closed: the server is shutting down."
     }

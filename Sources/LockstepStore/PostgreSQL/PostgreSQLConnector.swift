@@ -27,15 +27,26 @@ final class PostgreSQLConnector: Sendable {
   static let oldestServer = 150_000
 
   private let connectionString: String
+  private let onWait: @Sendable (any Error) -> Void
   /// The store's id, once it is known. Each later connection must lead to the same store.
   private let id = LockedState<String?>(nil)
   /// The timeline that was read last: see `DatabaseTimeline`.
   private let timeline = LockedState<DatabaseTimeline?>(nil)
   private let writerListener = LockedState<(@Sendable (_ isOtherHistory: Bool) -> Void)?>(nil)
   private let unitsListener = LockedState<(@Sendable () -> Void)?>(nil)
+  private let opened = LockedState<[OpenedSession]>([])
 
-  init(_ connectionString: String) {
-    self.connectionString = connectionString
+  /// A session that nothing has used yet.
+  ///
+  /// `@unchecked Sendable`: only the thread that takes it from `opened` uses it.
+  private struct OpenedSession: @unchecked Sendable {
+    let role: Role
+    let session: PostgreSQLSession
+  }
+
+  /// `onWait` gets the first failure of a connection that is tried again.
+  init(_ connectionString: String, onWait: @escaping @Sendable (any Error) -> Void = { _ in }) {
+    (self.connectionString, self.onWait) = (connectionString, onWait)
   }
 
   func setID(_ id: String) { self.id.withLock { $0 = id } }
@@ -46,12 +57,15 @@ final class PostgreSQLConnector: Sendable {
     writerListener.withLock { $0 = listener }
   }
 
-  func writerHasConnected(in timeline: DatabaseTimeline) {
+  /// Calls the listener. Returns how the timeline has changed since the last connection.
+  func writerHasConnected(in timeline: DatabaseTimeline) -> DatabaseTimeline.Change? {
     let last = self.timeline.withLock { last in
       defer { last = timeline }
       return last
     }
-    writerListener.withLock { $0 }?(last.map { $0 != timeline } ?? false)
+    let change = last.flatMap { timeline.change(since: $0) }
+    writerListener.withLock { $0 }?(change != nil)
+    return change
   }
 
   func setTimeline(_ timeline: DatabaseTimeline) { self.timeline.withLock { $0 = timeline } }
@@ -64,13 +78,56 @@ final class PostgreSQLConnector: Sendable {
   /// The channel of the store's notifications.
   var channel: String { "lockstep_" + (id.withLock { $0 } ?? "") }
 
+  /// Opens connections that `connect` hands out later. So a server finds out at its start whether it gets
+  /// all that it needs. Tries again for about `patience`.
+  func open(_ roles: [Role], within patience: Duration) throws {
+    let deadline = ContinuousClock.now + patience
+    for (index, role) in roles.enumerated() {
+      do {
+        let session = try openSession(role, until: deadline)
+        opened.withLock { $0.append(OpenedSession(role: role, session: session)) }
+      } catch let error as PostgreSQLError where error.kind == .tooManyConnections {
+        closeOpened()
+        throw StoreError.tooFewConnections(open: index, needed: roles.count, error)
+      }
+    }
+  }
+
+  /// Closes the connections that were not handed out.
+  func closeOpened() {
+    let all = opened.withLock { opened in
+      defer { opened = [] }
+      return opened
+    }
+    for opened in all { opened.session.connection.close() }
+  }
+
+  /// Takes an open connection out of those that wait. Drops those that were lost meanwhile.
+  private func takeOpened(_ role: Role) -> PostgreSQLSession? {
+    while true {
+      let session = opened.withLock { opened in
+        opened.firstIndex { $0.role == role }.map { opened.remove(at: $0).session }
+      }
+      guard let session else { return nil }
+      _ = try? session.connection.notifications(waitingAtMost: .zero)
+      if !session.connection.isBroken { return session }
+    }
+  }
+
   /// Connects, and tries again for about `patience` while no server can be reached.
   func connect(_ role: Role, within patience: Duration) throws -> PostgreSQLSession {
-    let deadline = ContinuousClock.now + patience
+    if let session = takeOpened(role) { return session }
+    return try openSession(role, until: .now + patience)
+  }
+
+  private func openSession(_ role: Role, until deadline: ContinuousClock.Instant) throws -> PostgreSQLSession {
+    var hasFailed = false
     while true {
       do {
-        return try connect(role)
+        return try openSession(role)
       } catch let error as PostgreSQLError where error.mayPass && ContinuousClock.now < deadline {
+        if !hasFailed { onWait(error) }
+        hasFailed = true
         Self.pause(for: .milliseconds(250))
       }
     }
@@ -81,7 +138,9 @@ final class PostgreSQLConnector: Sendable {
     _ = LockedState(()).wait(atMost: time.wholeNanoseconds) { _ -> Void? in nil }
   }
 
-  func connect(_ role: Role) throws -> PostgreSQLSession {
+  func connect(_ role: Role) throws -> PostgreSQLSession { try takeOpened(role) ?? openSession(role) }
+
+  private func openSession(_ role: Role) throws -> PostgreSQLSession {
     var options = PostgreSQLConnection.Options()
     // Longer than the statements may take. Keepalives notice a server that disappears.
     switch role {

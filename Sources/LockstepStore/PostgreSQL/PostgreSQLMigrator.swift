@@ -68,6 +68,7 @@ struct PostgreSQLMigrator {
       try session.execute(migration.sql)
       try connection.record(migration, at: now)
     }
+    try checkRights(connection, name)
     try checkModules(connection, name, now: now)
     if let id = try connection.storeID() { return id }
     try connection.run("INSERT INTO store (only_row, id, created_at) VALUES (1, ?, ?)", newID, now)
@@ -120,6 +121,20 @@ struct PostgreSQLMigrator {
       throw StoreError.inconsistent(path: name, what: "its recorded migrations are \(applied.numbers)")
     }
     return applied
+  }
+
+  /// Throws if the role may not read or change one of the tables.
+  private func checkRights(_ connection: StoreConnection, _ name: String) throws {
+    let missing = try connection.first(
+      """
+      SELECT current_user::text, relname::text FROM pg_class
+      WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT (
+        has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
+        AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE')
+      ) ORDER BY relname
+      """
+    ) { (role: try $0[0] as String, table: try $0[1] as String) }
+    if let missing { throw StoreError.missingRight(name: name, role: missing.role, table: missing.table) }
   }
 
   /// Records this program's modules. Throws if the store was served with others.
