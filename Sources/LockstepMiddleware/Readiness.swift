@@ -42,7 +42,7 @@ package final class Readiness: Sendable {
       }
       throw Self.problem("The store cannot be written. The server's log has the reason.", of: "store")
     }
-    if !wasWritable.exchange(true, ordering: .relaxed) { logger.log(.info, "the store can be written again") }
+    if !wasWritable.exchange(true, ordering: .relaxed) { logger.log(.info, "the server is ready again") }
   }
 
   /// Throws `TooSlow` if the check takes too long. Later calls also throw it until that check ends.

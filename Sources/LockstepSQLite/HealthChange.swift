@@ -16,6 +16,8 @@ extension DatabaseWriter {
     case checkpoint
     /// A read on a thread of `ReaderPool`.
     case read
+    /// Reading the commits of other servers.
+    case follow
   }
 
   /// Sets the listener for health changes. It replaces an earlier one.

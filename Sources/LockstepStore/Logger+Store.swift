@@ -17,6 +17,28 @@ extension Logger {
       log(.info, "the store can be read again")
     case .ended(.checkpoint):
       log(.info, "the write-ahead log can be checkpointed again")
+    case .began(.follow, let error):
+      log(.error, "the commits of other nodes cannot be read", ["error": .string("\(error)")])
+    case .ended(.follow):
+      log(.info, "the commits of other nodes can be read again")
+    }
+  }
+
+  package func log(_ notice: FleetNotice) {
+    switch notice {
+    case .otherHistory:
+      log(
+        .warning,
+        "a standby of the database was promoted, or a backup was restored: clients whose changes were lost start over"
+      )
+    case .databaseRestarted:
+      log(.info, "the database was restarted")
+    case .sharedAddress(let address):
+      log(
+        .warning,
+        "another node has the same address: set --node-address to a URL at which other nodes reach this one alone",
+        ["address": .string(address)]
+      )
     }
   }
 }

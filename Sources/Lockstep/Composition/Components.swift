@@ -37,7 +37,7 @@ struct Components: Sendable {
     if let feed = services.users?.feed {
       if let nodeAddress { feed.setAddress(nodeAddress) } else { Self.warnOfUnreachableScreens(logger) }
     }
-    let forwarder = services.users?.screenForwarder(configuration, requests: forwardedRequests)
+    let forwarder = services.users?.screenForwarder(configuration, requests: forwardedRequests, logger)
     self.forwarder = forwarder
     screens = try services.users?.screenDirectory(configuration, environment.clock, logger)
 

@@ -1,3 +1,5 @@
+import LockstepLogging
+
 /// The parts that a server gets from its process: clocks, a log, and the limit on open files.
 public struct Environment: Sendable {
   /// The clocks from which a server reads the time.
@@ -22,5 +24,10 @@ public struct Environment: Sendable {
     self.clock = clock
     self.writeLog = writeLog
     self.droppedLogLines = droppedLogLines
+  }
+
+  /// The log of a server with this configuration.
+  public func logger(_ configuration: Configuration) -> Logger {
+    Logger(level: configuration.logLevel, format: configuration.logFormat, now: time.now, write: writeLog)
   }
 }

@@ -33,12 +33,7 @@ public final class LockstepServer: Sendable {
     engine.limits = configuration.limits
     let cors = CORSPolicy(origins: configuration.corsOrigins)
     engine.refusalFields = { cors.fields(forOrigin: $0) }
-    let logger = Logger(
-      level: configuration.logLevel,
-      format: configuration.logFormat,
-      now: environment.time.now,
-      write: environment.writeLog
-    )
+    let logger = environment.logger(configuration)
     engine.cannotAccept = { logger.log(.warning, "connections have to wait", ["error": .string("\($0)")]) }
     let budget = DescriptorBudget(
       limit: environment.descriptorLimit,
@@ -79,6 +74,8 @@ public final class LockstepServer: Sendable {
     Self.warn(of: configuration, hasStore: services.users != nil, logger)
     services.users?.writer.onHealthChange { logger.log($0) }
     services.users?.readers.readers.onHealthChange(monotonic: time.monotonic) { logger.log($0) }
+    services.users?.feed?.onHealthChange { logger.log($0) }
+    services.users?.feed?.onNotice { logger.log($0) }
     let applications = components.applications
     try server.start(
       noteRefusal: { applications[$0.loop].note($0) },

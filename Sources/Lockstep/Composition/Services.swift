@@ -26,10 +26,17 @@ public struct Services: Sendable {
   private static func open(
     _ configuration: Configuration,
     _ migrator: Migrator,
-    _ time: TimeSource
+    _ time: TimeSource,
+    _ onWait: @escaping @Sendable (any Error) -> Void
   ) throws(StoreError) -> DurableStore {
     if let database = configuration.store {
-      return try DurableStore(postgreSQL: database, version: lockstepVersion, time: time, migrator: migrator)
+      return try DurableStore(
+        postgreSQL: database,
+        version: lockstepVersion,
+        time: time,
+        onWait: onWait,
+        migrator: migrator
+      )
     }
     return try DurableStore(
       path: configuration.data,
@@ -42,15 +49,19 @@ public struct Services: Sendable {
   /// Opens the store that the configuration names, and creates the services of a server with these
   /// modules besides `favorites`, `defaults` and `profile`. The caller must shut them down.
   ///
+  /// A PostgreSQL server that cannot be reached is tried again for half a minute. `onWait` then gets the
+  /// first failure.
+  ///
   /// Throws `InvalidModuleError` if a module is invalid, and `StoreError` if the store cannot be
   /// opened.
   public static func durable(
     _ configuration: Configuration,
     modules: [UserModule] = [],
-    time: TimeSource
+    time: TimeSource,
+    onWait: @escaping @Sendable (any Error) -> Void = { _ in }
   ) throws -> Services {
     try ModuleCheck.check(modules)
-    let store = try open(configuration, Migrator(of: modules), time)
+    let store = try open(configuration, Migrator(of: modules), time, onWait)
     do {
       let users = try UserServices(configuration, own: modules, store: store, time: time)
       var services = Services(store: store) {

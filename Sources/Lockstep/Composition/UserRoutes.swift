@@ -119,7 +119,7 @@ extension UserServices {
   }
 
   /// Creates the part that forwards requests for the screens of other nodes; nil without other nodes.
-  func screenForwarder(_ configuration: Configuration, requests: Int) -> ScreenForwarder? {
+  func screenForwarder(_ configuration: Configuration, requests: Int, _ logger: Logger) -> ScreenForwarder? {
     guard let feed, let nodeSecret else { return nil }
     var bounds = ForwardingClient.Bounds()
     bounds.exchanges = requests
@@ -134,7 +134,8 @@ extension UserServices {
       ForwardingClient(bounds, time: time),
       NodeCredentials(secret: nodeSecret),
       longestWait: configuration.longestWait,
-      monotonic: time.monotonic
+      monotonic: time.monotonic,
+      logger: logger
     )
   }
 }

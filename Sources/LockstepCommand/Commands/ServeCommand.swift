@@ -66,10 +66,13 @@ enum ServeCommand {
     defer { log.close() }
     var environment = Environment(time: time, writeLog: log.write, droppedLogLines: { log.dropped })
     environment.descriptorLimit = descriptorLimit
+    let logger = environment.logger(configuration)
     let server = try LockstepServer(
       configuration,
       environment: environment,
-      services: Services.durable(configuration, modules: modules, time: time)
+      services: Services.durable(configuration, modules: modules, time: time) { error in
+        logger.log(.warning, "waiting for the database", ["error": .string("\(error)")])
+      }
     )
     try signals.onFirst { server.drain() }
     _ = Terminal.print("lockstep: listening on http://\(server.address)\n")

@@ -1,6 +1,7 @@
 import LockstepCollections
 import LockstepHTTP
 import LockstepHTTPServer
+import LockstepLogging
 import LockstepMiddleware
 import LockstepScreens
 import LockstepStore
@@ -40,6 +41,11 @@ package final class ScreenForwarder: Sendable {
   private let nodes: Nodes
   private let longestWait: Int
   private let monotonic: @Sendable () -> Int64
+  private let logger: Logger
+  /// When a failure was logged.
+  private let lastReport = LockedState<Int64?>(nil)
+  /// The shortest time between two of them, in nanoseconds.
+  private static let reportInterval: Int64 = 10_000_000_000
   private let refreshing = SingleFlight<Int, Bool, any Error>()
 
   package init(
@@ -47,10 +53,11 @@ package final class ScreenForwarder: Sendable {
     _ client: ForwardingClient,
     _ credentials: NodeCredentials,
     longestWait: Int,
-    monotonic: @escaping @Sendable () -> Int64
+    monotonic: @escaping @Sendable () -> Int64,
+    logger: Logger
   ) {
     (self.nodes, self.client, self.credentials) = (nodes, client, credentials)
-    (self.longestWait, self.monotonic) = (longestWait, monotonic)
+    (self.longestWait, self.monotonic, self.logger) = (longestWait, monotonic, logger)
   }
 
   /// The node that opens screens here.
@@ -94,8 +101,14 @@ package final class ScreenForwarder: Sendable {
         to: address,
         until: monotonic() + time.wholeNanoseconds
       )
-      return .parked(ForwardedRequest(exchange, isRead: isRead, problem: Self.problem))
+      return .parked(
+        ForwardedRequest(exchange, isRead: isRead) { [self] failure in
+          log(failure, url)
+          return Self.problem(failure)
+        }
+      )
     } catch {
+      log(error, url)
       throw Self.problem(error)
     }
   }
@@ -116,7 +129,32 @@ package final class ScreenForwarder: Sendable {
     return bytes + Array("\r\n".utf8) + body
   }
 
-  @Sendable private static func problem(_ failure: ForwardedExchange.Failure) -> Problem {
+  /// Logs that another node did not respond, so that a wrong `--node-address` is noticed.
+  private func log(_ failure: ForwardedExchange.Failure, _ url: String) {
+    let reason: String
+    switch failure {
+    case .refused: reason = "it refuses connections"
+    case .unreachable: reason = "it cannot be reached"
+    case .timedOut: reason = "it does not respond in time"
+    case .broken: reason = "its response is malformed or incomplete"
+    case .tooLarge: reason = "its response is too large"
+    case .full, .shutDown: return
+    }
+    let now = monotonic()
+    let isDue = lastReport.withLock { last in
+      if let last, now - last < Self.reportInterval { return false }
+      last = now
+      return true
+    }
+    guard isDue else { return }
+    logger.log(
+      .warning,
+      "a request for a screen of another node failed: check that node and its --node-address",
+      ["address": .string(url), "error": .string(reason)]
+    )
+  }
+
+  private static func problem(_ failure: ForwardedExchange.Failure) -> Problem {
     switch failure {
     // The node has stopped, and its screens with it.
     case .refused: .noSuchScreen

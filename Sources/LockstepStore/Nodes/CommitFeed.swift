@@ -1,4 +1,5 @@
 import LockstepPostgreSQL
+import LockstepSQLite
 import LockstepThreading
 import LockstepTime
 
@@ -34,12 +35,32 @@ package final class CommitFeed: Sendable {
     var isStopped = false
     /// Set when the thread has compared the memory with the store for the first time, or has failed.
     var start: Result<Void, any Error>?
+    /// Why the commits of the other servers cannot be read now.
+    var failure: String?
+    /// Since when another server has the same address, and whether that was reported.
+    private var sharedAddress: (since: ContinuousClock.Instant, isReported: Bool)?
     var statistics = Statistics()
     /// The other servers whose lease runs.
     var others: [OtherNode] = [] {
       didSet { statistics.otherNodes = others.count }
     }
+
+    /// Returns whether to report now that another server has the address of this one.
+    mutating func noteAddress(isShared: Bool, at now: ContinuousClock.Instant) -> Bool {
+      guard isShared else {
+        sharedAddress = nil
+        return false
+      }
+      let known = sharedAddress ?? (now, false)
+      let isNew = !known.isReported && now - known.since >= CommitFeed.sharedAddressPatience
+      sharedAddress = (known.since, known.isReported || isNew)
+      return isNew
+    }
   }
+
+  /// For how long another server must have this server's address until it is reported. The row of a server
+  /// that has ended is gone by then.
+  fileprivate static let sharedAddressPatience = Duration.seconds(5)
 
   struct OtherNode: Sendable {
     let id: String
@@ -71,11 +92,25 @@ package final class CommitFeed: Sendable {
   let completions = CommitCompletions()
   private let interrupt: PostgreSQLInterrupt
   private let thread = LockedState<NamedThread?>(nil)
+  let healthListener = FailureMonitor.Listener(nil)
+  private let noticeListener = LockedState<(@Sendable (FleetNotice) -> Void)?>(nil)
 
   init(_ connector: PostgreSQLConnector, node: Node) throws {
     (self.connector, self.node) = (connector, node)
     interrupt = try PostgreSQLInterrupt()
   }
+
+  /// Sets the listener for failures to read the commits of other servers.
+  package func onHealthChange(_ listener: @escaping @Sendable (DatabaseWriter.HealthChange) -> Void) {
+    healthListener.withLock { $0 = listener }
+  }
+
+  /// Sets the listener for events that the operator should know of.
+  package func onNotice(_ listener: @escaping @Sendable (FleetNotice) -> Void) {
+    noticeListener.withLock { $0 = listener }
+  }
+
+  func report(_ notice: FleetNotice) { noticeListener.withLock { $0 }?(notice) }
 
   /// The id of this server.
   package var nodeID: String { node.id }
@@ -186,12 +221,16 @@ package final class CommitFeed: Sendable {
 
   /// Call this when the table `nodes` has this address of this server.
   func noteRenewal(of address: String?, _ others: [OtherNode]) {
-    contents.withLock { contents in
+    let isShared = address != nil && others.contains { $0.address == address }
+    let mustReport = contents.withLock { contents in
       contents.others = others
+      let mustReport = contents.noteAddress(isShared: isShared, at: .now)
       // The address may have been set in between.
       if contents.address == address { contents.mustRenew = false }
+      return mustReport
     }
     contents.wakeAll()
+    if mustReport, let address { report(.sharedAddress(address)) }
   }
 
   func setStart(_ result: Result<Void, any Error>) {

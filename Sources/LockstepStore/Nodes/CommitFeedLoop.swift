@@ -1,3 +1,5 @@
+import LockstepSQLite
+
 /// The work of the feed's thread: follows the other servers, and connects again when a connection ends.
 struct CommitFeedLoop: Sendable {
   private let feed: CommitFeed
@@ -17,16 +19,21 @@ struct CommitFeedLoop: Sendable {
   func run() {
     var attempt = 0
     var isFirst = true
+    var monitor = FailureMonitor(work: .follow, listener: feed.healthListener, monotonic: { NodeLease.now })
     while !feed.pending.isStopped {
       do {
         // This comes first, because `CommitFeedConnection` then compares all memory with the store.
         feed.change { $0.mustReconnect = false }
         var connection = try CommitFeedConnection(feed, connector, follower, upkeep, isFirst: isFirst)
         feed.setStart(.success(()))
+        feed.change { $0.failure = nil }
+        monitor.noteSuccess()
         (attempt, isFirst) = (0, false)
         while try connection.step() {}
       } catch {
         feed.setStart(.failure(error))
+        feed.change { $0.failure = "\(error)" }
+        monitor.noteFailure(error)
         attempt += 1
         PostgreSQLConnector.pause(for: .milliseconds(min(1_000, 50 << min(attempt, 5))))
       }

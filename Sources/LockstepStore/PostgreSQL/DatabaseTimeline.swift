@@ -18,28 +18,50 @@ struct DatabaseTimeline: Sendable, Equatable {
   /// When the database was started.
   private let started: String
 
+  /// How a timeline differs from an earlier one.
+  enum Change: Sendable {
+    /// A standby was promoted, or a backup was restored.
+    case otherHistory
+    case restarted
+
+    var notice: FleetNotice {
+      switch self {
+      case .otherHistory: .otherHistory
+      case .restarted: .databaseRestarted
+      }
+    }
+  }
+
+  func change(since earlier: DatabaseTimeline) -> Change? {
+    if self == earlier || earlier == .unknown { return nil }
+    return name == earlier.name ? .restarted : .otherHistory
+  }
+
   private static let unknown = DatabaseTimeline(name: "", started: "")
 
   /// Compares the database's timeline with the recorded one. If they differ, records the new timeline, and
   /// that the places of lost entries belong to no entry. Call this before the first group on each
-  /// connection of a writer, outside a transaction. Returns the present timeline.
-  static func record(_ session: PostgreSQLSession) throws -> DatabaseTimeline {
+  /// connection of a writer, outside a transaction. Returns the present timeline, and how it differs.
+  static func record(_ session: PostgreSQLSession) throws -> (present: DatabaseTimeline, change: Change?) {
     let connection = StoreConnection.postgreSQL(session)
     let present = try read(session)
-    if try recorded(connection) == present { return present }
-    try session.transaction {
+    if try recorded(connection) == present { return (present, nil) }
+    let change = try session.transaction { () -> Change? in
       try connection.lock(Array("lockstep timeline".utf8))
       let recorded = try recorded(connection)
-      if recorded == present { return }
-      if recorded.name == present.name {
-        try recordGap(connection, skipping: skippedAtStart)
-      } else if recorded != .unknown {
+      if recorded == present { return nil }
+      let change = present.change(since: recorded)
+      switch change {
+      case .restarted: try recordGap(connection, skipping: skippedAtStart)
+      case .otherHistory:
         try recordGap(connection, skipping: skipped)
         try connection.run("UPDATE store SET timeline_since = clock_timestamp()")
+      case nil: break
       }
       try connection.run("UPDATE store SET timeline = ?, started = ?", present.name, present.started)
+      return change
     }
-    return present
+    return (present, change)
   }
 
   /// Whether the timeline may have begun moments ago. Then a server may have a lease that this database

@@ -250,11 +250,12 @@ private struct GroupLoop {
 
   private func connect() throws -> PostgreSQLSession {
     let session = try connector.connect(.writer)
-    let timeline = try DatabaseTimeline.record(session)
+    let (timeline, recordedChange) = try DatabaseTimeline.record(session)
     // No state of the last connection is published after the listener has dropped them all.
     handlers.waitUntilIdle()
-    connector.writerHasConnected(in: timeline)
+    let change = connector.writerHasConnected(in: timeline) ?? recordedChange
     feed.writerConnected(session.origin)
+    if let change { feed.report(change.notice) }
     return session
   }
 

@@ -118,7 +118,7 @@ struct ServiceRouteTests {
       // The hanging check must end first, and nothing reports its end.
       try await eventually { try await gateway.get("/readyz").status == 200 }
       #expect(gateway.store.checks == 2)
-      #expect(gateway.log.text.contains("INFO the store can be written again"))
+      #expect(gateway.log.text.contains("INFO the server is ready again"))
     }
   }
 

@@ -138,6 +138,7 @@ struct FailoverTests {
       try await eventually { try await bob.put("/v1/favorites/b", "{}").status < 300 }
       let answered = try await parked.response()
       #expect(answered.json["reset"] == .bool(true))
+      #expect(users.log.text.contains("WARNING a standby of the database was promoted, or a backup was restored"))
       // Bob's entry may come with it or later.
       #expect(Self.ids(answered).first == "a")
       try await stream.receive(until: "0\r\n\r\n")

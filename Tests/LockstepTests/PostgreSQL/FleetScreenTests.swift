@@ -199,6 +199,8 @@ struct FleetScreenTests {
       // A server at whose address no other one listens is gone too, even while its lease runs.
       let refusing = try RawServer(listens: false)
       #expect(try await other.ask("GET", try database.screen(atPort: refusing.port)).status == 404)
+      let line = servers[1].log.lines.first { $0.contains("WARNING a request for a screen of another node failed") }
+      #expect(line?.contains("it refuses connections") == true, "\(servers[1].log.text)")
     }
   }
 

@@ -56,7 +56,7 @@ struct PostgreSQLReadinessTests {
       road.open()
       server.time.advance(by: 2)
       #expect(try await server.ask("GET", "/readyz").status == 200)
-      #expect(server.log.text.contains("the store can be written again"))
+      #expect(server.log.text.contains("the server is ready again"))
       #expect(try await device.put("/v1/favorites/a", "{}").status == 201)
     }
   }
