@@ -14,7 +14,7 @@ from support.copy import Copy
 from support.fault import Broken, eventually, expect
 from support.fleet import refused
 
-# How long a write or a read may fail until the fault counts as not healed.
+# For how many seconds a request that fails is sent again. Then the test fails.
 PATIENCE = 90
 
 
@@ -152,7 +152,7 @@ class Writer(Worker):
             if answer.status == 200:
                 self.load.count("acknowledged")
                 if attempts > 1:
-                    self.load.count("healed")
+                    self.load.count("retried")
                 if "idempotency-replayed" in answer.fields:
                     self.load.count("replayed")
                 return answer
@@ -456,7 +456,7 @@ class Load:
         changesets = sum(follower.changesets for follower in self.followers)
         return (
             f"{self['acknowledged']} writes acknowledged, all present once ({self['unanswered']} without a response, "
-            f"{self['refused']} refused, {self['healed']} healed by a retry, {self['replayed']} of them replayed); "
+            f"{self['refused']} refused, {self['retried']} succeeded when sent again, {self['replayed']} of them replayed); "
             f"{len(self.followers)} followers applied {changesets} changesets and equal the state"
         )
 

@@ -13,8 +13,8 @@ class Proxy:
     socket. A source of 0 chooses a port.
 
     - `hang`: nothing arrives any more, but all connections stay open, as when a cable is pulled.
-    - `swallow`: requests arrive, responses do not. A connection that has lost a response stays silent when the path
-      heals.
+    - `swallow`: requests arrive, responses do not. A connection that has lost a response
+      stays silent after `repair`.
     - `cut`: all connections break, and new ones are refused.
     """
 
@@ -64,7 +64,7 @@ class Proxy:
     def cut(self):
         self.change("cut")
 
-    def heal(self):
+    def repair(self):
         self.change("forward")
 
     def change(self, mode):
