@@ -1,4 +1,4 @@
-"""Several servers on one store in PostgreSQL."""
+"""Several nodes on one store in PostgreSQL."""
 
 import threading
 import time
