@@ -126,6 +126,11 @@ package final class DurableStore: Sendable {
       let connector = PostgreSQLConnector(connectionString, onWait: onWait)
       let session = try connector.connect(.migration, within: patience)
       name = PostgreSQLConnector.name(of: session.connection)
+      // Before anything is changed. The connection for the start is replaced by that of one reader.
+      let rest: [PostgreSQLConnector.Role] =
+        [.writer, .units, .units, .feed, .longReader] + Array(repeating: .reader, count: readingThreads - 1)
+      let needed = rest.count + 1
+      try connector.open(rest, besides: 1, of: needed, within: patience)
       id = try PostgreSQLMigrator(migrator).migrate(
         session,
         newID: Self.identity(from: random),
@@ -134,10 +139,8 @@ package final class DurableStore: Sendable {
       connector.setTimeline(try DatabaseTimeline.read(session))
       session.connection.close()
       connector.setID(id)
-      try connector.open(
-        [.writer, .units, .units, .feed, .longReader] + Array(repeating: .reader, count: readingThreads),
-        within: patience
-      )
+      try connector.checkOpened()
+      try connector.open([.reader], of: needed, within: patience)
       self.connector = connector
       nodeID = Self.identity(from: SystemRandomNumberGenerator())
       let node = CommitFeed.Node(id: nodeID, version: version, startedAt: time.millisecondsSince1970())

@@ -38,7 +38,7 @@ final class PostgreSQLConnector: Sendable {
 
   /// A session that nothing has used yet.
   ///
-  /// `@unchecked Sendable`: only the thread that takes it from `opened` uses it.
+  /// `@unchecked Sendable`: until a thread takes it from `opened`, only the thread of the start uses it.
   private struct OpenedSession: @unchecked Sendable {
     let role: Role
     let session: PostgreSQLSession
@@ -79,18 +79,24 @@ final class PostgreSQLConnector: Sendable {
   var channel: String { "lockstep_" + (id.withLock { $0 } ?? "") }
 
   /// Opens connections that `connect` hands out later. So a server finds out at its start whether it gets
-  /// all that it needs. Tries again for about `patience`.
-  func open(_ roles: [Role], within patience: Duration) throws {
+  /// the `needed` ones in all, of which it has `others` already. Tries again for about `patience`.
+  func open(_ roles: [Role], besides others: Int = 0, of needed: Int, within patience: Duration) throws {
     let deadline = ContinuousClock.now + patience
-    for (index, role) in roles.enumerated() {
+    for role in roles {
       do {
         let session = try openSession(role, until: deadline)
         opened.withLock { $0.append(OpenedSession(role: role, session: session)) }
       } catch let error as PostgreSQLError where error.kind == .tooManyConnections {
+        let count = others + opened.withLock { $0.count }
         closeOpened()
-        throw StoreError.tooFewConnections(open: index, needed: roles.count, error)
+        throw StoreError.tooFewConnections(open: count, needed: needed, error)
       }
     }
+  }
+
+  /// Throws if one of the connections that wait leads to another store than the id that was set.
+  func checkOpened() throws {
+    for opened in opened.withLock({ $0 }) { try checkStore(of: opened.session) }
   }
 
   /// Closes the connections that were not handed out.
@@ -152,11 +158,15 @@ final class PostgreSQLConnector: Sendable {
     try Self.check(connection)
     try connection.set(Self.settings(for: role))
     let session = PostgreSQLSession(connection)
-    if let id = id.withLock({ $0 }) {
-      let found = try StoreConnection.postgreSQL(session).first("SELECT id FROM store") { try $0[0] as String }
-      guard found == id else { throw StoreError.otherStore(name: Self.name(of: connection)) }
-    }
+    try checkStore(of: session)
     return session
+  }
+
+  /// Throws if the store is another one than that of the first connection.
+  private func checkStore(of session: PostgreSQLSession) throws {
+    guard let id = id.withLock({ $0 }) else { return }
+    let found = try StoreConnection.postgreSQL(session).storeID()
+    guard found == id else { throw StoreError.otherStore(name: Self.name(of: session.connection)) }
   }
 
   /// Throws if the server cannot hold a store.

@@ -10,16 +10,15 @@ private struct TestRole {
   let name: String
   private let database: TestDatabase
 
-  init(_ database: TestDatabase, options: String = "") throws {
+  init(_ database: TestDatabase, options: String = "", hasTables: Bool = true) throws {
     self.database = database
     name = "role" + database.folder.path.suffix(8).filter { $0.isLetter || $0.isNumber }.lowercased()
-    // Creates the tables.
-    try DurableStore(postgreSQL: database.connectionString).close()
+    if hasTables { try DurableStore(postgreSQL: database.connectionString).close() }
     try database.execute(
       """
       CREATE ROLE \(name) LOGIN \(options);
       DO $$ BEGIN
-        EXECUTE format('GRANT USAGE ON SCHEMA %I TO \(name)', current_schema());
+        EXECUTE format('GRANT ALL ON SCHEMA %I TO \(name)', current_schema());
         EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %I TO \(name)', current_schema());
       END $$
       """
@@ -41,7 +40,7 @@ struct PostgreSQLStartTests {
   func connections() throws {
     let database = try TestDatabase()
     defer { database.remove() }
-    let role = try TestRole(database, options: "CONNECTION LIMIT 5")
+    let role = try TestRole(database, options: "CONNECTION LIMIT 5", hasTables: false)
     defer { role.remove() }
     do {
       try DurableStore(postgreSQL: role.connectionString, patience: .seconds(2)).close()
@@ -50,6 +49,8 @@ struct PostgreSQLStartTests {
       guard case .tooFewConnections(open: 5, needed: 8, _) = error else { throw error }
       #expect("\(error)".hasPrefix("A server needs 8 connections to PostgreSQL, and got 5: "), "\(error)")
     }
+    let tables = "SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace"
+    #expect(try database.count(tables) == 0, "nothing was changed")
     // The connections that it had opened are closed.
     #expect(try database.count("SELECT count(*) FROM pg_stat_activity WHERE usename = '\(role.name)'") < 5)
   }

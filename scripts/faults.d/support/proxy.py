@@ -26,6 +26,8 @@ class Proxy:
         self.mode = "forward"
         # Whether notifications of PostgreSQL are taken out.
         self.drops_notifications = False
+        # The first digits of the version that PostgreSQL gets, as bytes as long as the true ones.
+        self.version = None
         self.pairs = []
         self.is_ended = False
         self.log = os.devnull
@@ -154,7 +156,7 @@ class Proxy:
                     if is_response and pair.has_lost:
                         continue
                     if is_response and isinstance(self.source, str):
-                        received = pair.filter(received, self.drops_notifications)
+                        received = pair.filter(received, self.drops_notifications, self.version)
                     sink.setblocking(True)
                     sink.settimeout(5)
                     sink.sendall(received)
@@ -188,15 +190,21 @@ class Pair:
         self.has_lost = False
         self.input = b""
 
-    def filter(self, received, drops):
-        """Passes whole messages of PostgreSQL's protocol on, without notifications if `drops`."""
+    def filter(self, received, drops, version):
+        """Passes whole messages of PostgreSQL's protocol on, without notifications if `drops`, and with another
+        version of the server if there is one."""
         self.input += received
         output = b""
         while len(self.input) >= 5:
             length = 1 + struct.unpack_from("!i", self.input, 1)[0]
             if len(self.input) < length:
                 break
-            if not (drops and self.input[:1] == b"A"):
-                output += self.input[:length]
+            message = self.input[:length]
+            name = b"server_version\0"
+            if version and message[:1] == b"S" and message[5:].startswith(name):
+                start = 5 + len(name)
+                message = message[:start] + version + message[start + len(version):]
+            if not (drops and message[:1] == b"A"):
+                output += message
             self.input = self.input[length:]
         return output
