@@ -130,7 +130,7 @@ struct Components: Sendable {
   private static func warnOfUnreachableScreens(_ logger: Logger) {
     logger.log(
       .warning,
-      "other servers of this store cannot reach the screens of this one: set --node-address to the URL at which they "
+      "other nodes of this store cannot reach the screens of this one: set --node-address to the URL at which they "
         + "reach it"
     )
   }

@@ -186,7 +186,7 @@ struct UserServices: Sendable {
       if isOtherHistory { eras.beginHistory() }
       cache.forgetAll()
     }
-    if let feed = store.feed { commits.whenHidden { feed.lookSoon() } }
+    if let feed = store.feed { commits.whenHidden { feed.checkJournalSoon() } }
     store.onUnitsConnection { eras.begin(Era(random: sodium.randomWord())) }
     try store.follow(memory)
     // Requests of an ended session stop waiting. Waiters are not recorded by session, because

@@ -17,10 +17,10 @@ public struct Configuration: Sendable {
   /// The connection string of a PostgreSQL database, as libpq reads it; nil for a store in the file
   /// `data`. It may contain a password.
   public var store: String?
-  /// The URL at which the other servers of the store reach this one; nil for the address that it listens
+  /// The URL at which the other nodes of the store reach this one; nil for the address that it listens
   /// on, if that is of loopback.
   public var nodeAddress: ServerURL?
-  /// Which states reads may return, if other servers use the store too.
+  /// Which states reads may return, if other nodes use the store too.
   public var reads = ReadConsistency.recent
   /// The number of event loops; nil for one for each core.
   public var threads: Int?
@@ -73,7 +73,7 @@ public struct Configuration: Sendable {
 
 /// Which state a read returns if several servers use a store.
 public enum ReadConsistency: String, Sendable, CaseIterable {
-  /// The state in memory, which may lack what another server has committed a few milliseconds ago.
+  /// The state in memory, which may lack what another node has committed a few milliseconds ago.
   case recent
   /// The latest state of the store.
   case strict

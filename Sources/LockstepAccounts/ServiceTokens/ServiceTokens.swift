@@ -21,7 +21,7 @@ package final class ServiceTokens: Sendable {
 
   private struct Contents: Sendable {
     var tokens: [TokenHash: LiveServiceToken]
-    /// How often this server has changed the tokens.
+    /// How often this node has changed the tokens.
     var changes = 0
   }
 
@@ -124,13 +124,13 @@ package final class ServiceTokens: Sendable {
     for listener in listeners.withLock({ $0 }) { listener() }
   }
 
-  /// Takes in the changes of other servers.
+  /// Takes in the changes of other nodes.
   package func refresh(from connection: StoreConnection) throws {
     while true {
       let before = contents.withLock { $0.changes }
       let stored = try ServiceTokenRecords(connection: connection).all()
       let removed = contents.withLock { contents -> [LiveServiceToken]? in
-        // A token that this server adds meanwhile may be missing in `stored`.
+        // A token that this node adds meanwhile may be missing in `stored`.
         guard contents.changes == before else { return nil }
         let known = contents.tokens
         contents.tokens = [:]

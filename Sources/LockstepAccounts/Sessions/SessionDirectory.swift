@@ -211,7 +211,7 @@ package final class SessionDirectory: Sendable {
   func latest(_ stored: StoredSession) -> Session {
     var session = stored.session
     guard let entry = shard(of: stored.tokenHash).withLock({ $0.table.peek(stored.tokenHash) }) else { return session }
-    // Another server may have a later use.
+    // Another node may have a later use.
     let lastSeenAt = Timestamp(millisecondsSince1970: entry.lastSeenAt)
     guard lastSeenAt >= session.lastSeenAt else { return session }
     session.lastSeenAt = lastSeenAt
@@ -242,7 +242,7 @@ package final class SessionDirectory: Sendable {
       let usage = shard.table.takeEvictedUsage()
       return (.session(session), use.map { usage + [$0] } ?? usage)
     case .some(.none):
-      // On another server, the session may have been used since. Then the store has a later end.
+      // On another node, the session may have been used since. Then the store has a later end.
       shard.table.remove(hash)?.live.end()
       return (nil, [])
     case .none:

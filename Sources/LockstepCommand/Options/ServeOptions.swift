@@ -27,17 +27,17 @@ enum ServeOptions {
       ),
     Option("--reads", \.reads, .choice, .server)
       .help(
-        "With --store: whether a read may be a few milliseconds behind what another server has committed (recent), or not "
+        "With --store: whether a read may be a few milliseconds behind what another node has committed (recent), or not "
           + "(strict). A strict read asks the database for the user's latest revision first. A client can ask for it with "
           + "Prefer: consistency=strict. With either value, a request with a cursor gets a state that is at least as "
           + "new."
       ),
     Option("--node-address", \.nodeAddress, .serverURL, .server, isSecret: true)
       .help(
-        "With --store: the URL at which the other servers that use the database reach this one, such as "
-          + "http://10.0.0.7:8080. They forward requests for the screens of this server to it, over plain HTTP, so the "
+        "With --store: the URL at which the other nodes that use the database reach this one, such as "
+          + "http://10.0.0.7:8080. They forward requests for the screens of this node to it, over plain HTTP, so the "
           + "network between the servers must be private. Default: the address that the server listens on, if it is a "
-          + "loopback address; otherwise none, and other servers cannot reach the screens."
+          + "loopback address; otherwise none, and other nodes cannot reach the screens."
       ),
     Option("--threads", \.threads, .integer(1...256), .server)
       .help("The number of event loops, one thread each. Default: one per core."),

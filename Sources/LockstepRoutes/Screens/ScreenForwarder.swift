@@ -158,7 +158,7 @@ package final class ScreenForwarder: Sendable {
     switch failure {
     // The node has stopped, and its screens with it.
     case .refused: .noSuchScreen
-    case .full: .overloaded("This server forwards as many requests for screens of other servers as it can.")
+    case .full: .overloaded("This server forwards as many requests for screens of other nodes as it can.")
     case .shutDown: .overloaded("The server is shutting down.")
     case .unreachable, .timedOut, .broken, .tooLarge:
       .overloaded(

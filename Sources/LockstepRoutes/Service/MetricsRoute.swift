@@ -154,11 +154,11 @@ extension MetricsPage {
   package mutating func add(_ feed: CommitFeed.Statistics?, holdsLease: Bool) {
     let feed = feed ?? CommitFeed.Statistics()
     single("lockstep_nodes", "Servers that use the store, with this one.", feed.otherNodes + 1)
-    let lease = "1 if this server may answer from its memory, 0 if it is cut off from the database."
+    let lease = "1 if this node may answer from its memory, 0 if it is cut off from the database."
     single("lockstep_lease_held", lease, holdsLease ? 1 : 0)
-    single("lockstep_feed_connections_total", "Connections made to follow other servers.", feed.connections)
-    single("lockstep_feed_notified", "1 if notifications of other servers arrive.", feed.notificationsArrive ? 1 : 0)
-    single("lockstep_feed_readings_total", "Times commits of other servers were read.", feed.readings)
+    single("lockstep_feed_connections_total", "Connections made to follow other nodes.", feed.connections)
+    single("lockstep_feed_notified", "1 if notifications of other nodes arrive.", feed.notificationsArrive ? 1 : 0)
+    single("lockstep_feed_readings_total", "Times commits of other nodes were read.", feed.readings)
     single(
       "lockstep_feed_delay_seconds",
       "Age of the oldest commit in the last reading, when it was applied.",
@@ -166,7 +166,7 @@ extension MetricsPage {
     )
     single(
       "lockstep_outdated_states_total",
-      "Users whose state in memory lacked commits of other servers when a write began.",
+      "Users whose state in memory lacked commits of other nodes when a write began.",
       feed.outdatedStates
     )
   }
@@ -206,8 +206,8 @@ extension MetricsPage {
   }
 
   package mutating func add(_ forwarding: ForwardingClient) {
-    single("lockstep_forwarding_running", "Requests that wait for another server.", forwarding.running)
-    single("lockstep_forwarded_requests_total", "Requests that were forwarded to other servers.", forwarding.total)
+    single("lockstep_forwarding_running", "Requests that wait for another node.", forwarding.running)
+    single("lockstep_forwarded_requests_total", "Requests that were forwarded to other nodes.", forwarding.total)
     single("lockstep_forwarding_failures_total", "Forwarded requests without a response.", forwarding.failures)
   }
 
@@ -227,7 +227,7 @@ extension MetricsPage {
     single("lockstep_backup_failures_total", "Backups that failed since the server started.", backups.failures)
     let name = "lockstep_backup_last_success_timestamp_seconds"
     single(name, "Seconds from 1970 to the newest backup; 0 without a backup.", Double(backups.last ?? 0) / 1000)
-    single("lockstep_backup_last_bytes", "Size in bytes of the last backup that this server made.", backups.bytes)
+    single("lockstep_backup_last_bytes", "Size in bytes of the last backup that this node made.", backups.bytes)
     single("lockstep_backup_last_duration_seconds", "Seconds the last backup took.", backups.duration / .seconds(1))
   }
 }

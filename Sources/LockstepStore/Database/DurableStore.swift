@@ -39,13 +39,13 @@ package final class DurableStore: Sendable {
   package let writer: StoreWriter
   package let readers: StoreReaders
   package let readingThreads: Int
-  /// Identifies this run of the server.
+  /// Identifies this run of the server among the nodes of a fleet.
   package let nodeID: String
 
   private let time: TimeSource
   /// Nil for a store in SQLite.
   private let connector: PostgreSQLConnector?
-  /// Nil for a store in SQLite, which has no other servers.
+  /// Nil for a store in SQLite, which has no other nodes.
   package let feed: CommitFeed?
   /// Nil for a store in SQLite, whose one server counts in memory.
   package let attempts: AttemptCounter?
@@ -169,8 +169,8 @@ package final class DurableStore: Sendable {
     connector?.onUnitsConnection(listener)
   }
 
-  /// Begins to follow the commits of other servers. Returns when everything in memory was compared with
-  /// the store. In SQLite, there is no other server.
+  /// Begins to follow the commits of other nodes. Returns when everything in memory was compared with
+  /// the store. In SQLite, there is no other node.
   package func follow(_ follower: any CommitFollower) throws(StoreError) {
     do {
       try feed?.start(follower) { [writer, time] completion in

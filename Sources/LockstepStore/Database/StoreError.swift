@@ -29,7 +29,7 @@ public enum StoreError: Error, Sendable, Equatable {
   case postgreSQL(PostgreSQLError)
   /// The PostgreSQL database cannot hold a store.
   case unusableDatabase(name: String, what: String, advice: String)
-  /// PostgreSQL does not permit all connections that a server needs.
+  /// PostgreSQL does not permit all connections that a node needs.
   case tooFewConnections(open: Int, needed: Int, PostgreSQLError)
   /// The role may not read or write a table in PostgreSQL.
   case missingRight(name: String, role: String, table: String)
@@ -45,7 +45,7 @@ public enum StoreError: Error, Sendable, Equatable {
   case noThread(NamedThread.NotStarted)
   /// Too much work waits for the store.
   case overloaded
-  /// The server could not read the commits of other servers for two seconds.
+  /// The node could not read the commits of other nodes for two seconds.
   case leaseIsOver(cause: String?)
   case closed
 
@@ -106,7 +106,7 @@ extension StoreError: CustomStringConvertible {
     case .unusableDatabase(let name, let what, let advice):
       "Lockstep cannot use the database \(name): \(what). \(advice)"
     case .tooFewConnections(let open, let needed, let error):
-      "A server needs \(needed) connections to PostgreSQL, and got \(open): \(error)"
+      "A node needs \(needed) connections to PostgreSQL, and got \(open): \(error)"
     case .missingRight(let name, let role, let table):
       "The role \(role) may not read and change the table \(table) of the database \(name). Nothing was changed. As the "
         + "owner of the table: GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA … TO \(role)."
@@ -127,7 +127,7 @@ extension StoreError: CustomStringConvertible {
     case .overloaded:
       "Too much work waits for the store. Try again later."
     case .leaseIsOver(let cause):
-      "For two seconds, this server could not read the commits of other servers"
+      "For two seconds, this node could not read the commits of other nodes"
         + (cause.map { ": \($0)" } ?? ". Check the connection to the database.")
     case .closed:
       "The store has been closed: the server is shutting down."

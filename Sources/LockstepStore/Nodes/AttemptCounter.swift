@@ -1,6 +1,6 @@
 import LockstepThreading
 
-/// Counts attempts with passwords in the database, so that limits hold for all servers together.
+/// Counts attempts with passwords in the database, so that limits hold for all nodes together.
 ///
 /// It has a thread and a connection of its own: many attempts at once delay no other change of accounts.
 package final class AttemptCounter: Sendable {

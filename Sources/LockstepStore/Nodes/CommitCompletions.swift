@@ -1,6 +1,6 @@
 import LockstepThreading
 
-/// The completion handlers that wait until all servers know of a commit.
+/// The completion handlers that wait until all nodes know of a commit.
 ///
 /// A thread of its own calls those whose deadline is over. The feed's thread may wait for the database for
 /// many seconds, for example while it connects.
@@ -21,7 +21,7 @@ final class CommitCompletions: Sendable {
     }
   }
 
-  /// After this time, the lease of a server that does not know of the commit is over.
+  /// After this time, the lease of a node that does not know of the commit is over.
   private static let patience = NodeLease.length + .milliseconds(500)
 
   private let contents = LockedState(Contents())
@@ -51,7 +51,7 @@ final class CommitCompletions: Sendable {
 
   var isEmpty: Bool { contents.withLock { $0.waiting.isEmpty } }
 
-  /// Calls the handlers of commits that all servers know of.
+  /// Calls the handlers of commits that all nodes know of.
   func complete(_ known: Set<CommitID>) {
     let handlers = contents.withLock { $0.remove { commit, _ in known.contains(commit) } }
     if handlers.isEmpty { return }

@@ -3,14 +3,14 @@ import LockstepSQLite
 import LockstepThreading
 import LockstepTime
 
-/// Follows the commits of the other servers that use the same store in PostgreSQL.
+/// Follows the commits of the other nodes that use the same store in PostgreSQL.
 ///
 /// Each transaction that changes something leaves a row in the table `commits`. A thread reads the rows of
-/// the other servers: those that its last snapshot did not see and its present one sees. So it gets each
+/// the other nodes: those that its last snapshot did not see and its present one sees. So it gets each
 /// row once, whatever the order of the commits. A notification wakes the thread to read the rows. If
 /// notifications do not arrive, it reads every 20 ms.
 ///
-/// The thread also renews this server's lease (`NodeLease`), and calls completion handlers when all servers
+/// The thread also renews this node's lease (`NodeLease`), and calls completion handlers when all nodes
 /// know of a commit.
 ///
 /// After each new connection, everything in memory is compared with the store.
@@ -22,30 +22,30 @@ package final class CommitFeed: Sendable {
   }
 
   struct Contents: Sendable {
-    /// The origin of the commits of this server's writer.
+    /// The origin of the commits of this node's writer.
     var origin = PostgreSQLUUID(high: 0, low: 0)
     var address: String?
-    /// Whether this server has committed something of which the others were not notified yet.
+    /// Whether this node has committed something of which the others were not notified yet.
     var mustNotify = false
     var mustReconnect = false
     /// Whether the row in `nodes` is to be written at once, because it lacks the address.
     var mustRenew = false
     /// Whether requests wait for entries of the journal that are still hidden by an open transaction.
-    var mustLook = false
+    var mustCheckJournal = false
     var isStopped = false
     /// Set when the thread has compared the memory with the store for the first time, or has failed.
     var start: Result<Void, any Error>?
-    /// Why the commits of the other servers cannot be read now.
+    /// Why the commits of the other nodes cannot be read now.
     var failure: String?
-    /// Since when another server has the same address, and whether that was reported.
+    /// Since when another node has the same address, and whether that was reported.
     private var sharedAddress: (since: ContinuousClock.Instant, isReported: Bool)?
     var statistics = Statistics()
-    /// The other servers whose lease runs.
+    /// The other nodes whose lease runs.
     var others: [OtherNode] = [] {
       didSet { statistics.otherNodes = others.count }
     }
 
-    /// Returns whether to report now that another server has the address of this one.
+    /// Returns whether to report now that another node has the address of this one.
     mutating func noteAddress(isShared: Bool, at now: ContinuousClock.Instant) -> Bool {
       guard isShared else {
         sharedAddress = nil
@@ -58,7 +58,7 @@ package final class CommitFeed: Sendable {
     }
   }
 
-  /// For how long another server must have this server's address until it is reported. The row of a server
+  /// For how long another node must have this node's address until it is reported. The row of a node
   /// that has ended is gone by then.
   fileprivate static let sharedAddressPatience = Duration.seconds(5)
 
@@ -68,17 +68,17 @@ package final class CommitFeed: Sendable {
   }
 
   package struct Statistics: Sendable {
-    /// Whether notifications of other servers arrive. If not, the connection goes through a pooler.
+    /// Whether notifications of other nodes arrive. If not, the connection goes through a pooler.
     package var notificationsArrive = true
-    /// The other servers whose lease runs.
+    /// The other nodes whose lease runs.
     package var otherNodes = 0
-    /// How often this server has read commits of other servers, and the age of the oldest one at the last
+    /// How often this node has read commits of other nodes, and the age of the oldest one at the last
     /// time.
     package var readings = 0
     package var lastDelay = Duration.zero
-    /// How many connections this server has made to follow the others.
+    /// How many connections this node has made to follow the others.
     package var connections = 0
-    /// How many users had a state in memory that lacked commits of other servers when a write began.
+    /// How many users had a state in memory that lacked commits of other nodes when a write began.
     package var outdatedStates = 0
     package var databaseBytes = 0
 
@@ -100,7 +100,7 @@ package final class CommitFeed: Sendable {
     interrupt = try PostgreSQLInterrupt()
   }
 
-  /// Sets the listener for failures to read the commits of other servers.
+  /// Sets the listener for failures to read the commits of other nodes.
   package func onHealthChange(_ listener: @escaping @Sendable (DatabaseWriter.HealthChange) -> Void) {
     healthListener.withLock { $0 = listener }
   }
@@ -112,18 +112,18 @@ package final class CommitFeed: Sendable {
 
   func report(_ notice: FleetNotice) { noticeListener.withLock { $0 }?(notice) }
 
-  /// The id of this server.
+  /// The id of this node.
   package var nodeID: String { node.id }
 
   package var statistics: Statistics { contents.withLock { $0.statistics } }
 
-  /// Counts users whose state in memory lacked commits of other servers when a write began.
+  /// Counts users whose state in memory lacked commits of other nodes when a write began.
   func noteOutdated(_ count: Int) { contents.withLock { $0.statistics.outdatedStates += count } }
 
-  /// Deletes rows that no server needs any more, on another thread.
+  /// Deletes rows that no node needs any more, on another thread.
   typealias Upkeep = @Sendable (@escaping @Sendable (Result<NodeUpkeep.Outcome, any Error>) -> Void) -> Void
 
-  /// Starts to follow the other servers. Returns when the memory was compared with the store. Calls `upkeep`
+  /// Starts to follow the other nodes. Returns when the memory was compared with the store. Calls `upkeep`
   /// now and every 30 s.
   func start(_ follower: any CommitFollower, upkeep: @escaping Upkeep) throws {
     try completions.start()
@@ -143,7 +143,7 @@ package final class CommitFeed: Sendable {
     completions.shutDown()
   }
 
-  /// Sets the URL at which the other servers reach this one. Waits a moment until they can know it.
+  /// Sets the URL at which the other nodes reach this one. Waits a moment until they can know it.
   package func setAddress(_ address: String) {
     contents.withLock { ($0.address, $0.mustRenew) = (address, true) }
     interrupt.interrupt()
@@ -152,25 +152,25 @@ package final class CommitFeed: Sendable {
 
   private static let addressPatience = Duration.seconds(1)
 
-  /// The URL of another server whose lease runs, by the beginning of its id. Nil if there is no such
-  /// server, or others cannot reach it.
+  /// The URL of another node whose lease runs, by the beginning of its id. Nil if there is no such
+  /// node, or others cannot reach it.
   package func address(ofNodeWithPrefix prefix: String) -> String? {
     contents.withLock { $0.others.first { $0.id.hasPrefix(prefix) }?.address }
   }
 
-  /// Replaces the list of the other servers with one that was just read from the store.
+  /// Replaces the list of the other nodes with one that was just read from the store.
   package func note(_ nodes: [NodeRecord]) {
     let others = nodes.filter { $0.id != node.id }.map { OtherNode(id: $0.id, address: $0.address) }
     contents.withLock { $0.others = others }
   }
 
   /// Call this when the writer has lost its connection. Its last commit may be in the database although this
-  /// server has got no response.
+  /// node has got no response.
   func writerLost() {
     contents.withLock { contents in
       guard contents.origin.high != 0 else { return }
       contents.mustReconnect = true
-      // From now on, the commit is read like one of another server.
+      // From now on, the commit is read like one of another node.
       contents.origin = PostgreSQLUUID(high: 0, low: 0)
     }
     interrupt.interrupt()
@@ -198,16 +198,16 @@ package final class CommitFeed: Sendable {
 
   /// Call this when requests wait for entries of the journal that are still hidden by an open transaction. The
   /// feed soon lets them check again.
-  package func lookSoon() {
-    contents.withLock { $0.mustLook = true }
+  package func checkJournalSoon() {
+    contents.withLock { $0.mustCheckJournal = true }
     interrupt.interrupt()
   }
 
-  /// Calls `completion` when no other server can respond without knowing of the commit, at the latest when the
+  /// Calls `completion` when no other node can respond without knowing of the commit, at the latest when the
   /// leases of those that do not know are over.
   func whenKnown(_ commit: CommitID, _ completion: @escaping @Sendable () -> Void) {
     let isRunning = thread.withLock { $0 != nil }
-    // A command has no memory, and waits for the servers in its own way.
+    // A command has no memory, and waits for the nodes in its own way.
     guard isRunning else { return completion() }
     completions.add(commit, completion)
     contents.withLock { $0.mustNotify = true }
@@ -219,7 +219,7 @@ package final class CommitFeed: Sendable {
   var ownNode: Node { node }
   func change(_ body: (inout Contents) -> Void) { contents.withLock(body) }
 
-  /// Call this when the table `nodes` has this address of this server.
+  /// Call this when the table `nodes` has this address of this node.
   func noteRenewal(of address: String?, _ others: [OtherNode]) {
     let isShared = address != nil && others.contains { $0.address == address }
     let mustReport = contents.withLock { contents in

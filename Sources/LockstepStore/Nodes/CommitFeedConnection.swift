@@ -7,7 +7,7 @@ struct CommitFeedConnection {
   private static let safetyInterval = Duration.milliseconds(500)
   private static let pollInterval = Duration.milliseconds(20)
   private static let renewalInterval = Duration.milliseconds(500)
-  /// The shortest time between two notifications of this server. Each one stands for all commits since the
+  /// The shortest time between two notifications of this node. Each one stands for all commits since the
   /// one before.
   private static let notificationInterval = Duration.milliseconds(2)
   private static let waitingInterval = Duration.milliseconds(5)
@@ -21,13 +21,13 @@ struct CommitFeedConnection {
   let follower: any CommitFollower
   let upkeep: CommitFeed.Upkeep
   let channel: String
-  /// Until this moment, another server may have a lease that this database does not know, because the
+  /// Until this moment, another node may have a lease that this database does not know, because the
   /// database may have failed over.
   let unknownLeasesEnd: ContinuousClock.Instant
   /// The last snapshot. The memory knows of all commits that it sees.
   var snapshot: String
   var notificationsArrive: Bool
-  var lastLook: ContinuousClock.Instant
+  var lastReading: ContinuousClock.Instant
   var lastRenewal: ContinuousClock.Instant
   var lastNotification: ContinuousClock.Instant
   var lastUpkeep: ContinuousClock.Instant
@@ -49,7 +49,7 @@ struct CommitFeedConnection {
     let now = ContinuousClock.now
     let mayHaveFailedOver = try !isFirst || DatabaseTimeline.isNew(session)
     unknownLeasesEnd = mayHaveFailedOver ? now + NodeLease.length + .milliseconds(500) : now
-    (lastLook, lastRenewal, lastNotification, lastUpkeep) = (now, now, now, now)
+    (lastReading, lastRenewal, lastNotification, lastUpkeep) = (now, now, now, now)
     lastJournalNote = now
     // Behind a pooler, a test could succeed by chance: it may have one connection of the server only once.
     notificationsArrive = try !session.connection.isPooled && Self.listen(on: channel, session)
@@ -58,8 +58,8 @@ struct CommitFeedConnection {
       contents.statistics.notificationsArrive = arrives
       contents.statistics.connections += 1
     }
-    // The row in `nodes` comes first: from then on, other servers wait until this server knows of their
-    // commits. Everything that is read later sees the earlier commits. A server that connects again keeps
+    // The row in `nodes` comes first: from then on, other nodes wait until this node knows of their
+    // commits. Everything that is read later sees the earlier commits. A node that connects again keeps
     // the snapshot in its row, so others do not assume that its memory is up to date.
     _ = try Self.renew(nil, feed, session)
     snapshot = try Self.presentSnapshot(session)
@@ -68,7 +68,7 @@ struct CommitFeedConnection {
     _ = try Self.renew(snapshot, feed, session)
     if feed.lease.renew(at: start) { follower.leaseWasRegained() }
     measure()
-    // The others learn that there is one more server to notify.
+    // The others learn that there is one more node to notify.
     try notify(Self.start)
   }
 
@@ -85,30 +85,30 @@ struct CommitFeedConnection {
     if present.mustReconnect { return false }
     let now = ContinuousClock.now
     // The process was stopped, and the rows that it has not read may have been deleted.
-    if now - lastLook > Self.longestPause { return false }
-    if present.mustLook, now - lastJournalNote >= journalInterval {
+    if now - lastReading > Self.longestPause { return false }
+    if present.mustCheckJournal, now - lastJournalNote >= journalInterval {
       let isRepeated = now - lastJournalNote < journalInterval * 2
       journalInterval = isRepeated ? min(Self.safetyInterval, journalInterval * 2) : Self.pollInterval
       lastJournalNote = now
-      feed.change { $0.mustLook = false }
+      feed.change { $0.mustCheckJournal = false }
       follower.journalMayHaveGrown()
     }
     if present.mustNotify, now - lastNotification >= Self.notificationInterval { try notify() }
     let interval = notificationsArrive ? Self.safetyInterval : Self.pollInterval
     let isNewNode = arrived.contains { $0.payload.hasSuffix(Self.start) }
     var mustRenew = isNewNode || present.mustRenew || now - lastRenewal >= Self.renewalInterval
-    if !arrived.isEmpty || mustRenew || now - lastLook >= interval {
+    if !arrived.isEmpty || mustRenew || now - lastReading >= interval {
       let start = NodeLease.now
-      let endsRights = try look()
+      let endsRights = try readCommits()
       mustRenew = mustRenew || endsRights
       if mustRenew {
-        // The row of this server was deleted long after the end of its lease. Rows of `commits` may be missing
+        // The row of this node was deleted long after the end of its lease. Rows of `commits` may be missing
         // too.
         if try Self.renew(snapshot, feed, session) { return false }
         lastRenewal = now
         if feed.lease.renew(at: start) { follower.leaseWasRegained() }
       }
-      // So a server that waits for this one checks the row of this one at once.
+      // So a node that waits for this one checks the row of this one at once.
       if endsRights { try notify() }
     }
     if now >= unknownLeasesEnd { try completeKnown() }
@@ -123,30 +123,30 @@ struct CommitFeedConnection {
     let now = ContinuousClock.now
     var next = min(
       lastRenewal + Self.renewalInterval,
-      lastLook + (notificationsArrive ? Self.safetyInterval : Self.pollInterval)
+      lastReading + (notificationsArrive ? Self.safetyInterval : Self.pollInterval)
     )
-    if pending.mustLook { next = min(next, lastJournalNote + journalInterval) }
+    if pending.mustCheckJournal { next = min(next, lastJournalNote + journalInterval) }
     if pending.mustNotify { next = min(next, lastNotification + Self.notificationInterval) }
     if !feed.completions.isEmpty { next = min(next, now + Self.waitingInterval) }
     return max(.zero, next - now)
   }
 
   /// Reads the new commits. Returns whether one of them ends a right.
-  private mutating func look() throws -> Bool {
-    lastLook = .now
-    let reading = try CommitRows.news(after: snapshot, except: feed.pending.origin, from: session)
-    if !reading.news.isEmpty {
-      try follower.apply(reading.news, from: .postgreSQL(session))
+  private mutating func readCommits() throws -> Bool {
+    lastReading = .now
+    let reading = try CommitRows.changes(after: snapshot, except: feed.pending.origin, from: session)
+    if !reading.changes.isEmpty {
+      try follower.apply(reading.changes, from: .postgreSQL(session))
       feed.change { contents in
         contents.statistics.readings += 1
         contents.statistics.lastDelay = reading.delay ?? .zero
       }
     }
     snapshot = reading.snapshot
-    return reading.news.endsRights
+    return reading.changes.endsRights
   }
 
-  /// Marks the notification of a server that has just started.
+  /// Marks the notification of a node that has just started.
   private static let start = "+"
 
   /// Deletes old rows, and measures the database.
@@ -178,7 +178,7 @@ struct CommitFeedConnection {
     feed.completions.complete(ids)
   }
 
-  /// Renews the row of this server, and reads the other servers. Returns whether the row was missing.
+  /// Renews the row of this node, and reads the other nodes. Returns whether the row was missing.
   private static func renew(_ snapshot: String?, _ feed: CommitFeed, _ session: PostgreSQLSession) throws -> Bool {
     let node = feed.ownNode
     let address = feed.pending.address

@@ -1,6 +1,6 @@
 import LockstepSQLite
 
-/// The work of the feed's thread: follows the other servers, and connects again when a connection ends.
+/// The work of the feed's thread: follows the other nodes, and connects again when a connection ends.
 struct CommitFeedLoop: Sendable {
   private let feed: CommitFeed
   private let connector: PostgreSQLConnector

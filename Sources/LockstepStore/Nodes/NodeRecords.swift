@@ -1,7 +1,7 @@
 import LockstepPostgreSQL
 import LockstepTime
 
-/// A server, as the others know it.
+/// A node, as the others know it.
 package struct NodeRecord: Sendable {
   package let id: String
   package let address: String?
@@ -19,10 +19,10 @@ package struct NodeRecord: Sendable {
 /// The table `nodes`.
 package enum NodeRecords {
   /// How long a row is kept after the end of its lease. Shorter than the time for which rows of `commits`
-  /// are kept: a server that still has its row can read all commits that it has missed.
+  /// are kept: a node that still has its row can read all commits that it has missed.
   static let lifetime = "5 minutes"
 
-  /// The servers whose lease runs, by the time of their start.
+  /// The nodes whose lease runs, by the time of their start.
   package static func live(in connection: StoreConnection) throws -> [NodeRecord] {
     try connection.all(
       """
@@ -40,9 +40,9 @@ package enum NodeRecords {
     }
   }
 
-  /// Begins or renews the lease of the server $1, whose memory knows of all commits that the snapshot $5
+  /// Begins or renews the lease of the node $1, whose memory knows of all commits that the snapshot $5
   /// sees (NULL: no more of them than before). Returns whether the row is new, with the id and the address
-  /// of each other server; one row without them if there is none.
+  /// of each other node; one row without them if there is none.
   ///
   /// The lease need not outlive a crash of the database, so the commit does not wait for the disk. The setting
   /// counts for this transaction only, because a pooler would give the connection to other clients with it.
@@ -68,7 +68,7 @@ package enum NodeRecords {
 
   static let leave = PostgreSQLStatement("DELETE FROM nodes WHERE id = $1")
 
-  /// Which of the transactions $2 all other servers know of, or have no lease any more.
+  /// Which of the transactions $2 all other nodes know of, or have no lease any more.
   static let readApplied = PostgreSQLStatement(
     """
     SELECT x FROM unnest($2::bigint[]) AS v (x) WHERE NOT EXISTS (

@@ -1,6 +1,6 @@
 import LockstepPostgreSQL
 
-/// Deletes rows that no server needs any more. One server at a time does so.
+/// Deletes rows that no node needs any more. One node at a time does so.
 enum NodeUpkeep {
   struct Outcome: Sendable {
     /// Whether there are more rows to delete.

@@ -64,7 +64,7 @@ struct DatabaseTimeline: Sendable, Equatable {
     return (present, change)
   }
 
-  /// Whether the timeline may have begun moments ago. Then a server may have a lease that this database
+  /// Whether the timeline may have begun moments ago. Then a node may have a lease that this database
   /// does not know.
   static func isNew(_ session: PostgreSQLSession) throws -> Bool {
     let present = try read(session)

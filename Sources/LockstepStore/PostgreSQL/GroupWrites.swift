@@ -41,7 +41,7 @@ struct GroupWrites {
   var isEmpty: Bool { entries.isEmpty && records.isEmpty }
 
   /// Adds the writes of a transaction.
-  mutating func add(_ writes: WriteSet, _ ranks: RankBook) throws {
+  mutating func add(_ writes: WriteSet, _ ranks: StoredRanks) throws {
     for (edits, entry) in writes.actions {
       let collection = Collection(user: writes.user, name: entry.collection.description)
       switch edits {
@@ -61,7 +61,7 @@ struct GroupWrites {
     _ edit: ListEdit,
     to collection: Collection,
     at revision: Revision,
-    _ book: RankBook
+    _ book: StoredRanks
   ) throws {
     switch edit {
     case .inserted(let id, let item, let gap):
@@ -112,7 +112,7 @@ struct GroupWrites {
   }
 
   /// The rank of an element that is inserted or moved. May also give new ranks to elements around it.
-  private mutating func rank(in gap: ListGap, of collection: Collection, _ book: RankBook) throws -> Int {
+  private mutating func rank(in gap: ListGap, of collection: Collection, _ book: StoredRanks) throws -> Int {
     var spread: [(ElementKey, Int)] = []
     let isCleared = clearedLists.contains(collection)
     let pending = lists

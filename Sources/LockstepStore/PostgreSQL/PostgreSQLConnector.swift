@@ -13,11 +13,11 @@ final class PostgreSQLConnector: Sendable {
     case reader
     /// Reads that take longer.
     case longReader
-    /// The commits of other servers.
+    /// The commits of other nodes.
     case feed
-    /// The start of a server, which may migrate the schema, or wait until another server has done so.
+    /// The start of a node, which may migrate the schema, or wait until another node has done so.
     case migration
-    /// A command beside the servers. Its statements may take as long as they need.
+    /// A command beside the nodes. Its statements may take as long as they need.
     case command
     /// A side of `lockstep copy`.
     case copy
@@ -78,7 +78,7 @@ final class PostgreSQLConnector: Sendable {
   /// The channel of the store's notifications.
   var channel: String { "lockstep_" + (id.withLock { $0 } ?? "") }
 
-  /// Opens connections that `connect` hands out later. So a server finds out at its start whether it gets
+  /// Opens connections that `connect` hands out later. So a node finds out at its start whether it gets
   /// the `needed` ones in all, of which it has `others` already. Tries again for about `patience`.
   func open(_ roles: [Role], besides others: Int = 0, of needed: Int, within patience: Duration) throws {
     let deadline = ContinuousClock.now + patience
@@ -131,7 +131,7 @@ final class PostgreSQLConnector: Sendable {
     while true {
       do {
         return try openSession(role)
-      } catch let error as PostgreSQLError where error.mayPass && ContinuousClock.now < deadline {
+      } catch let error as PostgreSQLError where error.isTemporary && ContinuousClock.now < deadline {
         if !hasFailed { onWait(error) }
         hasFailed = true
         Self.pause(for: .milliseconds(250))
@@ -239,7 +239,7 @@ final class PostgreSQLConnector: Sendable {
 
 extension PostgreSQLError {
   /// Whether the server may accept a connection a moment later.
-  fileprivate var mayPass: Bool {
+  fileprivate var isTemporary: Bool {
     switch kind {
     case .cannotConnect, .lostConnection, .timedOut, .tooManyConnections, .shutdown: true
     default: false

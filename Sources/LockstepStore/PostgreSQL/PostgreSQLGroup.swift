@@ -64,7 +64,7 @@ struct PostgreSQLGroup {
     "SELECT v.u FROM unnest($1::uuid[], $2::bigint[]) AS v (u, l) WHERE NOT pg_try_advisory_xact_lock(v.l)"
   )
 
-  /// How many users have a state in memory that lacks commits of other servers.
+  /// How many users have a state in memory that lacks commits of other nodes.
   var outdatedStates: Int { facts.values.count { $0.tail.hasMissed } }
 
   /// Decides all transactions, in order.
@@ -89,7 +89,7 @@ struct PostgreSQLGroup {
 
   /// The second round trip.
   func commit(_ sets: [WriteSet], in session: PostgreSQLSession) throws {
-    let ranks = try RankBook(for: sets, from: session)
+    let ranks = try StoredRanks(for: sets, from: session)
     var writes = GroupWrites()
     for set in sets { try writes.add(set, ranks) }
     var pipeline = PostgreSQLPipeline()

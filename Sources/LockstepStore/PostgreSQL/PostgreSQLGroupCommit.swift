@@ -228,7 +228,7 @@ private struct GroupLoop {
   }
 
   /// Locks the users that no other transaction has locked, and postpones the transactions of the others. A
-  /// server that hangs may hold its locks for seconds.
+  /// node that hangs may hold its locks for seconds.
   private mutating func lockWithoutWaiting(_ group: [PendingTransaction]) throws -> PostgreSQLGroup {
     let session = try session ?? connect()
     self.session = session

@@ -14,7 +14,7 @@ struct PostgreSQLMigrator {
     modules = migrator.modules
   }
 
-  /// Applies missing migrations, and returns the store's id. One server at a time does so: the others
+  /// Applies missing migrations, and returns the store's id. One node at a time does so: the others
   /// wait. `now` is in milliseconds since 1970. `applied` gets each migration that was missing.
   func migrate(
     _ session: PostgreSQLSession,
@@ -49,7 +49,7 @@ struct PostgreSQLMigrator {
     }
   }
 
-  /// For how long a server tries to migrate while other transactions use the tables.
+  /// For how long a node tries to migrate while other transactions use the tables.
   private static let patience = Duration.seconds(600)
   private static let retryInterval = Duration.seconds(2)
 
@@ -61,7 +61,7 @@ struct PostgreSQLMigrator {
     now: Int64
   ) throws -> String {
     let connection = StoreConnection.postgreSQL(session)
-    // While a statement waits for a lock, the writes of other servers wait behind it. A long reader such as
+    // While a statement waits for a lock, the writes of other nodes wait behind it. A long reader such as
     // pg_dump must not stop them.
     if !missing.isEmpty { try session.execute("SET LOCAL lock_timeout = '200ms'") }
     for migration in missing {

@@ -14,8 +14,8 @@ package final class PostgreSQLSession {
   private(set) var isCommitting = false
   /// Identifies this connection in the table `commits`.
   let origin = PostgreSQLUUID(high: .random(in: 1 ... .max), low: .random(in: .min ... .max))
-  /// The transaction's changes that other servers must know of.
-  var announced = CommitNews()
+  /// The transaction's changes that other nodes must know of.
+  var announced = CommitChanges()
 
   init(_ connection: PostgreSQLConnection) {
     self.connection = connection
@@ -78,7 +78,7 @@ package final class PostgreSQLSession {
 
   private func transaction<Result>(begin: PostgreSQLStatement, _ body: () throws -> Result) throws -> Result {
     pendingBegin = begin
-    announced = CommitNews()
+    announced = CommitChanges()
     do {
       let result = try body()
       isCommitting = true

@@ -2,7 +2,7 @@ import LockstepMigrations
 import LockstepPostgreSQL
 import LockstepThreading
 
-/// A store in PostgreSQL that a command uses beside the servers. Migrates nothing.
+/// A store in PostgreSQL that a command uses beside the nodes. Migrates nothing.
 ///
 /// `@unchecked Sendable`: the session is used only while the lock is held.
 package final class StoreDatabase: @unchecked Sendable {
@@ -62,7 +62,7 @@ package final class StoreDatabase: @unchecked Sendable {
     try withSession { session in
       try session.transaction {
         let result = try body(.postgreSQL(session))
-        // A server that starts at this moment must know of the change.
+        // A node that starts at this moment must know of the change.
         _ = try session.writeAnnouncement()
         return result
       }
@@ -101,7 +101,7 @@ extension StoreConnection {
   /// The id of the store, of which cursors contain the beginning; nil if the table is empty.
   package func storeID() throws -> String? { try first("SELECT id FROM store") { try $0[0] as String } }
 
-  /// Whether a server uses the store in PostgreSQL now. A server of a store in SQLite has its lock: see
+  /// Whether a node uses the store in PostgreSQL now. The server of a store in SQLite has its lock: see
   /// `StoreLock`.
   package func isServed() throws -> Bool {
     guard case .postgreSQL = self else { return false }

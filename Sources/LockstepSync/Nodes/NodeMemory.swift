@@ -2,7 +2,7 @@ import LockstepAccounts
 import LockstepCollections
 import LockstepStore
 
-/// Keeps the memory of this server up to date with what other servers commit.
+/// Keeps the memory of this node up to date with what other nodes commit.
 package final class NodeMemory: CommitFollower {
   private let cache: StateCache
   private let tables: ModuleTables
@@ -32,15 +32,15 @@ package final class NodeMemory: CommitFollower {
     (self.wake, self.wakeAll, self.notify) = (wake, wakeAll, notify)
   }
 
-  package func apply(_ news: CommitNews, from connection: StoreConnection) throws {
-    directory.end(news.endedSessions)
-    for case (let user, nil) in news.heads { forget(user) }
-    let outdated = cache.outdated(by: news.heads.compactMapValues { $0 })
+  package func apply(_ changes: CommitChanges, from connection: StoreConnection) throws {
+    directory.end(changes.endedSessions)
+    for case (let user, nil) in changes.heads { forget(user) }
+    let outdated = cache.outdated(by: changes.heads.compactMapValues { $0 })
     publish(try tables.refresh(outdated, from: connection))
     // The waiters of other users load the state themselves.
-    for case (let user, _?) in news.heads where outdated[user] == nil { wake(user) }
-    if news.topics.contains(.serviceTokens) { try serviceTokens.refresh(from: connection) }
-    if news.topics.contains(.registeredDefaults) { try registry.refresh(from: connection) }
+    for case (let user, _?) in changes.heads where outdated[user] == nil { wake(user) }
+    if changes.topics.contains(.serviceTokens) { try serviceTokens.refresh(from: connection) }
+    if changes.topics.contains(.registeredDefaults) { try registry.refresh(from: connection) }
   }
 
   package func verify(with connection: StoreConnection) throws {

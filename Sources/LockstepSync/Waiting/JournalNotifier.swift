@@ -6,7 +6,7 @@ import Synchronization
 package final class JournalNotifier: Sendable {
   private let waiters: WaiterRegistry<Int>
   private let commits = Atomic(0)
-  private let lookSoon = LockedState<(@Sendable () -> Void)?>(nil)
+  private let checkJournalSoon = LockedState<(@Sendable () -> Void)?>(nil)
 
   package init(_ limits: WaitingLimits) {
     waiters = WaiterRegistry(limits)
@@ -19,10 +19,12 @@ package final class JournalNotifier: Sendable {
   }
 
   /// Sets what to do if the journal has entries that do not count yet: call `note` again soon.
-  package func whenHidden(_ lookSoon: @escaping @Sendable () -> Void) { self.lookSoon.withLock { $0 = lookSoon } }
+  package func whenHidden(_ checkJournalSoon: @escaping @Sendable () -> Void) {
+    self.checkJournalSoon.withLock { $0 = checkJournalSoon }
+  }
 
   /// A request has found entries that do not count yet.
-  package func noteHiddenEntries() { lookSoon.withLock { $0 }?() }
+  package func noteHiddenEntries() { checkJournalSoon.withLock { $0 }?() }
 
   /// Notifies all waiters, because a service token was deleted.
   package func wakeAll() { waiters.wake(0) }

@@ -40,12 +40,12 @@ struct CommitRowsTests {
     var random = SeededNumbers(seed: seed)
     var (open, committed, seen): ([Writer], Set<UserID>, [UserID]) = ([], [], [])
     func look() throws {
-      let reading = try CommitRows.news(
+      let reading = try CommitRows.changes(
         after: snapshot,
         except: PostgreSQLUUID(high: 2, low: 2),
         from: session
       )
-      seen += reading.news.heads.keys
+      seen += reading.changes.heads.keys
       snapshot = reading.snapshot
     }
     for number in 0..<120 {
@@ -90,11 +90,11 @@ struct CommitRowsTests {
         .texts(["serviceTokens"]),
       ]
     )
-    let news = try CommitRows.news(after: before, except: own, from: session).news
-    #expect(news.heads.isEmpty)
-    #expect(news.endedSessions == [EndedSession(id: ended, tokenHash: hash)])
-    #expect(news.topics == [.serviceTokens])
-    let other = try CommitRows.news(after: before, except: PostgreSQLUUID(high: 8, low: 8), from: session).news
+    let changes = try CommitRows.changes(after: before, except: own, from: session).changes
+    #expect(changes.heads.isEmpty)
+    #expect(changes.endedSessions == [EndedSession(id: ended, tokenHash: hash)])
+    #expect(changes.topics == [.serviceTokens])
+    let other = try CommitRows.changes(after: before, except: PostgreSQLUUID(high: 8, low: 8), from: session).changes
     #expect(other.heads == [user: 1])
   }
 }

@@ -24,7 +24,7 @@ struct PostgreSQLFeedTests {
       goesOn.pass()
     }
 
-    func apply(_ news: CommitNews, from connection: StoreConnection) {}
+    func apply(_ changes: CommitChanges, from connection: StoreConnection) {}
     func journalMayHaveGrown() {}
     func leaseWasRegained() {}
   }

@@ -47,7 +47,7 @@ struct PostgreSQLStartTests {
       Issue.record("the server has started")
     } catch {
       guard case .tooFewConnections(open: 5, needed: 8, _) = error else { throw error }
-      #expect("\(error)".hasPrefix("A server needs 8 connections to PostgreSQL, and got 5: "), "\(error)")
+      #expect("\(error)".hasPrefix("A node needs 8 connections to PostgreSQL, and got 5: "), "\(error)")
     }
     let tables = "SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace"
     #expect(try database.count(tables) == 0, "nothing was changed")

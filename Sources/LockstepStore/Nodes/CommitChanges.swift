@@ -1,9 +1,9 @@
 import LockstepCollections
 import LockstepPostgreSQL
 
-/// The changes of transactions that concern the memory of servers.
-package struct CommitNews: Sendable {
-  /// A table that each server has in memory as a whole.
+/// The changes of transactions that concern the memory of nodes.
+package struct CommitChanges: Sendable {
+  /// A table that each node has in memory as a whole.
   package enum Topic: String, Sendable {
     case registeredDefaults
     case serviceTokens
@@ -18,16 +18,16 @@ package struct CommitNews: Sendable {
 
   package var isEmpty: Bool { heads.isEmpty && endedSessions.isEmpty && topics.isEmpty }
 
-  /// Whether a server that does not know of this could accept a token that is no longer valid.
+  /// Whether a node that does not know of this could accept a token that is no longer valid.
   var endsRights: Bool {
     !endedSessions.isEmpty || topics.contains(.serviceTokens) || heads.values.contains { $0 == nil }
   }
 }
 
-/// The memory of a server, which follows the commits of other servers.
+/// The memory of a node, which follows the commits of other nodes.
 package protocol CommitFollower: Sendable {
-  /// Takes in what other servers have committed. Also called for some commits of this server.
-  func apply(_ news: CommitNews, from connection: StoreConnection) throws
+  /// Takes in what other nodes have committed. Also called for some commits of this node.
+  func apply(_ changes: CommitChanges, from connection: StoreConnection) throws
 
   /// Compares everything in memory with the store, because commits may have been missed.
   func verify(with connection: StoreConnection) throws
@@ -35,13 +35,13 @@ package protocol CommitFollower: Sendable {
   /// Lets waiting requests check the journal of all users again: hidden entries may have become visible.
   func journalMayHaveGrown()
 
-  /// Called when the server has its lease again, and so may respond from memory again.
+  /// Called when the node has its lease again, and so may respond from memory again.
   func leaseWasRegained()
 }
 
 extension StoreConnection {
-  /// Adds a change of this transaction to those that the other servers get. In SQLite, there are no others.
-  package func announce(_ add: (inout CommitNews) -> Void) {
+  /// Adds a change of this transaction to those that the other nodes get. In SQLite, there are no others.
+  package func announce(_ add: (inout CommitChanges) -> Void) {
     guard case .postgreSQL(let session) = self else { return }
     add(&session.announced)
   }
@@ -55,7 +55,7 @@ struct CommitID: Sendable, Hashable {
 }
 
 extension PostgreSQLSession {
-  /// Writes the transaction's row in `commits`, if other servers must know of its changes. Call this at its
+  /// Writes the transaction's row in `commits`, if other nodes must know of its changes. Call this at its
   /// end. Returns the transaction's id if its commit ends a right.
   func writeAnnouncement() throws -> CommitID? {
     if announced.isEmpty { return nil }
@@ -75,7 +75,7 @@ extension PostgreSQLSession {
 }
 
 struct CommitReading {
-  let news: CommitNews
+  let changes: CommitChanges
   /// The snapshot that sees the commits.
   let snapshot: String
   /// The age of the oldest commit; nil without one.
@@ -84,7 +84,7 @@ struct CommitReading {
 
 /// The statements of the table `commits`.
 enum CommitRows {
-  /// How long a row is kept. A server that could not read for as long has no connection any more, and
+  /// How long a row is kept. A node that could not read for as long has no connection any more, and
   /// compares all of its memory with the store when it has one.
   static let lifetime = "10 minutes"
 
@@ -122,14 +122,14 @@ enum CommitRows {
   )
 
   /// The commits that `snapshot` did not see, and the snapshot that sees them.
-  static func news(
+  static func changes(
     after snapshot: String,
     except origin: PostgreSQLUUID,
     from session: PostgreSQLSession
   ) throws -> CommitReading {
     var pipeline = PostgreSQLPipeline()
     pipeline.add(read, [.uuid(origin), .text(snapshot)])
-    var (news, next, delay) = (CommitNews(), snapshot, Int?.none)
+    var (changes, next, delay) = (CommitChanges(), snapshot, Int?.none)
     try session.send(pipeline)[0].forEach { row in
       switch try row.text(at: 0) {
       case "snapshot":
@@ -139,19 +139,19 @@ enum CommitRows {
         let user = try row.userID(at: 2)
         // Two rows may be read in any order. An erased user does not come back.
         let number: Int? = row.isNull(at: 3) ? nil : try row.integer(at: 3)
-        if let known = news.heads[user] {
-          news.heads[user] = .some(known.flatMap { known in number.map { max(known, $0) } })
+        if let known = changes.heads[user] {
+          changes.heads[user] = .some(known.flatMap { known in number.map { max(known, $0) } })
         } else {
-          news.heads[user] = .some(number)
+          changes.heads[user] = .some(number)
         }
       case "session":
         let id = try row.sessionID(at: 2)
         if let hash = TokenHash(bytes: try row.bytes(at: 4)) {
-          news.endedSessions.append(EndedSession(id: id, tokenHash: hash))
+          changes.endedSessions.append(EndedSession(id: id, tokenHash: hash))
         }
-      default: if let topic = CommitNews.Topic(rawValue: try row.text(at: 1)) { news.topics.insert(topic) }
+      default: if let topic = CommitChanges.Topic(rawValue: try row.text(at: 1)) { changes.topics.insert(topic) }
       }
     }
-    return CommitReading(news: news, snapshot: next, delay: delay.map { .microseconds($0) })
+    return CommitReading(changes: changes, snapshot: next, delay: delay.map { .microseconds($0) })
   }
 }

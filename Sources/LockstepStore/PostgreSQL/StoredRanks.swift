@@ -5,7 +5,7 @@ import LockstepPostgreSQL
 ///
 /// The ranks beside each place are read with one statement for the whole group. If elements must be
 /// spread out, all ranks of the list are read.
-final class RankBook {
+final class StoredRanks {
   private struct List: Hashable {
     let user: UserID
     let collection: String
