@@ -39,7 +39,7 @@ struct Connecting {
       guard hosts.count > 0, ContinuousClock.now < deadline else {
         throw PostgreSQLError(
           kind: .timedOut,
-          message: "\(silent) did not respond, and \(PostgreSQLError.text(of: timeout)) are over",
+          message: "\(silent) did not respond within \(PostgreSQLError.text(of: timeout))",
           operation: .connect
         )
       }

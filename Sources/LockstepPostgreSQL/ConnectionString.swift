@@ -18,7 +18,7 @@ enum ConnectionString {
     }
     defer { libpq.functions.conninfoFree(options) }
     if hasUnescapedSeparator(text) {
-      throw refuse("it has an @ or a / at a wrong place; write %40 for an @ and %2F for a / in the password")
+      throw refuse("it has an @ or a / in the wrong place; write %40 for an @ and %2F for a / in the password")
     }
     if let port = value(of: "port", in: options),
       !port.allSatisfy({ $0.isASCII && $0.isNumber || $0 == "," || $0 == " " })

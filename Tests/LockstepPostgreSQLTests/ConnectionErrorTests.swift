@@ -35,11 +35,11 @@ struct ConnectionErrorTests {
       ("postgresql://u:p@[::1s3cret", "its IPv6 address is incomplete"),
       (
         "postgresql://u:a@s3cret@h/db",
-        "it has an @ or a / at a wrong place; write %40 for an @ and %2F for a / in the password"
+        "it has an @ or a / in the wrong place; write %40 for an @ and %2F for a / in the password"
       ),
       (
         "postgres://u:1/s3cret@h/db",
-        "it has an @ or a / at a wrong place; write %40 for an @ and %2F for a / in the password"
+        "it has an @ or a / in the wrong place; write %40 for an @ and %2F for a / in the password"
       ),
       (
         "postgres://u:s3cret/a?b=c",
@@ -112,7 +112,7 @@ struct ConnectionErrorTests {
     #expect(error?.kind == .timedOut)
     #expect(
       error?.description
-        == "cannot connect to PostgreSQL: the host 127.0.0.1, port \(port) did not respond, and 0.2 seconds are over."
+        == "cannot connect to PostgreSQL: the host 127.0.0.1, port \(port) did not respond within 0.2 seconds."
     )
     let start = ContinuousClock.now
     #expect(Self.error("host=127.0.0.1,localhost port=\(port)", options)?.kind == .timedOut)

@@ -23,7 +23,7 @@ struct ConnectionTests {
     )
   }
 
-  @Test("A connection tells what it is connected to")
+  @Test("A connection has the names of its host, database and user")
   func properties() throws {
     let connection = try TestServer.connect()
     #expect(connection.serverVersion >= 140_000)

@@ -45,7 +45,7 @@ struct StatementTests {
     #expect(try other.values(Self.preparedNames, [.text(Self.insert.sql)]) == [.integer(0)])
   }
 
-  @Test("A result passes on its rows, in order, until the body has enough")
+  @Test("A result calls the body for each row in order, until the body needs no more")
   func rows() throws {
     let result = try connection.query(PostgreSQLStatement("SELECT generate_series(1, 5), 'x'"))
     #expect(result.rowCount == 5)

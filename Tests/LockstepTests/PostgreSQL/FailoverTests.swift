@@ -67,7 +67,7 @@ struct FailoverTests {
     (response.json["entries"]?.arrayValue ?? []).map { $0["action"]?["payload"]?["id"]?.stringValue ?? "" }
   }
 
-  @Test("A user whom another transaction has locked waits, at last gets 503, and holds up no other user")
+  @Test("A write of a user whom another transaction has locked waits and then gets 503, and delays no other user")
   func lockedUser() async throws {
     try await Self.serve { servers, database in
       let (ada, bob) = (try await servers[0].signUp(), try await servers[0].signUp("bob"))

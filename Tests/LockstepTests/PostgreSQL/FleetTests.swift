@@ -47,7 +47,7 @@ struct FleetTests {
     }
   }
 
-  @Test("A request with a cursor gets a state that is at least as new, from whatever server")
+  @Test("A request with a cursor gets a state that is at least as new, through any server")
   func cursors() async throws {
     try await TestDatabase.serve(nodes: 2) { servers, _ in
       let device = try await servers[0].signUp()
@@ -174,7 +174,7 @@ struct FleetTests {
     }
   }
 
-  @Test("When a server says that a session has ended, all servers refuse its token")
+  @Test("All servers refuse a token when the response to the end of its session has arrived")
   func endedSessions() async throws {
     try await TestDatabase.serve(nodes: 3) { servers, _ in
       let device = try await servers[0].signUp()
@@ -294,7 +294,7 @@ struct FleetTests {
     }
   }
 
-  @Test("A command of the operator is run by one server, and counts on all of them when it is complete")
+  @Test("One server runs a command of the operator, and all servers know of it when it is complete")
   func orders() async throws {
     try await TestDatabase.serve(nodes: 2) { servers, database in
       for round in 0..<5 {
@@ -330,7 +330,7 @@ struct FleetTests {
     }
   }
 
-  @Test("A server that is cut off from the database answers nothing from memory, and catches up later")
+  @Test("A server that is cut off from the database refuses to read from memory, and catches up later")
   func cutOff() async throws {
     let road = try DatabaseRoad(to: try #require(TestedStore.anyServer))
     try await TestDatabase.serve(nodes: 2) { index, configuration in

@@ -145,7 +145,7 @@ struct SharedAttemptsTests {
     }
   }
 
-  @Test("An attacker at one server does not lock the owner out of a known network at another one")
+  @Test("An attacker at one server does not block the owner's known network at another one")
   func knownNetwork() async throws {
     try await Self.serve { servers, _ in
       _ = try await servers[0].signUp()
