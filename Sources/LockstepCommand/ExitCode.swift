@@ -48,7 +48,7 @@ enum ExitCode: Int32 {
   private static func code(for error: MaintenanceError) -> ExitCode {
     switch error {
     case .exists, .notAFile, .cannotMake, .addressTaken, .notEmpty, .otherCopy: .cannotCreate
-    case .missing, .emptyDatabase: .noInput
+    case .missing, .emptyDatabase, .missingSource, .emptySource: .noInput
     case .damaged, .incompleteCopy: .data
     case .sameFile, .ownCopy, .unknownCursor: .usage
     case .noSuchUser, .erased: .noUser

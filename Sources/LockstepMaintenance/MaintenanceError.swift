@@ -6,6 +6,10 @@ package enum MaintenanceError: Error, Sendable, Equatable, CustomStringConvertib
   case missing(path: String)
   /// The PostgreSQL database has no tables.
   case emptyDatabase(name: String)
+  /// The source of a copy, or the backup, is missing.
+  case missingSource(path: String)
+  /// The source of a copy is a database without tables.
+  case emptySource(name: String)
   /// The reason is an `errno`.
   case cannotMake(path: String, reason: Int32)
   /// The path names a device, a folder, a link or another special file.
@@ -39,6 +43,10 @@ package enum MaintenanceError: Error, Sendable, Equatable, CustomStringConvertib
       "There is no file \(path). Set --data or the variable LOCKSTEP_DATA to an existing store."
     case .emptyDatabase(let name):
       "The database \(name) is empty. Set --store or the variable LOCKSTEP_STORE to the database of a store."
+    case .missingSource(let path):
+      "There is no file \(path). Name an existing store with --from."
+    case .emptySource(let name):
+      "The database \(name) is empty. Name the database of a store with --from."
     case .cannotMake(let path, let reason):
       "\(path) cannot be written: \(String(cString: strerror(reason))). Check that its folder exists, that this process may "
         + "write to it, and that the disk has free space."
@@ -63,8 +71,8 @@ package enum MaintenanceError: Error, Sendable, Equatable, CustomStringConvertib
     case .notEmpty(let name):
       "The store \(name) is not empty. Nothing was changed. Copy into a new file or into an empty database."
     case .otherCopy(let name):
-      "\(name) has a part of another store: a copy into it is not finished. Run that copy again, or delete the part, and "
-        + "begin again. Nothing was changed."
+      "\(name) contains an unfinished copy of another store. Nothing was changed. Finish that copy, or delete it and begin "
+        + "again."
     case .ownCopy(let name):
       "\(name) is both the source and the target. Name another store with --to."
     case .incompleteCopy(let name, let what):

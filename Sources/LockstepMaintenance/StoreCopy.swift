@@ -62,8 +62,9 @@ package struct StoreCopy {
   private func openSource() throws -> Source {
     switch source {
     case .file(let path):
-      try StorePath.expectFile(path)
-      guard let place = StorePath.resolved(path) else { throw MaintenanceError.missing(path: path) }
+      guard StorePath.isFile(path), let place = StorePath.resolved(path) else {
+        throw MaintenanceError.missingSource(path: path)
+      }
       if case .file(let other) = target, StorePath.resolved(other) == place {
         throw MaintenanceError.ownCopy(name: path)
       }
@@ -72,10 +73,18 @@ package struct StoreCopy {
       try connection.snapshot { try migrator.expectCurrentSchema(of: connection, path: path) }
       return Source(side: SQLiteCopySide(connection, name: path), lock: lock)
     case .database(let string):
-      let database = try StoreDatabase(withCurrentSchema: string, migrator: migrator)
+      let database = try openDatabase(string)
       let side = try PostgreSQLCopySide(database)
       if try side.isServed() { throw StoreError.inUse(path: side.name) }
       return Source(side: side)
+    }
+  }
+
+  private func openDatabase(_ connectionString: String) throws -> StoreDatabase {
+    do {
+      return try StoreDatabase(withCurrentSchema: connectionString, migrator: migrator)
+    } catch MaintenanceError.emptyDatabase(let name) {
+      throw MaintenanceError.emptySource(name: name)
     }
   }
 

@@ -39,7 +39,9 @@ enum ServeCommand {
       do {
         return try serve(configuration, modules)
       } catch let error as StoreError where configuration.store == nil {
-        // Supervisors see the same exit code for all errors of the store.
+        // Another start cannot succeed, as with the commands.
+        if case .newerSchema = error { throw error }
+        // Supervisors see the same exit code for all other errors of the store.
         throw CommandError(.store, "\(error)")
       }
     }

@@ -234,7 +234,10 @@ struct CopyTests {
 
     try schema.execute("CREATE TABLE unfinished_copy (source text NOT NULL); INSERT INTO unfinished_copy VALUES ('x')")
     let other = try await copy(file, schema.connectionString)
-    #expect(other.code == .exit(73) && other.errors.contains("has a part of another store"), "\(other.errors)")
+    #expect(
+      other.code == .exit(73) && other.errors.contains("contains an unfinished copy of another store"),
+      "\(other.errors)"
+    )
     #expect(try schema.count("SELECT count(*) FROM users") == 1)
 
     let theirs = try StoreSchema()
@@ -260,6 +263,45 @@ struct CopyTests {
       #expect(source.code == .exit(75), "\(source.errors)")
     }
     #expect(access(folder.file("x.db"), F_OK) != 0)
+  }
+
+  @Test("A newer schema of the source or of the target has the exit code of `serve`: 65 of a file, 78 of a database")
+  func newerSchema() async throws {
+    _ = try await write(by: onFile)
+    try await onDatabase.serve { _ in }
+    let newer = folder.file("newer.db")
+    try folder.write(try folder.contents(of: "store.db"), to: "newer.db")
+    try SQLiteConnection(path: newer, journal: .asFound).execute("PRAGMA user_version = 1000000")
+    let before = try folder.contents(of: "newer.db")
+    func expect(_ code: Int32, _ arguments: String...) async throws {
+      let process = try LockstepProcess(arguments, in: folder, name: "newer-\(arguments.joined().utf8.count)")
+      #expect(await process.ended() == .exit(code), "\(arguments): \(process.errors)")
+      #expect(process.errors.contains("A newer lockstep has"), "\(arguments): \(process.errors)")
+    }
+    try await expect(65, "copy", "--from", newer, "--to", schema.connectionString)
+    try await expect(65, "copy", "--from", schema.connectionString, "--to", newer)
+    try await expect(65, "serve", "--port", "0", "--data", newer)
+    #expect(try folder.contents(of: "newer.db") == before)
+    try schema.execute("INSERT INTO migrations VALUES (99, 'future', 'x', 1)")
+    try await expect(78, "copy", "--from", schema.connectionString, "--to", folder.file("x.db"))
+    try await expect(78, "copy", "--from", file, "--to", schema.connectionString)
+    try await expect(78, "serve", "--port", "0", "--store", schema.connectionString)
+    #expect(access(folder.file("x.db"), F_OK) != 0)
+  }
+
+  @Test("The advice of an error names the options of `copy`")
+  func advice() async throws {
+    let missing = try await copy(folder.file("none.db"), schema.connectionString)
+    #expect(
+      missing.code == .exit(66) && missing.errors.contains("Name an existing store with --from."),
+      "\(missing.errors)"
+    )
+    let empty = try await copy(schema.connectionString, folder.file("x.db"))
+    #expect(empty.code == .exit(66), "\(empty.errors)")
+    #expect(empty.errors.contains("Name the database of a store with --from."), "\(empty.errors)")
+    for errors in [missing.errors, empty.errors] {
+      #expect(!errors.contains("--data") && !errors.contains("--store") && !errors.contains("LOCKSTEP_"), "\(errors)")
+    }
   }
 
   @Test("A damaged source is not passed off as a complete copy")
