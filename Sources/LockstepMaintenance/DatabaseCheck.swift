@@ -67,8 +67,8 @@ package struct DatabaseCheck: Sendable {
     for fault in try audit.references() { report.add(.references, fault) }
     for fault in try audit.identity() { report.add(.identity, fault) }
     for fault in try audit.journal() { report.add(.users, fault) }
-    for (suite, value) in try audit.registeredDefaults() where !Self.isJSON(value.utf8) {
-      report.add(.texts, "registered_defaults: a text of \(suite) is not valid JSON")
+    try audit.forEachRegisteredDefault { place, text in
+      if !Self.isJSON(text.utf8) { report.add(.texts, "\(place) is not valid JSON") }
     }
     report.users = try audit.users()
     var (last, done): (UserID?, Int) = (nil, 0)
@@ -83,13 +83,13 @@ package struct DatabaseCheck: Sendable {
 
   private func check(_ user: UserID, _ connection: StoreConnection, _ report: inout CheckReport) throws {
     do {
-      let texts = try damagedTexts(of: user, connection)
-      for place in texts { report.add(.texts, "\(place): a text of user \(user) is not valid JSON") }
-      // The state of such a user cannot be rebuilt.
-      guard texts.isEmpty else { return }
+      // The state of a user with such a text cannot be rebuilt.
+      guard try haveJSON(textsOf: user, connection, &report) else { return }
       try UserCheck(states: tables, defaults: defaults, connection: connection).check(user, &report)
     } catch let error as PostgreSQLError where error.kind == .mismatch {
       report.add(.users, "user \(user): \(error.message)")
+    } catch let error as ElementDamagedError {
+      report.add(.texts, error.finding)
     } catch let error as ModuleError {
       report.add(.users, "user \(user): \(error)")
     } catch let error as SnapshotDamagedError {
@@ -100,21 +100,27 @@ package struct DatabaseCheck: Sendable {
     }
   }
 
-  /// Where the user has a text that is not JSON.
-  private func damagedTexts(of user: UserID, _ connection: StoreConnection) throws -> [String] {
-    var places: [String] = []
-    try DatabaseAudit(connection, limit: 1).forEachText(of: user) { table, text in
-      if places.last != table, !Self.isJSON(text.utf8) { places.append(table) }
-    }
+  /// Reports the user's texts that are not JSON. Returns false if there are some.
+  private func haveJSON(
+    textsOf user: UserID,
+    _ connection: StoreConnection,
+    _ report: inout CheckReport
+  ) throws -> Bool {
     var isDamaged = false
+    try DatabaseAudit(connection, limit: 1).forEachText(of: user) { place, text in
+      if Self.isJSON(text.utf8) { return }
+      report.add(.texts, "\(place) is not valid JSON")
+      isDamaged = true
+    }
     let end = Revision(rawValue: .max)
     try Journal(connection: connection).forEachEntry(of: user, after: .init(endOf: .none), upTo: end) { entry in
       // A text that is not JSON is read as this.
-      isDamaged = entry.action == "null" || entry.mutations == "null"
-      return !isDamaged
+      guard entry.action == "null" || entry.mutations == "null" else { return true }
+      report.add(.texts, "journal: an entry of user \(user) at revision \(entry.revision.number) is not valid JSON")
+      isDamaged = true
+      return false
     }
-    if isDamaged { places.append("journal") }
-    return places
+    return !isDamaged
   }
 
   private static func isJSON(_ text: some Sequence<UInt8>) -> Bool {

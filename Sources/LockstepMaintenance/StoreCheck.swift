@@ -74,9 +74,13 @@ package struct StoreCheck: Sendable {
     for (table, sql) in Self.texts {
       try guarding(.texts, &report) { report in
         try connection.forEach(sql) { row in
-          let user: String = try row[0]
-          users.insert(user)
-          report.add(.texts, "\(table): a text of user \(user) is not valid JSON")
+          let (name, place): (String, String) = (try row[1], try row[2])
+          var owner = ""
+          if let user: String = try row[0] {
+            users.insert(user)
+            owner = " of user \(user)"
+          }
+          report.add(.texts, "\(table): \(name)\(owner)\(place) is not valid JSON")
         }
       }
     }
@@ -115,13 +119,46 @@ package struct StoreCheck: Sendable {
     "\"\(name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
   }
 
+  /// The columns of the rows are the user if there is one, the name of the text, and its place.
   private static let texts: [(table: String, sql: StaticString)] = [
-    ("journal", "SELECT user_id FROM journal WHERE NOT json_valid(action) OR NOT json_valid(mutations)"),
-    ("favorites", "SELECT user_id FROM favorites WHERE data IS NOT NULL AND NOT json_valid(data)"),
-    ("defaults", "SELECT user_id FROM defaults WHERE NOT json_valid(value)"),
-    ("profiles", "SELECT user_id FROM profiles WHERE NOT json_valid(value)"),
-    ("snapshots", "SELECT user_id FROM snapshots WHERE NOT json_valid(state)"),
-    ("registered_defaults", "SELECT suite FROM registered_defaults WHERE value IS NOT NULL AND NOT json_valid(value)"),
+    (
+      "journal",
+      """
+      SELECT user_id, 'an entry', ' at revision ' || (revision >> 20) FROM journal
+      WHERE NOT json_valid(action) OR NOT json_valid(mutations)
+      """
+    ),
+    (
+      "favorites",
+      """
+      SELECT user_id, '“' || id || '” in favorites', '' FROM favorites WHERE data IS NOT NULL AND NOT json_valid(data)
+      """
+    ),
+    (
+      "defaults",
+      """
+      SELECT user_id, '“' || key || '” in defaults/' || suite, '' FROM defaults WHERE NOT json_valid(value)
+      """
+    ),
+    ("profiles", "SELECT user_id, '“' || field || '” in profile', '' FROM profiles WHERE NOT json_valid(value)"),
+    (
+      "list_elements",
+      "SELECT user_id, '“' || id || '” in ' || module, '' FROM list_elements WHERE NOT json_valid(element)"
+    ),
+    ("map_values", "SELECT user_id, '“' || key || '” in ' || module, '' FROM map_values WHERE NOT json_valid(value)"),
+    (
+      "snapshots",
+      """
+      SELECT user_id, collection, ' at revision ' || (revision >> 20) FROM snapshots WHERE NOT json_valid(state)
+      """
+    ),
+    (
+      "registered_defaults",
+      """
+      SELECT NULL, '“' || key || '” in ' || suite, ' at revision ' || (revision >> 20) FROM registered_defaults
+      WHERE value IS NOT NULL AND NOT json_valid(value)
+      """
+    ),
   ]
 
   private func checkUsers(
@@ -176,6 +213,8 @@ package struct StoreCheck: Sendable {
       try body(&report)
     } catch let error as SQLiteError where [.corrupt, .mismatch, .notADatabase].contains(error.kind) {
       report.add(area, "\(place)\(error.message)")
+    } catch let error as ElementDamagedError {
+      report.add(.texts, error.finding)
     } catch let error as SnapshotDamagedError {
       report.add(area, "\(place)the snapshot of \(error.collection) at revision \(error.revision) cannot be read")
     }

@@ -56,22 +56,30 @@ package struct DatabaseAudit {
     ) { try $0[0] }
   }
 
-  /// Passes each JSON text of the user's tables to `body`, with the name of its table.
-  package func forEachText(of user: UserID, _ body: (_ table: String, _ text: String) throws -> Void) throws {
+  /// Passes each JSON text of the user's tables to `body`, with the words for its place.
+  package func forEachText(of user: UserID, _ body: (_ place: String, _ text: String) throws -> Void) throws {
     try connection.forEach(
       """
-      SELECT 'list_elements', element FROM list_elements WHERE user_id = ?1
-      UNION ALL SELECT 'map_values', value FROM map_values WHERE user_id = ?1
-      UNION ALL SELECT 'snapshots', state FROM snapshots WHERE user_id = ?1
+      SELECT 'list_elements', collection, id, NULL::bigint, element FROM list_elements WHERE user_id = ?1
+      UNION ALL SELECT 'map_values', collection, key, NULL, value FROM map_values WHERE user_id = ?1
+      UNION ALL SELECT 'snapshots', collection, NULL, revision >> 20, state FROM snapshots WHERE user_id = ?1
       """,
       user
-    ) { try body($0[0], $0[1]) }
+    ) { row in
+      let (table, collection): (String, String) = (try row[0], try row[1])
+      let name = try (row[2] as String?).map { "“\($0)” in \(collection)" } ?? collection
+      let revision = try (row[3] as Int?).map { " at revision \($0)" } ?? ""
+      try body("\(table): \(name) of user \(user)\(revision)", try row[4])
+    }
   }
 
-  /// The texts of registered defaults, each with its suite.
-  package func registeredDefaults() throws -> [(suite: String, value: String)] {
-    try connection.all("SELECT suite, value FROM registered_defaults WHERE value IS NOT NULL") {
-      (try $0[0], try $0[1])
+  /// Passes the values of registered defaults to `body`, each with the words for its place.
+  package func forEachRegisteredDefault(_ body: (_ place: String, _ text: String) throws -> Void) throws {
+    try connection.forEach(
+      "SELECT suite, key, revision >> 20, value FROM registered_defaults WHERE value IS NOT NULL"
+    ) { row in
+      let (suite, key, revision): (String, String, Int) = (try row[0], try row[1], try row[2])
+      try body("registered_defaults: “\(key)” in \(suite) at revision \(revision)", try row[3])
     }
   }
 

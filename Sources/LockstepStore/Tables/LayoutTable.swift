@@ -39,7 +39,14 @@ final class LayoutTable: CollectionTable {
           if let canRead {
             element.removeAll(keepingCapacity: true)
             element.append(copying: json)
-            guard canRead(element) else { throw ModuleError(module, "an element in the store cannot be read") }
+            guard canRead(element) else {
+              throw ElementDamagedError(
+                user: user,
+                table: layout.table,
+                collection: CollectionName(module),
+                id: Self.text(id)
+              )
+            }
           }
           builder?.append(id, json, revision: revision)
         }
@@ -50,6 +57,12 @@ final class LayoutTable: CollectionTable {
       }
     }
     finish(&builder, part, &state)
+  }
+
+  private static func text(_ bytes: Span<UInt8>) -> String {
+    var copy: [UInt8] = []
+    copy.append(copying: bytes)
+    return String(decoding: copy, as: UTF8.self)
   }
 
   /// Adds the collection that was built, if there is one.

@@ -25,11 +25,13 @@ package struct ModuleTables: Sendable {
 
     /// Throws if the module's own type cannot read a stored element.
     func checkReadable(_ element: Span<UInt8>) throws {
-      guard let canRead else { return }
+      guard canRead != nil else { return }
       var bytes: [UInt8] = []
       bytes.append(copying: element)
-      guard canRead(bytes) else { throw ModuleError(module, "an element in the store cannot be read") }
+      guard isReadable(bytes) else { throw ModuleError(module, "an element in the store cannot be read") }
     }
+
+    fileprivate func isReadable(_ element: [UInt8]) -> Bool { canRead?(element) ?? true }
   }
 
   private let entries: [String: Entry]
@@ -46,9 +48,31 @@ package struct ModuleTables: Sendable {
   /// A user's present state; empty if the store has no data of the user.
   package func load(_ user: UserID, from connection: StoreConnection) throws -> UserState {
     switch connection {
-    case .sqlite(let connection): try load(user, from: connection)
-    case .postgreSQL(let session): try load(user, from: session)
+    case .sqlite(let connection): return try load(user, from: connection)
+    case .postgreSQL(let session):
+      do {
+        return try load(user, from: session)
+      } catch let error as ModuleError {
+        throw try unreadableElement(of: user, in: connection) ?? error
+      }
     }
+  }
+
+  /// Finds the element that has ended `load` with an error.
+  private func unreadableElement(of user: UserID, in connection: StoreConnection) throws -> (any Error)? {
+    var found: ElementDamagedError?
+    try connection.forEachRow(
+      "SELECT collection, id, element FROM list_elements WHERE user_id = ? ORDER BY collection, rank",
+      user
+    ) { row in
+      let collection = CollectionName(text: try row[0] as String)
+      guard let entry = entries[collection.module], entry.reducer.kind == .list else { return true }
+      let element: String = try row[2]
+      if entry.isReadable(Array(element.utf8)) { return true }
+      found = ElementDamagedError(user: user, table: "list_elements", collection: collection, id: try row[1])
+      return false
+    }
+    return found
   }
 
   private func load(_ user: UserID, from connection: SQLiteConnection) throws -> UserState {

@@ -129,8 +129,21 @@ struct DatabaseCommandTests {
     ("UPDATE heads SET era = era # 1", "user ID: the row in the table heads is not the end of the journal"),
     ("INSERT INTO removals VALUES (gen_random_uuid(), 'favorites', 1)", "the table removals has rows of the user"),
     ("DELETE FROM token_key", "the table token_key is empty"), ("DELETE FROM store", "the table store has 0 rows"),
-    ("UPDATE list_elements SET element = '{'", "list_elements: a text of user ID is not valid JSON"),
-    ("UPDATE journal SET action = '{'", "journal: a text of user ID is not valid JSON"),
+    ("UPDATE list_elements SET element = '{'", "list_elements: “a” in favorites of user ID is not valid JSON"),
+    ("UPDATE list_elements SET element = '[]'", "list_elements: “a” in favorites of user ID cannot be read"),
+    (
+      "INSERT INTO map_values SELECT user_id, 'defaults/standard', 'theme', '{', number << 20 | era FROM heads",
+      "map_values: “theme” in defaults/standard of user ID is not valid JSON"
+    ),
+    (
+      "INSERT INTO snapshots SELECT user_id, 'favorites', number << 20 | era, '{' FROM heads",
+      "snapshots: favorites of user ID at revision 4 is not valid JSON"
+    ),
+    ("UPDATE journal SET action = '{'", "journal: an entry of user ID at revision 1 is not valid JSON"),
+    (
+      "INSERT INTO registered_defaults VALUES ('standard', 'theme', 1048576, '{', 0)",
+      "registered_defaults: “theme” in standard at revision 1 is not valid JSON"
+    ),
     ("DELETE FROM list_elements WHERE id = 'a'", "user ID: favorites: the tables have 1 elements"),
     ("DELETE FROM journal WHERE number = 1", "user ID: favorites: the tables have 2 elements"),
     ("UPDATE list_elements SET rank = 9223372036854775807", "user ID: favorites: 2 elements have an impossible rank"),
@@ -145,9 +158,11 @@ struct DatabaseCommandTests {
     try await commands.serve { port in
       _ = try await add()
       let token = try await Operator.logIn(port)
-      for id in ["a", "b"] {
+      for id in ["a", "c"] {
         #expect(try await Operator.ask(port, "PUT", "/v1/favorites/\(id)", "{}", token: token).status == 201)
       }
+      #expect(try await Operator.ask(port, "DELETE", "/v1/favorites/c", token: token).status == 204)
+      #expect(try await Operator.ask(port, "PUT", "/v1/favorites/b", "{}", token: token).status == 201)
     }
     let id = String(try await commands.run("user", "list").output.prefix(36))
     try schema.execute(script)
@@ -156,6 +171,34 @@ struct DatabaseCommandTests {
     let expected = words.split(separator: "ID", omittingEmptySubsequences: false).joined(separator: id)
     #expect(check.output.contains("- \(expected)"), "\(check.output)")
     #expect(check.output.contains("The store is damaged."))
+  }
+
+  @Test("The log names the user and the element that a server cannot read, and not the content")
+  func damagedElement() async throws {
+    try await commands.serve { port in
+      _ = try await add()
+      let token = try await Operator.logIn(port)
+      #expect(try await Operator.ask(port, "PUT", "/v1/favorites/a", "{}", token: token).status == 201)
+      #expect(try await Operator.ask(port, "PUT", "/v1/favorites/b", "{}", token: token).status == 201)
+    }
+    let id = String(try await commands.run("user", "list").output.prefix(36))
+    for (index, content) in ["{secret", #"["secret"]"#].enumerated() {
+      try schema.execute("UPDATE list_elements SET element = '\(content)' WHERE id = 'b'")
+      let server = try LockstepProcess(
+        ["serve", "--port", "0", "--threads", "1"],
+        in: commands.folder,
+        name: "reader\(index)",
+        variables: commands.variables
+      )
+      let port = try await server.port()
+      let token = try await Operator.logIn(port)
+      #expect(try await Operator.ask(port, "GET", "/v1/favorites", token: token).status == 500)
+      server.send(SIGTERM)
+      #expect(await server.ended() == .exit(0))
+      let words = "the element “b” in favorites of user \(id) in the table list_elements cannot be read"
+      #expect(server.errors.contains(words), "\(server.errors)")
+      #expect(!server.errors.contains("secret"), "\(server.errors)")
+    }
   }
 
   @Test("More indexes, tables and views are no damage")

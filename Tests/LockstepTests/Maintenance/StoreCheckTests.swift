@@ -44,7 +44,7 @@ struct StoreCheckTests {
       "defaults/other: the tables have elements, the journal has no entries"
     ),
     ("DELETE FROM journal WHERE revision >> 20 = 2", .users, "the journal has 4 of the 5 revisions from 1 to 5"),
-    ("UPDATE journal SET mutations = '[' WHERE revision >> 20 = 3", .texts, "journal: a text of user"),
+    ("UPDATE journal SET mutations = '[' WHERE revision >> 20 = 3", .texts, "journal: an entry of user"),
     (
       "UPDATE journal SET mutations = CAST(replace(mutations, 'A', x'ff') AS TEXT) WHERE revision >> 20 = 1", .texts,
       "in the column mutations is not UTF-8"
@@ -54,10 +54,19 @@ struct StoreCheckTests {
       "in the column action is not UTF-8"
     ),
     ("UPDATE users SET email = CAST(x'ff' || email AS TEXT)", .texts, "users: a text in the column email is not UTF-8"),
-    ("UPDATE defaults SET value = 'dark' WHERE key = 'theme'", .texts, "defaults: a text of user"),
+    (
+      "UPDATE defaults SET value = 'dark' WHERE key = 'theme'", .texts, "defaults: “theme” in defaults/standard of user"
+    ),
+    (
+      "INSERT INTO registered_defaults VALUES ('standard', 'theme', 1 << 20, '{', 0)", .texts,
+      "registered_defaults: “theme” in standard at revision 1 is not valid JSON"
+    ),
     (
       "UPDATE journal SET collection = 'nonsense'", .users,
       "the journal has entries of nonsense, which is not a collection"
+    ),
+    (
+      "INSERT INTO snapshots SELECT id, 'favorites', 5 << 20, '{' FROM users", .texts, "snapshots: favorites of user"
     ),
     (
       "INSERT INTO snapshots SELECT id, 'favorites', 5 << 20, '{}' FROM users", .users,

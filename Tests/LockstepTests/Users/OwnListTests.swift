@@ -316,7 +316,11 @@ struct OwnListTests {
       )
       try await users.restart()
       #expect(try await ada.get("/v1/notes").problem == ProblemSummary("internal"))
-      #expect(users.log.text.contains("a mistake in the module notes: an element in the store cannot be read"))
+      #expect(
+        users.log.text.contains(
+          "the element “a” in notes of user \(ada.user) in the table list_elements cannot be read"
+        )
+      )
       #expect(Self.ids(try await bob.get("/v1/notes")) == ["a"])
     }
   }
