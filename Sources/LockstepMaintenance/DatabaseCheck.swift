@@ -46,7 +46,7 @@ package struct DatabaseCheck: Sendable {
     report.bytes = try database.read { try DatabaseAudit($0, limit: 1).size() }
     let faults = try database.schemaFaults()
     report.isSchemaCompared = faults != nil
-    for fault in faults ?? [] { report.add(.schema, fault) }
+    for fault in try faults ?? database.replacedTables() { report.add(.schema, fault) }
     guard report.counts[.schema] == nil else { return report }
     let compared = report
     // If the connection is lost, the check begins again on another snapshot.
@@ -70,14 +70,22 @@ package struct DatabaseCheck: Sendable {
     try audit.forEachRegisteredDefault { place, text in
       if !Self.isJSON(text.utf8) { report.add(.texts, "\(place) is not valid JSON") }
     }
+    let modules = try audit.modules()
     report.users = try audit.users()
-    var (last, done): (UserID?, Int) = (nil, 0)
-    while true {
-      let users = try audit.users(after: last)
-      guard let end = users.last else { return }
-      for user in users { try check(user, connection, &report) }
-      (last, done) = (end, done + users.count)
+    var (page, done) = (try audit.users(after: nil), 0)
+    while !page.ids.isEmpty {
+      for fault in try audit.contradictions(of: page) { report.add(.users, fault) }
+      for fault in try audit.strayCollections(of: page, kind: { kind(of: $0, modules) }) { report.add(.users, fault) }
+      for id in page.ids {
+        guard let user = UserID(id) else {
+          report.add(.users, "“\(id)” is not a user id")
+          continue
+        }
+        try check(user, connection, &report)
+      }
+      done += page.ids.count
       progress(done, report.users)
+      page = try audit.users(after: page)
     }
   }
 
@@ -122,6 +130,13 @@ package struct DatabaseCheck: Sendable {
     }
     return !isDamaged
   }
+
+  /// The kind of a module of the store: one of Lockstep's own, or one in the table `modules`.
+  private func kind(of module: String, _ served: [String: CollectionMutation.Kind]) -> CollectionMutation.Kind? {
+    Self.builtIn[module]?.reducer.kind ?? served[module]
+  }
+
+  private static let builtIn = ModuleTables(ofStoreWith: [])
 
   private static func isJSON(_ text: some Sequence<UInt8>) -> Bool {
     (try? JSON(parsing: Array(text), maximumDepth: JSON.highestDepth)) != nil

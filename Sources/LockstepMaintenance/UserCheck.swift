@@ -17,15 +17,33 @@ struct UserCheck {
     for excess in excesses(of: present) { report.add(.quotas, "user \(user): \(excess)") }
   }
 
-  /// The differences between the tables and the state that is rebuilt from journal and snapshots.
+  /// The differences between the tables and the state that is rebuilt from journal and snapshots. Of the
+  /// removals, those after the snapshots are compared: the record of each may only be replaced by a later one.
   private func differences(of user: UserID, from present: UserState) throws -> [String] {
     let names = try Journal(connection: connection).recordedCollections(of: user).union(present.collections.keys)
-    let rebuilt = try StateHistory(states: states).rebuild(names, of: user, at: present.revision, from: connection)
-    return names.sorted().compactMap { name in
+    var removals: [CollectionName: Revision] = [:]
+    let rebuilt = try StateHistory(states: states).rebuild(
+      names,
+      of: user,
+      at: present.revision,
+      from: connection,
+      changed: { name, revision, edits in if edits.removesRows { removals[name] = revision } }
+    )
+    let differences: [String] = names.sorted().compactMap { name in
       guard states[name.module] != nil else {
         return "the journal has entries of \(name), which is not a collection"
       }
       return difference(of: name, present.collections[name], rebuilt[name].flatMap { $0.revision > .none ? $0 : nil })
+    }
+    return differences + (try missingRemovals(of: user, removals))
+  }
+
+  private func missingRemovals(of user: UserID, _ needed: [CollectionName: Revision]) throws -> [String] {
+    if needed.isEmpty { return [] }
+    let recorded = try RemovalRecords.revisions(of: user, in: connection)
+    return needed.sorted { $0.key < $1.key }.compactMap { name, revision in
+      if recorded[name, default: .none].number >= revision.number { return nil }
+      return "\(name): the table removals lacks the removal at revision \(revision.number)"
     }
   }
 

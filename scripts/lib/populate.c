@@ -64,9 +64,11 @@ int main(int count, char **arguments) {
   sqlite3_stmt *session = prepare("INSERT INTO sessions (user_id, id, token_hash, created_at, last_seen_at, expires_at) "
                                   "VALUES (?, ?, ?, 0, unixepoch() * 1000 + 3600000, unixepoch() * 1000 + 7776000000)");
   sqlite3_stmt *value = prepare("INSERT INTO defaults VALUES (?, 'standard', ?, ?, 1 << 20)");
-  sqlite3_stmt *entry = prepare("INSERT INTO journal (user_id, revision, position, collection, at, action, mutations) "
-                                "VALUES (?, 1 << 20, 0, 'defaults/standard', unixepoch() * 1000, "
-                                "'{\"type\":\"mergePatch\",\"payload\":{}}', ?)");
+  sqlite3_stmt *entry = prepare("INSERT INTO journal "
+                                "(user_id, revision, position, written, collection, at, action, mutations) "
+                                "SELECT ?1, 1 << 20, 0, length(CAST(action || ?2 AS BLOB)), 'defaults/standard', "
+                                "unixepoch() * 1000, action, ?2 "
+                                "FROM (SELECT '{\"type\":\"mergePatch\",\"payload\":{}}' AS action)");
   for (int number = 0; number < users; number++) {
     char id[40], session_id[40];
     uint8_t hash[32];

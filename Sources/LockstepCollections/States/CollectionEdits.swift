@@ -8,16 +8,22 @@ package enum CollectionEdits: Sendable {
   /// no row was written.
   package var needRemovalRecord: Bool {
     switch self {
+    case .list(let edits): edits.isEmpty || removesRows
+    case .map(let edits): edits.isEmpty || removesRows
+    }
+  }
+
+  package var removesRows: Bool {
+    switch self {
     case .list(let edits):
-      edits.isEmpty
-        || edits.contains {
-          switch $0 {
-          case .removed, .cleared: true
-          case .inserted, .modified, .moved: false
-          }
+      edits.contains {
+        switch $0 {
+        case .removed, .cleared: true
+        case .inserted, .modified, .moved: false
         }
+      }
     case .map(let edits):
-      edits.isEmpty || edits.contains { if case .set = $0 { false } else { true } }
+      edits.contains { if case .set = $0 { false } else { true } }
     }
   }
 }

@@ -36,8 +36,11 @@ package struct EmailAddress: Sendable, Equatable {
     try Self.checkLocalPart(parts[0])
     try Self.checkDomain(parts[1])
     self.text = text
-    key = text.lowercased()
+    key = Self.key(of: text)
   }
+
+  /// The key of an address that was checked before.
+  package static func key(of text: String) -> String { text.lowercased() }
 
   package static func == (left: EmailAddress, right: EmailAddress) -> Bool { left.key == right.key }
 

@@ -48,12 +48,73 @@ package struct DatabaseAudit {
 
   package func users() throws -> Int { try count("SELECT count(*) FROM users") }
 
-  /// Up to 100 users after `last`, in the order of their ids.
-  package func users(after last: UserID?) throws -> [UserID] {
-    try connection.all(
-      "SELECT id FROM users WHERE id > ? ORDER BY id LIMIT 100",
-      last?.description ?? "00000000-0000-0000-0000-000000000000"
-    ) { try $0[0] }
+  /// Up to 100 users, in the order of their ids.
+  package struct Page {
+    fileprivate let start: String
+    fileprivate let rows: [(id: String, email: String, emailKey: String)]
+
+    /// The ids as texts, because those of damaged rows may be of any version.
+    package var ids: [String] { rows.map(\.id) }
+  }
+
+  /// The users after those of another page, or the first ones.
+  package func users(after page: Page?) throws -> Page {
+    let start = page.map { $0.rows.last?.id ?? $0.start } ?? "00000000-0000-0000-0000-000000000000"
+    return Page(
+      start: start,
+      rows: try connection.all(
+        "SELECT id::text, email, email_key FROM users WHERE id > ? ORDER BY id LIMIT 100",
+        start
+      ) { (try $0[0], try $0[1], try $0[2]) }
+    )
+  }
+
+  /// Rows of the page's users that contradict each other. The journal is not replayed.
+  package func contradictions(of page: Page) throws -> [String] {
+    guard let end = page.rows.last?.id else { return [] }
+    return page.rows.compactMap(Self.wrongKey) + (try entries(after: page.start, upTo: end))
+      + (try eras(after: page.start, upTo: end))
+  }
+
+  // In Swift, because PostgreSQL's lower() depends on the locale of the database.
+  private static func wrongKey(of row: (id: String, email: String, emailKey: String)) -> String? {
+    if EmailAddress.key(of: row.email).utf8.elementsEqual(row.emailKey.utf8) { return nil }
+    return "user \(row.id): email_key in the table users is not the address email in lower case"
+  }
+
+  /// Entries of the journal whose columns era and written contradict other entries of the user.
+  private func entries(after start: String, upTo end: String) throws -> [String] {
+    try connection.all(Self.wrongEntries, start, end) { row in
+      let (user, eras, sizes): (String, Int, Int) = (try row[0], try row[1], try row[3])
+      var findings: [String] = []
+      if let first = try row[2] as Int? {
+        findings.append(
+          "user \(user): \(Self.entries(eras)) an impossible era, first at revision \(first)"
+        )
+      }
+      if let first = try row[4] as Int? {
+        findings.append(
+          "user \(user): \(Self.entries(sizes)) a value in the column written that is not the size of the "
+            + "user's entries so far, first at revision \(first)"
+        )
+      }
+      return findings
+    }
+    .flatMap { $0 }
+  }
+
+  private static func entries(_ count: Int) -> String {
+    count == 1 ? "1 entry of the journal has" : "\(count) entries of the journal have"
+  }
+
+  /// Rows whose revision has another era than the entry of the same number in the journal.
+  private func eras(after start: String, upTo end: String) throws -> [String] {
+    try connection.all(Self.otherEras, start, end) { row in
+      let (table, user, count, first): (String, String, Int, Int) = (try row[0], try row[1], try row[2], try row[3])
+      return
+        "user \(user): \(count == 1 ? "1 row" : "\(count) rows") of the table \(table) and the journal have different "
+        + "eras, first at revision \(first)"
+    }
   }
 
   /// Passes each JSON text of the user's tables to `body`, with the words for its place.
@@ -81,6 +142,30 @@ package struct DatabaseAudit {
       let (suite, key, revision): (String, String, Int) = (try row[0], try row[1], try row[2])
       try body("registered_defaults: “\(key)” in \(suite) at revision \(revision)", try row[3])
     }
+  }
+
+  /// The modules with which the store was served, besides those that each server has.
+  package func modules() throws -> [String: CollectionMutation.Kind] {
+    let rows = try connection.all("SELECT name, kind FROM modules") { (try $0[0] as String, try $0[1] as String) }
+    return Dictionary(rows.compactMap { name, kind in CollectionMutation.Kind(rawValue: kind).map { (name, $0) } }) {
+      first,
+      _ in first
+    }
+  }
+
+  /// Rows of the page's users whose module the store does not have. `kind` returns the kind of a module.
+  package func strayCollections(
+    of page: Page,
+    kind: (_ module: String) -> CollectionMutation.Kind?
+  ) throws -> [String] {
+    guard let end = page.rows.last?.id else { return [] }
+    return try connection.all(Self.modulesOfRows, page.start, end) { row in
+      let (table, user, module): (String, String, String) = (try row[0], try row[1], try row[2])
+      let (found, wanted): (CollectionMutation.Kind?, String) = (kind(module), try row[3])
+      if let found, wanted == "module" || found.rawValue == wanted { return nil }
+      return "user \(user): the table \(table) has rows of “\(module)”, which is not a \(wanted) of this store"
+    }
+    .compactMap { $0 }
   }
 
   private func count(_ sql: StoreSQL) throws -> Int { try connection.first(sql) { try $0[0] as Int } ?? 0 }
@@ -142,6 +227,61 @@ package struct DatabaseAudit {
     WHERE (h.number, h.era, h.written) IS DISTINCT FROM
       (coalesce(e.number, 0), coalesce(e.era, 0), coalesce(e.written, 0))
     ORDER BY 2 LIMIT ?
+    """
+
+  // Within a revision, all entries have its era. The era 0 is that of the first schemas, and never
+  // follows another one. Each entry adds its texts to the size.
+  private static let wrongEntries: StoreSQL = """
+    SELECT user_id::text,
+      count(*) FILTER (WHERE has_wrong_era), min(number) FILTER (WHERE has_wrong_era),
+      count(*) FILTER (WHERE has_wrong_size), min(number) FILTER (WHERE has_wrong_size)
+    FROM (
+      SELECT user_id, number,
+        era NOT BETWEEN 0 AND 1048575 OR number = last_number AND era <> last_era OR era = 0 AND last_era <> 0
+          AS has_wrong_era,
+        CASE
+          WHEN last_number IS NOT NULL THEN written::numeric - last_written <> size
+          WHEN number = 1 THEN written <> size
+          ELSE written < size
+        END AS has_wrong_size
+      FROM (
+        SELECT user_id, number, era, written, octet_length(action)::bigint + octet_length(mutations) AS size,
+          lag(number) OVER own AS last_number, lag(era) OVER own AS last_era, lag(written) OVER own AS last_written
+        FROM journal WHERE user_id > ?1::uuid AND user_id <= ?2::uuid
+        WINDOW own AS (PARTITION BY user_id ORDER BY number, position)
+      ) AS entry
+    ) AS checked
+    GROUP BY user_id HAVING bool_or(has_wrong_era) OR bool_or(has_wrong_size) ORDER BY user_id
+    """
+
+  // The module is the part of the name before the first slash.
+  private static let modulesOfRows: StoreSQL = """
+    SELECT DISTINCT 'list_elements', user_id::text, split_part(collection, '/', 1), 'list' FROM list_elements
+    WHERE user_id > ?1::uuid AND user_id <= ?2::uuid
+    UNION ALL SELECT DISTINCT 'map_values', user_id::text, split_part(collection, '/', 1), 'map' FROM map_values
+    WHERE user_id > ?1::uuid AND user_id <= ?2::uuid
+    UNION ALL SELECT DISTINCT 'removals', user_id::text, split_part(collection, '/', 1), 'module' FROM removals
+    WHERE user_id > ?1::uuid AND user_id <= ?2::uuid
+    """
+
+  private static let otherEras: StoreSQL = """
+    SELECT r.source, r.user_id::text, count(*), min(r.revision >> 20) FROM (
+      SELECT 'list_elements' AS source, user_id, revision FROM list_elements
+      WHERE user_id > ?1::uuid AND user_id <= ?2::uuid
+      UNION ALL SELECT 'map_values', user_id, revision FROM map_values
+      WHERE user_id > ?1::uuid AND user_id <= ?2::uuid
+      UNION ALL SELECT 'removals', user_id, revision FROM removals
+      WHERE user_id > ?1::uuid AND user_id <= ?2::uuid
+      UNION ALL SELECT 'snapshots', user_id, revision FROM snapshots
+      WHERE user_id > ?1::uuid AND user_id <= ?2::uuid
+      UNION ALL SELECT 'idempotency_keys', user_id, revision FROM idempotency_keys
+      WHERE user_id > ?1::uuid AND user_id <= ?2::uuid AND revision IS NOT NULL
+    ) AS r
+    JOIN (
+      SELECT user_id, number, min(era) AS era FROM journal WHERE user_id > ?1::uuid AND user_id <= ?2::uuid
+      GROUP BY user_id, number
+    ) AS j ON j.user_id = r.user_id AND j.number = r.revision >> 20
+    WHERE j.era <> r.revision & 1048575 GROUP BY 1, 2 ORDER BY 2, 1
     """
 
   private static let sharedPlaces: StoreSQL = """

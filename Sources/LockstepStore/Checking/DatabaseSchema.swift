@@ -10,6 +10,8 @@ struct DatabaseSchema {
   }
 
   private let tables: Set<String>
+  /// The kinds of views and foreign tables by their names, in words.
+  private let others: [String: String]
   private let definitions: [Part: String]
 
   /// The schema in which the connection's tables are.
@@ -26,21 +28,37 @@ struct DatabaseSchema {
     let id = try connection.first(namespace) { try $0[0] as Int } ?? 0
     tables = Set(
       try connection.all(
-        "SELECT relname FROM pg_class WHERE relnamespace = ?::bigint::oid AND relkind IN ('r', 'p', 'f')",
+        "SELECT relname FROM pg_class WHERE relnamespace = ?::bigint::oid AND relkind IN ('r', 'p')",
         id
       ) { try $0[0] as String }
     )
+    others = Dictionary(
+      try connection.all(Self.otherRelations, id) { (try $0[0] as String, try $0[1] as String) }
+    ) { first, _ in first }
     let rows = try connection.all(Self.parts, id) { row in
       (Part(kind: try row[0], table: try row[1], name: try row[2]), try row[3] as String)
     }
     definitions = Dictionary(rows) { first, _ in first }
   }
 
+  /// The finding that a view or a foreign table has the name of a table; nil if none has it.
+  private func replacement(of table: String) -> String? {
+    others[table].map { "\(table) is a \($0) instead of a table" }
+  }
+
+  /// Which of these tables something else replaces, in words.
+  func replacements(of tables: some Sequence<String>) -> [String] { tables.sorted().compactMap(replacement) }
+
+  private static let otherRelations: StoreSQL = """
+    SELECT relname::text, CASE relkind WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized view' ELSE 'foreign table' END
+    FROM pg_class WHERE relnamespace = ?::bigint::oid AND relkind IN ('v', 'm', 'f')
+    """
+
   /// How this schema differs from the one that Lockstep creates, in words. Additional tables, views and
   /// indexes are allowed: operators and extensions add some.
   func faults(comparedTo made: DatabaseSchema) -> [String] {
     let missing = made.tables.subtracting(tables).sorted()
-    var faults = missing.map { "the table \($0) is missing" }
+    var faults = missing.map { replacement(of: $0) ?? "the table \($0) is missing" }
     let parts = Set(made.definitions.keys).union(definitions.keys)
       .filter { !missing.contains($0.table) }
       .sorted { ($0.table, $0.kind, $0.name) < ($1.table, $1.kind, $1.name) }
@@ -70,7 +88,7 @@ struct DatabaseSchema {
     FROM own AS o JOIN pg_attribute AS a ON a.attrelid = o.oid AND a.attnum > 0 AND NOT a.attisdropped
       LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
       LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
-    WHERE o.relkind IN ('r', 'p', 'f')
+    WHERE o.relkind IN ('r', 'p')
     UNION ALL
     SELECT 'constraint', o.relname::text, c.conname::text, replace(replace(pg_get_constraintdef(c.oid), p.text, ''), 'pg_temp.', '')
     FROM own AS o JOIN pg_constraint AS c ON c.conrelid = o.oid CROSS JOIN prefix AS p
@@ -84,7 +102,7 @@ struct DatabaseSchema {
     FROM own AS o JOIN pg_trigger AS t ON t.tgrelid = o.oid AND NOT t.tgisinternal CROSS JOIN prefix AS p
     UNION ALL
     SELECT 'rule', o.relname::text, r.rulename::text, pg_get_ruledef(r.oid)
-    FROM own AS o JOIN pg_rewrite AS r ON r.ev_class = o.oid WHERE o.relkind IN ('r', 'p', 'f')
+    FROM own AS o JOIN pg_rewrite AS r ON r.ev_class = o.oid WHERE o.relkind IN ('r', 'p')
     UNION ALL
     SELECT 'view', o.relname::text, o.relname::text, replace(replace(pg_get_viewdef(o.oid), p.text, ''), 'pg_temp.', '')
     FROM own AS o CROSS JOIN prefix AS p WHERE o.relkind = 'v'
@@ -92,6 +110,19 @@ struct DatabaseSchema {
 }
 
 extension StoreDatabase {
+  /// Which of Lockstep's tables something else replaces, in words. Needs no right but to connect.
+  package func replacedTables() throws -> [String] {
+    var names: Set<String> = []
+    for line in migrations.flatMap({ $0.sql.split(separator: "\n") }) {
+      let words = line.split { $0 == " " || $0 == ";" }
+      guard let place = words.firstIndex(of: "TABLE"), place + 1 < words.count else { continue }
+      let name = String(words[place + 1])
+      if words[0] == "CREATE" { names.insert(name) }
+      if words[0] == "DROP" { names.remove(name) }
+    }
+    return try read { try DatabaseSchema.present(in: $0).replacements(of: names) }
+  }
+
   /// How the schema differs from the one that the migrations create, in words. Creates that one with
   /// temporary tables, in a transaction that is rolled back. Nil if the role may not create them.
   package func schemaFaults() throws -> [String]? {

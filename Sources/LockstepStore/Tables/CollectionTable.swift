@@ -71,6 +71,14 @@ package enum RemovalRecords {
     )
   }
 
+  /// The recorded revisions of a user's collections.
+  package static func revisions(of user: UserID, in connection: StoreConnection) throws -> [CollectionName: Revision] {
+    let rows = try connection.all("SELECT collection, revision FROM removals WHERE user_id = ?", user) { row in
+      (CollectionName(text: try row[0] as String), try row[1] as Revision)
+    }
+    return Dictionary(rows) { max($0, $1) }
+  }
+
   /// Reads the end of a user's history into the user's state, and the recorded revisions into the
   /// collections. So a collection has the last revision that changed it, even if it is empty.
   /// `kind` returns the kind of a module.

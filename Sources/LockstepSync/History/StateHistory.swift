@@ -47,13 +47,14 @@ package struct StateHistory: Sendable {
 
   /// The collections as they were after a revision that is not pruned, made from `start` or from
   /// snapshots. This reads the journal once for all collections, because the journal is not ordered
-  /// by collection.
+  /// by collection. `changed` gets the edits of each replayed entry, in order.
   package func rebuild(
     _ names: some Sequence<CollectionName>,
     of user: UserID,
     at revision: Revision,
     after start: UserState? = nil,
-    from connection: StoreConnection
+    from connection: StoreConnection,
+    changed: (CollectionName, Revision, CollectionEdits) -> Void = { _, _, _ in }
   ) throws -> [CollectionName: CollectionState] {
     // History is pruned from its beginning. So if the journal still has the revision of the start, it
     // has all later entries.
@@ -75,7 +76,8 @@ package struct StateHistory: Sendable {
     let only = rebuilt.count == 1 ? rebuilt.keys.first : nil
     try journal.forEachMutation(of: user, in: only, after: start, upTo: revision) { name, revision, mutations in
       guard let reducer = rebuilt[name]?.reducer, let since = rebuilt[name]?.since, revision > since else { return }
-      _ = rebuilt[name]?.state.reduce(try mutations(reducer.kind), by: reducer, revision: revision)
+      let edits = rebuilt[name]?.state.reduce(try mutations(reducer.kind), by: reducer, revision: revision)
+      if let edits { changed(name, revision, edits) }
     }
     return rebuilt.mapValues(\.state)
   }

@@ -151,6 +151,63 @@ struct DatabaseCommandTests {
     ("ALTER TABLE users ADD COLUMN x integer", "the column x of the table users is not one that Lockstep creates"),
     ("DROP INDEX journal_by_place", "the index journal_by_place of the table journal is missing"),
     ("DROP TABLE snapshots", "the table snapshots is missing"),
+    (
+      "UPDATE users SET email = 'eve@example.com'",
+      "user ID: email_key in the table users is not the address email in lower case"
+    ),
+    (
+      "UPDATE users SET email_key = 'Ada@example.com'; UPDATE addresses SET email_key = 'Ada@example.com'",
+      "user ID: email_key in the table users is not the address email in lower case"
+    ),
+    (
+      """
+      INSERT INTO users
+      SELECT '00000000-0000-4000-8000-000000000001', 'b@example.com', 'b@example.com', '', 1, 0, 0, NULL FROM users
+      """, "“00000000-0000-4000-8000-000000000001” is not a user id"
+    ),
+    (
+      "UPDATE journal SET era = 0 WHERE number = 4; UPDATE heads SET era = 0",
+      "user ID: 1 entry of the journal has an impossible era, first at revision 4"
+    ),
+    (
+      "UPDATE journal SET era = era # 1 WHERE number = 1",
+      "user ID: 1 row of the table list_elements and the journal have different eras, first at revision 1"
+    ),
+    (
+      "UPDATE journal SET written = written + 1 WHERE number = 2",
+      "user ID: 2 entries of the journal have a value in the column written that is not the size of the user's entries "
+        + "so far, first at revision 2"
+    ),
+    (
+      "UPDATE journal SET written = written + 1; UPDATE heads SET written = written + 1",
+      "user ID: 1 entry of the journal has a value in the column written that is not the size of the user's entries "
+        + "so far, first at revision 1"
+    ),
+    ("DELETE FROM removals", "user ID: favorites: the table removals lacks the removal at revision 3"),
+    (
+      "UPDATE removals SET revision = revision - (1 << 20)",
+      "user ID: favorites: the table removals lacks the removal at revision 3"
+    ),
+    (
+      "INSERT INTO list_elements SELECT user_id, 'notes', id, element, rank, revision FROM list_elements",
+      "user ID: the table list_elements has rows of “notes”, which is not a list of this store"
+    ),
+    (
+      "INSERT INTO map_values SELECT user_id, 'favorites', id, element, revision FROM list_elements",
+      "user ID: the table map_values has rows of “favorites”, which is not a map of this store"
+    ),
+    (
+      "INSERT INTO removals SELECT user_id, 'notes', revision FROM removals",
+      "user ID: the table removals has rows of “notes”, which is not a module of this store"
+    ),
+    (
+      "ALTER TABLE snapshots RENAME TO other; CREATE VIEW snapshots AS TABLE other",
+      "snapshots is a view instead of a table"
+    ),
+    (
+      "ALTER TABLE snapshots RENAME TO other; CREATE MATERIALIZED VIEW snapshots AS TABLE other",
+      "snapshots is a materialized view instead of a table"
+    ),
   ]
 
   @Test("The check finds each kind of damage", arguments: damages)
@@ -171,6 +228,27 @@ struct DatabaseCommandTests {
     let expected = words.split(separator: "ID", omittingEmptySubsequences: false).joined(separator: id)
     #expect(check.output.contains("- \(expected)"), "\(check.output)")
     #expect(check.output.contains("The store is damaged."))
+  }
+
+  @Test("A foreign table instead of a table is found")
+  func foreignTable() async throws {
+    try await commands.serve { _ in _ = try await add() }
+    let wrapper = "wrapper_\(schema.name)"
+    try schema.execute(
+      """
+      DROP TABLE snapshots;
+      CREATE FOREIGN DATA WRAPPER \(wrapper);
+      CREATE SERVER \(wrapper) FOREIGN DATA WRAPPER \(wrapper);
+      CREATE FOREIGN TABLE snapshots (
+        user_id uuid NOT NULL, collection text COLLATE "C" NOT NULL, revision bigint NOT NULL, state text NOT NULL
+      ) SERVER \(wrapper)
+      """
+    )
+    defer { try? schema.execute("DROP FOREIGN DATA WRAPPER \(wrapper) CASCADE") }
+    let check = try await commands.run("check")
+    #expect(check.code == .exit(65), "\(check.errors)")
+    #expect(check.output.contains("- snapshots is a foreign table instead of a table"), "\(check.output)")
+    #expect(!check.output.contains("is missing"), "\(check.output)")
   }
 
   @Test("The log names the user and the element that a server cannot read, and not the content")

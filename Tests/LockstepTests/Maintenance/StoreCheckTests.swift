@@ -61,6 +61,7 @@ struct StoreCheckTests {
       "INSERT INTO registered_defaults VALUES ('standard', 'theme', 1 << 20, '{', 0)", .texts,
       "registered_defaults: “theme” in standard at revision 1 is not valid JSON"
     ),
+    ("DELETE FROM removals", .users, "favorites: the table removals lacks the removal at revision 4"),
     (
       "UPDATE journal SET collection = 'nonsense'", .users,
       "the journal has entries of nonsense, which is not a collection"
