@@ -4,6 +4,7 @@ import LockstepTestSupport
 import Testing
 
 @testable import LockstepCollections
+@testable import LockstepMaintenance
 
 @Suite("A list module of another package is served like the built-in ones", .timeLimit(.minutes(10)))
 struct OwnListTests {
@@ -322,6 +323,10 @@ struct OwnListTests {
         )
       )
       #expect(Self.ids(try await bob.get("/v1/notes")) == ["a"])
+      guard TestedStore.isSQLite else { return }
+      let report = try StoreCheck(of: users.storePath, modules: [.notes, .scores]).run()
+      #expect(report.findings.map(\.what) == ["list_elements: “a” in notes of user \(ada.user) cannot be read"])
+      #expect(report.users == 2)
     }
   }
 
