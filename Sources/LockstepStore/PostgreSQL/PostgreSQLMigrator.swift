@@ -102,7 +102,7 @@ struct PostgreSQLMigrator {
     if tables.marks > 0, !allowsUnfinishedCopy {
       throw StoreError.unusableDatabase(
         name: name,
-        what: "a copy of another store into it is not finished",
+        what: "it contains an unfinished copy of another store",
         advice: "Run lockstep copy again with the same source. Or empty the database, and begin again."
       )
     }

@@ -174,7 +174,7 @@ struct CopyTests {
         variables: onDatabase.variables
       )
       #expect(await process.ended() == .exit(78), "\(arguments)")
-      #expect(process.errors.contains("a copy of another store into it is not finished"), "\(process.errors)")
+      #expect(process.errors.contains("it contains an unfinished copy of another store"), "\(process.errors)")
     }
     // The source was used since: the first user has changed.
     try await onFile.serve { port in
