@@ -64,7 +64,7 @@ enum ExitCode: Int32 {
     case .inUse, .overloaded, .leaseIsOver, .closed: .temporary
     case .cannotLock, .replaced: .store
     case .noThread, .tooFewConnections: .unavailable
-    case .missingRight: .noPermission
+    case .missingRight, .cannotCreateTables: .noPermission
     case .unusableDatabase, .otherStore: .configuration
     case .postgreSQL(let error): code(for: error)
     }

@@ -29,7 +29,7 @@ extension Problem {
         "The database has another history since a failover. Read the state again, and send the request again."
       )
     case is UserLockedError:
-      .overloaded("Another server changes this user's state for longer than usual. Send the request again.")
+      .overloaded("Another server or program has locked this user's state. Send the request again.")
     case let error as PostgreSQLError where error.kind == .diskFull:
       .overloaded("The disk of the database is full: writes fail until there is room again.")
     case let error as PostgreSQLError where error.isStoreFailure:

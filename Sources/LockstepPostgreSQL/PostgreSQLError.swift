@@ -218,9 +218,12 @@ extension PostgreSQLError: CustomStringConvertible {
 
   /// A statement on one line without its comments, cut after 200 characters.
   private static func shortened(_ sql: String) -> String {
-    let lines = sql.split(separator: "\n").filter { !$0.drop(while: \.isWhitespace).hasPrefix("--") }
-    let words = lines.joined(separator: " ").split(whereSeparator: \.isWhitespace).joined(separator: " ")
-    return words.count > 200 ? words.prefix(200) + "…" : words
+    var words: [Substring] = []
+    for line in sql.split(separator: "\n") {
+      words += (line.firstRange(of: "--").map { line[..<$0.lowerBound] } ?? line).split(whereSeparator: \.isWhitespace)
+    }
+    let text = words.joined(separator: " ")
+    return text.count > 200 ? text.prefix(200) + "…" : text
   }
 }
 
@@ -312,6 +315,7 @@ extension PostgreSQLError {
   }
 
   static func firstLine(_ text: String) -> String {
-    text.split(separator: "\n", maxSplits: 1).first.map(String.init) ?? text
+    let line = text.split(separator: "\n", maxSplits: 1).first ?? text[...]
+    return line.count > 1_000 ? line.prefix(1_000) + "…" : String(line)
   }
 }

@@ -16,8 +16,10 @@ extension DatabaseWriter {
     case checkpoint
     /// A read on a thread of `ReaderPool`.
     case read
-    /// Reading the commits of other servers.
+    /// Reading the commits of other nodes.
     case follow
+    /// Writes of a user whose rows another program has locked.
+    case lockedUser
   }
 
   /// Sets the listener for health changes. It replaces an earlier one.
@@ -58,6 +60,11 @@ package struct FailureMonitor: Sendable {
 
   package init(work: DatabaseWriter.Work, listener: Listener, monotonic: @escaping @Sendable () -> Int64) {
     (self.work, self.listener, self.monotonic) = (work, listener, monotonic)
+  }
+
+  /// A monitor of another kind of work for the same listener.
+  package func of(_ work: DatabaseWriter.Work) -> FailureMonitor {
+    FailureMonitor(work: work, listener: listener, monotonic: monotonic)
   }
 
   package mutating func noteFailure(_ error: any Error) {

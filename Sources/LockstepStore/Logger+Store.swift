@@ -19,6 +19,14 @@ extension Logger {
       log(.info, "the write-ahead log can be checkpointed again")
     case .began(.follow, let error):
       log(.error, "the commits of other nodes cannot be read", ["error": .string("\(error)")])
+    case .began(.lockedUser, let error):
+      log(
+        .warning,
+        "another program has locked rows of some users, whose writes get 503",
+        ["error": .string("\(error)")]
+      )
+    case .ended(.lockedUser):
+      log(.info, "the rows of all users can be written again")
     case .ended(.follow):
       log(.info, "the commits of other nodes can be read again")
     }

@@ -145,7 +145,7 @@ struct StatementTests {
   func errorWithComments() {
     let script = """
       -- The first table.
-      SELECT *
+      SELECT * -- All columns.
         -- There is no such table.
         FROM nowhere
       """

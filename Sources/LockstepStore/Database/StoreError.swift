@@ -33,6 +33,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case tooFewConnections(open: Int, needed: Int, PostgreSQLError)
   /// The role may not read or write a table in PostgreSQL.
   case missingRight(name: String, role: String, table: String)
+  /// The role may not create tables in PostgreSQL.
+  case cannotCreateTables(name: String, role: String, schema: String)
   /// Another server or command has the store open.
   case inUse(path: String)
   /// The lock file cannot be created or locked; the reason is an `errno`.
@@ -110,6 +112,9 @@ extension StoreError: CustomStringConvertible {
     case .missingRight(let name, let role, let table):
       "The role \(role) may not read and change the table \(table) of the database \(name). Nothing was changed. As the "
         + "owner of the table: GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA … TO \(role)."
+    case .cannotCreateTables(let name, let role, let schema):
+      "The role \(role) may not create tables in the schema \(schema) of the database \(name). Nothing was changed. Run "
+        + "`lockstep migrate` as the role that owns the schema or the database."
     case .inUse(let path):
       "Another lockstep is using the store \(path). Stop it first, or name another file."
     case .cannotLock(let path, let reason):

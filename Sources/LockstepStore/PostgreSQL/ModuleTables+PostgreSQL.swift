@@ -10,8 +10,8 @@ extension ModuleTables {
     }
     let results = try session.send(pipeline)
     var state = UserState()
-    try add(results[parts[0]], of: .list, to: &state)
-    try add(results[parts[1]], of: .map, to: &state)
+    try add(results[parts[0]], of: .list, user, to: &state)
+    try add(results[parts[1]], of: .map, user, to: &state)
     try results[parts[2]].forEach { row in
       let name = CollectionName(text: try row.text(at: 0))
       guard let kind = self[name.module]?.reducer.kind else { return }
@@ -27,7 +27,12 @@ extension ModuleTables {
   }
 
   /// Adds the collections of a result with the columns collection, key, element and revision, in order.
-  private func add(_ result: PostgreSQLResult, of kind: CollectionMutation.Kind, to state: inout UserState) throws {
+  private func add(
+    _ result: PostgreSQLResult,
+    of kind: CollectionMutation.Kind,
+    _ user: UserID,
+    to state: inout UserState
+  ) throws {
     var builder: PackedTreeBuilder?
     var (text, entry): ([UInt8], Entry?) = ([], nil)
     func finish() {
@@ -47,7 +52,14 @@ extension ModuleTables {
       let revision = Revision(rawValue: try row.integer(at: 3))
       try row.withBytes(at: 1) { key in
         try row.withBytes(at: 2) { element in
-          try entry?.checkReadable(element)
+          guard entry?.canRead(element) != false else {
+            throw ElementDamagedError(
+              user: user,
+              table: kind == .list ? "list_elements" : "map_values",
+              collection: CollectionName(text: String(decoding: text, as: UTF8.self)),
+              id: try row.text(at: 1)
+            )
+          }
           builder?.append(key, element, revision: revision)
         }
       }

@@ -7,8 +7,14 @@ struct PostgreSQLGroup {
   let transactions: [PendingTransaction]
   private var facts: [UserID: LockedFacts] = [:]
 
-  /// Begins a transaction, and locks the users. If `begins` is false, `busyUsers` has done both.
-  init(_ transactions: [PendingTransaction], in session: PostgreSQLSession, begins: Bool = true) throws {
+  /// Begins a transaction, and locks the users. If `begins` is false, `busyUsers` has done both. If
+  /// `waitsBriefly` is true, statements fail soon when another transaction has locked what they need.
+  init(
+    _ transactions: [PendingTransaction],
+    in session: PostgreSQLSession,
+    begins: Bool = true,
+    waitsBriefly: Bool = false
+  ) throws {
     self.transactions = transactions
     for transaction in transactions where facts[transaction.user] == nil { facts[transaction.user] = LockedFacts() }
     let users = Array(facts.keys)
@@ -18,6 +24,7 @@ struct PostgreSQLGroup {
     }
     var pipeline = PostgreSQLPipeline()
     if begins { pipeline.add(Self.begin) }
+    if waitsBriefly { pipeline.add(Self.waitBriefly) }
     // The transactions of a user without a state in memory fail, so nothing is read for them.
     let tails = HistoryTail.read(
       users.map { ($0, known[$0] ?? Revision(rawValue: .max)) },
@@ -99,6 +106,7 @@ struct PostgreSQLGroup {
   }
 
   private static let begin = PostgreSQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED")
+  private static let waitBriefly = PostgreSQLStatement("SELECT set_config('lock_timeout', '100ms', true)")
   private static let readSessions = PostgreSQLStatement(
     """
     SELECT v.u, s.id FROM unnest($1::uuid[], $2::uuid[]) AS v (u, i)

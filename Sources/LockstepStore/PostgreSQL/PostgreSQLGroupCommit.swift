@@ -47,7 +47,12 @@ package final class PostgreSQLGroupCommit: Sendable {
   /// The most transactions of a group. Locks are held until the group is on disk, so groups are small.
   private static let groupLimit = 128
 
+  /// For how long the commit of a group shows that groups can be committed, in nanoseconds.
+  private static let recent: Int64 = 2_000_000_000
+
   private let queue = WorkQueue<WriterWork>(name: "writer", capacity: capacity)
+  private let monotonic: @Sendable () -> Int64
+  private let lastCommit = LockedState(Int64.min)
   private let thread: LockedState<NamedThread?>
   let statistics = LockedState(DatabaseWriter.Statistics())
 
@@ -58,13 +63,14 @@ package final class PostgreSQLGroupCommit: Sendable {
     monitor: FailureMonitor,
     monotonic: @escaping @Sendable () -> Int64
   ) throws {
-    let (queue, statistics) = (queue, statistics)
+    let (queue, statistics, lastCommit) = (queue, statistics, lastCommit)
+    self.monotonic = monotonic
     let handlers = try HandlerThread(name: "writer-notifier")
     let handedOver = LockedState<FailureMonitor?>(monitor)
     thread = LockedState(
       try NamedThread(name: "writer") {
         guard let monitor = handedOver.withLock({ $0.take() }) else { return }
-        var loop = GroupLoop(queue, connector, tables, feed, handlers, monitor, statistics, monotonic)
+        var loop = GroupLoop(queue, connector, tables, feed, handlers, monitor, statistics, lastCommit, monotonic)
         loop.run(groupLimit: Self.groupLimit)
       }
     )
@@ -74,9 +80,12 @@ package final class PostgreSQLGroupCommit: Sendable {
 
   package func submit(_ transaction: PendingTransaction) throws { try queue.offer(.transaction(transaction)) }
 
-  /// Returns when groups can be committed. Connects if there is no connection. Unless a group is committed
-  /// meanwhile, `unit` is: it must write something.
+  /// Returns when groups can be committed. Connects if there is no connection. Unless a group was committed
+  /// a moment ago or is committed meanwhile, `unit` is: it must write something.
   nonisolated(nonsending) func check(_ unit: @escaping @Sendable (StoreConnection) throws -> Void) async throws {
+    // The groups may wait for the locks of some users.
+    let last = lastCommit.withLock { $0 }
+    if last != .min, monotonic() - last < Self.recent { return }
     try await withCompletion { try queue.offer(.check(CommitCheck(unit: unit, completion: $0))) }
   }
 
@@ -99,6 +108,7 @@ private struct GroupLoop {
   let handlers: HandlerThread
   var monitor: FailureMonitor
   let statistics: LockedState<DatabaseWriter.Statistics>
+  let lastCommit: LockedState<Int64>
   let monotonic: @Sendable () -> Int64
   var session: PostgreSQLSession?
   /// Whether one of the last groups was committed.
@@ -114,6 +124,7 @@ private struct GroupLoop {
   /// How long a transaction is postponed, in nanoseconds.
   private static let longestPostponement: Int64 = 4_000_000_000
   private static let postponedInterval: Int64 = 20_000_000
+  private var lockedUsers: LockedUsers
 
   init(
     _ queue: WorkQueue<WriterWork>,
@@ -123,10 +134,13 @@ private struct GroupLoop {
     _ handlers: HandlerThread,
     _ monitor: FailureMonitor,
     _ statistics: LockedState<DatabaseWriter.Statistics>,
+    _ lastCommit: LockedState<Int64>,
     _ monotonic: @escaping @Sendable () -> Int64
   ) {
+    self.lastCommit = lastCommit
     (self.queue, self.connector, self.tables, self.feed) = (queue, connector, tables, feed)
     (self.handlers, self.monitor, self.statistics, self.monotonic) = (handlers, monitor, statistics, monotonic)
+    lockedUsers = LockedUsers(monitor: monitor.of(.lockedUser), monotonic: monotonic)
   }
 
   mutating func run(groupLimit: Int) {
@@ -146,7 +160,9 @@ private struct GroupLoop {
         }
       }
       hasCommitted = false
-      if isolated == 0 { write(group) } else { writeByUser(group) }
+      let (free, attempts) = lockedUsers.split(group)
+      if isolated == 0 { write(free) } else { writeByUser(free) }
+      writeByUser(attempts)
       for check in checks { run(check) }
     }
     session?.connection.close()
@@ -155,32 +171,39 @@ private struct GroupLoop {
 
   private mutating func writeByUser(_ group: [PendingTransaction]) {
     isolated = max(0, isolated - group.count)
-    for user in Set(group.map(\.user)) { write(group.filter { $0.user == user }) }
+    for user in Set(group.map(\.user)) { write(group.filter { $0.user == user }, isAlone: true) }
   }
 
-  private mutating func write(_ group: [PendingTransaction]) {
+  /// `isAlone`: the group has the transactions of one user, whose rows another program may have locked.
+  private mutating func write(_ group: [PendingTransaction], isAlone: Bool = false) {
     if group.isEmpty { return }
     do {
       let locked: PostgreSQLGroup
       do {
-        locked = try lock(group)
+        locked = try lock(group, isAlone: isAlone)
       } catch let error as PostgreSQLError where error.isLostConnection {
         // Nothing is decided yet. The connection may have been lost long ago.
         session = nil
-        locked = try lock(group)
+        locked = try lock(group, isAlone: isAlone)
       } catch let error as PostgreSQLError where error.kind == .lockTimeout {
         try session?.rollBack()
         locked = try lockWithoutWaiting(group)
       }
       try finish(locked)
       monitor.noteSuccess()
+      if isAlone { lockedUsers.noteSuccess(of: group[0].user) }
     } catch {
       if !dropSession(lostBy: error) {
         try? session?.rollBack()
         isolated = Self.isolatedTransactions
       }
-      monitor.noteFailure(error)
-      statistics.withLock { $0.countFailedCommit(of: group.count) }
+      if let error = error as? PostgreSQLError, error.kind == .lockTimeout {
+        let user = group[0].user
+        if group.allSatisfy({ $0.user == user }) { lockedUsers.noteLock(of: user, error) }
+      } else {
+        monitor.noteFailure(error)
+        statistics.withLock { $0.countFailedCommit(of: group.count) }
+      }
       // No later transaction is decided before the results of these ones are dropped.
       handlers.waitUntilIdle()
       for transaction in group { transaction.fail(error) }
@@ -220,11 +243,11 @@ private struct GroupLoop {
   }
 
   /// The first round trip.
-  private mutating func lock(_ transactions: [PendingTransaction]) throws -> PostgreSQLGroup {
+  private mutating func lock(_ transactions: [PendingTransaction], isAlone: Bool) throws -> PostgreSQLGroup {
     let session = try session ?? connect()
     self.session = session
     guard postponedUntil.isEmpty else { return try lockWithoutWaiting(transactions) }
-    return try PostgreSQLGroup(transactions, in: session)
+    return try PostgreSQLGroup(transactions, in: session, waitsBriefly: isAlone)
   }
 
   /// Locks the users that no other transaction has locked, and postpones the transactions of the others. A
@@ -272,7 +295,9 @@ private struct GroupLoop {
       hasCommitted = true
       feed.noteCommit()
     }
-    let time = monotonic() - start
+    let end = monotonic()
+    let time = end - start
+    if hasCommitted { lastCommit.withLock { $0 = end } }
     let failed = outcomes.count { if case .failure = $0 { true } else { false } }
     statistics.withLock { $0.countCommit(of: outcomes.count, failed: failed, time: time) }
     handlers.run(

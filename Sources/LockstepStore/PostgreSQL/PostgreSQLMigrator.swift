@@ -63,7 +63,10 @@ struct PostgreSQLMigrator {
     let connection = StoreConnection.postgreSQL(session)
     // While a statement waits for a lock, the writes of other nodes wait behind it. A long reader such as
     // pg_dump must not stop them.
-    if !missing.isEmpty { try session.execute("SET LOCAL lock_timeout = '200ms'") }
+    if !missing.isEmpty {
+      try session.execute("SET LOCAL lock_timeout = '200ms'")
+      try checkCanCreate(connection, name)
+    }
     for migration in missing {
       try session.execute(migration.sql)
       try connection.record(migration, at: now)
@@ -83,6 +86,13 @@ struct PostgreSQLMigrator {
 
   /// The migrations that the database has applied; none if it is empty.
   private func applied(in connection: StoreConnection, _ name: String) throws -> [AppliedMigration] {
+    guard try connection.first("SELECT current_schema() IS NULL", transform: { try $0[0] as Bool }) == false else {
+      throw StoreError.unusableDatabase(
+        name: name,
+        what: "its search_path names no schema that exists and that the role may use",
+        advice: "Create the schema, grant USAGE on it, or correct the search_path. Nothing was changed."
+      )
+    }
     let tables = try connection.first(
       """
       SELECT count(*), count(*) FILTER (
@@ -121,6 +131,17 @@ struct PostgreSQLMigrator {
       throw StoreError.inconsistent(path: name, what: "its recorded migrations are \(applied.numbers)")
     }
     return applied
+  }
+
+  /// Throws if the role may not create tables.
+  private func checkCanCreate(_ connection: StoreConnection, _ name: String) throws {
+    let missing = try connection.first(
+      """
+      SELECT current_user::text, current_schema()::text WHERE NOT has_schema_privilege(current_schema(), 'CREATE')
+      """
+    ) { (role: try $0[0] as String, schema: try $0[1] as String) }
+    guard let missing else { return }
+    throw StoreError.cannotCreateTables(name: name, role: missing.role, schema: missing.schema)
   }
 
   /// Throws if the role may not read or change one of the tables.

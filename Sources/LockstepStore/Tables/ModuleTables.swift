@@ -12,26 +12,22 @@ package struct ModuleTables: Sendable {
     package let quota: CollectionQuota?
     fileprivate let table: any CollectionTable
 
-    private let module: String
-    /// Whether the module's own type can read a stored element.
-    private let canRead: (@Sendable ([UInt8]) -> Bool)?
+    private let reads: (@Sendable ([UInt8]) -> Bool)?
 
     fileprivate init(_ module: UserModule) {
-      (self.module, canRead) = (module.name, module.canRead)
+      reads = module.canRead
       reducer = module.reducer
       quota = module.quota
       table = module.table
     }
 
-    /// Throws if the module's own type cannot read a stored element.
-    func checkReadable(_ element: Span<UInt8>) throws {
-      guard canRead != nil else { return }
+    /// Whether the module's own type can read a stored element.
+    func canRead(_ element: Span<UInt8>) -> Bool {
+      guard let reads else { return true }
       var bytes: [UInt8] = []
       bytes.append(copying: element)
-      guard isReadable(bytes) else { throw ModuleError(module, "an element in the store cannot be read") }
+      return reads(bytes)
     }
-
-    fileprivate func isReadable(_ element: [UInt8]) -> Bool { canRead?(element) ?? true }
   }
 
   private let entries: [String: Entry]
@@ -48,31 +44,9 @@ package struct ModuleTables: Sendable {
   /// A user's present state; empty if the store has no data of the user.
   package func load(_ user: UserID, from connection: StoreConnection) throws -> UserState {
     switch connection {
-    case .sqlite(let connection): return try load(user, from: connection)
-    case .postgreSQL(let session):
-      do {
-        return try load(user, from: session)
-      } catch let error as ModuleError {
-        throw try unreadableElement(of: user, in: connection) ?? error
-      }
+    case .sqlite(let connection): try load(user, from: connection)
+    case .postgreSQL(let session): try load(user, from: session)
     }
-  }
-
-  /// Finds the element that has ended `load` with an error.
-  private func unreadableElement(of user: UserID, in connection: StoreConnection) throws -> (any Error)? {
-    var found: ElementDamagedError?
-    try connection.forEachRow(
-      "SELECT collection, id, element FROM list_elements WHERE user_id = ? ORDER BY collection, rank",
-      user
-    ) { row in
-      let collection = CollectionName(text: try row[0] as String)
-      guard let entry = entries[collection.module], entry.reducer.kind == .list else { return true }
-      let element: String = try row[2]
-      if entry.isReadable(Array(element.utf8)) { return true }
-      found = ElementDamagedError(user: user, table: "list_elements", collection: collection, id: try row[1])
-      return false
-    }
-    return found
   }
 
   private func load(_ user: UserID, from connection: SQLiteConnection) throws -> UserState {

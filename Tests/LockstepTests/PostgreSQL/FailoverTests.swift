@@ -97,6 +97,34 @@ struct FailoverTests {
     }
   }
 
+  @Test("Users whose rows another program has locked get 503 at once, and delay the writes of others only for a moment")
+  func lockedRows() async throws {
+    try await Self.serve { servers, database in
+      let server = servers[0]
+      let bob = try await server.signUp("bob")
+      var locked: [Device] = []
+      for number in 0..<4 { locked.append(try await server.signUp("locked\(number)")) }
+      let ids = locked.map { "'\($0.user)'" }.joined(separator: ",")
+      let program = try OpenTransaction(database, "SELECT FROM heads WHERE user_id IN (\(ids)) FOR UPDATE")
+      for device in locked { #expect(try await device.put("/v1/favorites/a", "{}").status == 503) }
+      // From now on, nothing waits for these locks, because the clock of the server stands still.
+      for number in 0..<10 {
+        #expect(try await bob.put("/v1/favorites/b\(number)", "{}").status == 201)
+        for device in locked {
+          let refused = try await device.put("/v1/favorites/a", "{}")
+          #expect(refused.problem == ProblemSummary("overloaded") && refused.field("Retry-After") != nil)
+        }
+      }
+      #expect(try await server.ask("GET", "/readyz").status == 200)
+      #expect(server.log.lines.count { $0.contains("another program has locked rows of some users") } == 1)
+      #expect(!server.log.text.contains("nothing can be written to the store"))
+      try program.end()
+      server.time.advance(by: 1)
+      for device in locked { #expect(try await device.put("/v1/favorites/a", "{}").status == 201) }
+      #expect(server.log.text.contains("the rows of all users can be written again"))
+    }
+  }
+
   @Test("An entry that an older transaction hides reaches the followers when that transaction ends")
   func hiddenEntry() async throws {
     try await Self.serve { servers, database in

@@ -71,6 +71,34 @@ struct PostgreSQLStartTests {
     }
   }
 
+  @Test("A server whose role may not create tables does not start on an empty database, and says who may")
+  func emptyDatabase() throws {
+    let database = try TestDatabase()
+    defer { database.remove() }
+    let role = try TestRole(database, hasTables: false)
+    defer { role.remove() }
+    try database.execute(
+      "DO $$ BEGIN EXECUTE format('REVOKE CREATE ON SCHEMA %I FROM \(role.name)', current_schema()); END $$"
+    )
+    #expect {
+      try DurableStore(postgreSQL: role.connectionString)
+    } throws: { error in
+      guard case .cannotCreateTables(_, role: role.name, _) = error as? StoreError else { return false }
+      return true
+    }
+  }
+
+  @Test("A search path without a schema that exists is refused with advice")
+  func searchPath() throws {
+    let server = try #require(TestedStore.anyServer)
+    do {
+      try DurableStore(postgreSQL: "\(server) options='-c search_path=nowhere'").close()
+      Issue.record("the server has started")
+    } catch {
+      #expect("\(error)".contains("its search_path names no schema that exists"), "\(error)")
+    }
+  }
+
   @Test("Connections that were lost before their first use are replaced")
   func lostConnections() async throws {
     let database = try TestDatabase()
