@@ -99,7 +99,7 @@ let package = Package(
     .target(
       name: "LockstepModules",
       dependencies: [
-        "LockstepCollections", "LockstepJSON", "LockstepReactor", "LockstepSync", "LockstepTime",
+        "LockstepCollections", "LockstepJSON", "LockstepReactor", "LockstepTime",
       ]
     ),
     .target(

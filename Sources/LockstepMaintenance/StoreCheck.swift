@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepModules
 import LockstepSQLite
 import LockstepStore
 import LockstepSync

@@ -3,6 +3,7 @@ import LockstepHTTP
 import LockstepLogging
 import LockstepMaintenance
 import LockstepMiddleware
+import LockstepModules
 import LockstepScreens
 import LockstepSync
 

@@ -1,6 +1,5 @@
 import LockstepCollections
 import LockstepJSON
-import LockstepSync
 
 package struct DefaultsModule: Sendable {
   package let userModule: UserModule

@@ -1,6 +1,5 @@
 import LockstepCollections
 import LockstepJSON
-import LockstepSync
 
 /// Decides on the actions of one suite of a user's defaults.
 package struct DefaultsReactor: ModuleReactor {

@@ -2,6 +2,7 @@ import Foundation
 import LockstepJSON
 import LockstepMigrations
 import LockstepSQLite
+import LockstepModules
 import LockstepTestSupport
 import Testing
 

@@ -6,6 +6,7 @@ import Testing
 
 @testable import LockstepAccounts
 @testable import LockstepCollections
+@testable import LockstepModules
 @testable import LockstepMaintenance
 @testable import LockstepRoutes
 @testable import LockstepStore
