@@ -103,6 +103,18 @@ let package = Package(
       ]
     ),
     .target(
+      name: "LockstepClient",
+      dependencies: [
+        "LockstepCollections", "LockstepJSON", "LockstepModules", "LockstepReactor", "LockstepSQLite", "LockstepTime",
+      ]
+    ),
+    .target(
+      name: "LockstepClientTesting",
+      dependencies: [
+        "LockstepClient", "LockstepCollections", "LockstepJSON", "LockstepModules", "LockstepReactor", "LockstepTime",
+      ]
+    ),
+    .target(
       name: "LockstepMaintenance",
       dependencies: [
         "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepLogging",
@@ -167,6 +179,13 @@ let package = Package(
     ),
     .testTarget(name: "LockstepReactorTests", dependencies: ["LockstepReactor", "LockstepReactorTesting"]),
     .testTarget(name: "LockstepReactorTestingTests", dependencies: ["LockstepReactor", "LockstepReactorTesting"]),
+    .testTarget(
+      name: "LockstepClientTests",
+      dependencies: [
+        "LockstepClient", "LockstepClientTesting", "LockstepJSON", "LockstepReactor", "LockstepReactorTesting",
+        "LockstepTestSupport",
+      ]
+    ),
     .testTarget(name: "LockstepThreadingTests", dependencies: ["LockstepTestSupport", "LockstepThreading"]),
     .testTarget(
       name: "LockstepSQLiteTests",

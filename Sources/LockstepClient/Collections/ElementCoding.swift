@@ -1,0 +1,28 @@
+import Foundation
+import LockstepJSON
+
+/// The part of a client that collections write through.
+protocol ActionWriter: Sendable {
+  func write(_ actions: [ClientAction]) async throws -> PendingWrite
+}
+
+/// Elements as the payload of an action.
+enum ElementCoding {
+  /// The element as a JSON object. Members that the server sets itself may be part of it.
+  static func content(of element: some Encodable) throws -> JSONObject {
+    guard let object = try json(element).objectValue else {
+      throw ClientFailure("\(type(of: element)) must be encoded as a JSON object.")
+    }
+    return object
+  }
+
+  static func json(_ value: some Encodable) throws -> JSON {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .withoutEscapingSlashes
+    return try JSON(parsing: [UInt8](encoder.encode(value)))
+  }
+
+  static func decode<Value: Decodable>(_ type: Value.Type, from encoded: [UInt8]) -> Value? {
+    try? JSONDecoder().decode(type, from: Data(encoded))
+  }
+}

@@ -1,0 +1,23 @@
+import LockstepCollections
+
+/// The maker of a change that the app shows.
+public enum ChangeOrigin: Sendable, Equatable {
+  /// The app, on this device.
+  case local
+  /// The server.
+  case server
+}
+
+/// The state that a client shows at one moment.
+struct Shown: Sendable {
+  /// Counts what the client has shown.
+  let sequence: Int
+  let state: UserState
+  /// Whether the copy has come from the server, now or in an earlier run.
+  let isReady: Bool
+  let origin: ChangeOrigin
+  let connection: ConnectionState
+  let pending: Int
+  let refused: [OutboxEntry]
+  let storeFailure: ClientFailure?
+}

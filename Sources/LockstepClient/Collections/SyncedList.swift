@@ -1,0 +1,131 @@
+import LockstepCollections
+import LockstepJSON
+import LockstepReactor
+import Synchronization
+
+/// A list of the user, such as the favorites, with typed elements.
+///
+/// Reading shows the copy with the pending writes on top, and never waits.
+public final class SyncedList<Element: Codable & Identifiable & Equatable & Sendable>: Sendable
+where Element.ID == String {
+  /// The name of the module.
+  public let name: String
+  private let client: any ActionWriter
+  fileprivate let latest: Latest<ListVersion<Element>>
+
+  init(_ name: String, _ client: any ActionWriter, _ shown: Shown) {
+    (self.name, self.client) = (name, client)
+    latest = Latest(ListVersion())
+    show(shown)
+  }
+
+  /// The elements in their order.
+  public var elements: [Element] { latest.value.elements }
+
+  /// How many elements `Element` cannot read. They are left out.
+  public var unreadableCount: Int { latest.value.unreadableCount }
+
+  /// The present list at once, then each change. A slow reader gets several changes as one, and each update
+  /// begins with the list that the reader got before. So a view that applies one update after the other always
+  /// shows `old` when it applies the next.
+  public var updates: ListUpdates<Element> { ListUpdates(list: self) }
+
+  /// Takes over what the client shows. The engine calls this in order.
+  func show(_ shown: Shown) {
+    let present = latest.value
+    guard shown.sequence > present.sequence || shown.sequence == 0 else { return }
+    let next = shown.state.list(CollectionName(name))
+    latest.publish(present.followed(by: next, sequence: shown.sequence, origin: shown.origin))
+  }
+
+  // MARK: - Writing
+
+  /// Adds an element at an index or at the end. If there is one with its id, replaces the content of that one
+  /// at its place.
+  @discardableResult
+  public func add(_ element: Element, at index: Int? = nil) async throws -> PendingWrite {
+    try await client.write([addition(of: element, at: index)])
+  }
+
+  /// Replaces the content of an element.
+  @discardableResult
+  public func replace(_ element: Element) async throws -> PendingWrite { try await add(element) }
+
+  /// Removes an element.
+  @discardableResult
+  public func remove(_ id: Element.ID) async throws -> PendingWrite {
+    try await client.write([action("remove", ["id": .string(id)])])
+  }
+
+  /// Moves an element. `index` is its index after the move.
+  @discardableResult
+  public func move(_ id: Element.ID, to index: Int) async throws -> PendingWrite {
+    try await client.write([action("move", ["id": .string(id), "index": JSON(index)])])
+  }
+
+  /// Removes the element if there is one with its id, and adds it otherwise.
+  @discardableResult
+  public func toggle(_ element: Element) async throws -> PendingWrite {
+    try await client.write([action("toggle", try ElementCoding.content(of: element))])
+  }
+
+  /// Removes all elements.
+  @discardableResult
+  public func clear() async throws -> PendingWrite { try await client.write([action("clear", [:])]) }
+
+  func addition(of element: Element, at index: Int?) throws -> ClientAction {
+    var payload = try ElementCoding.content(of: element)
+    if let index { payload["index"] = JSON(index) }
+    return action("add", payload)
+  }
+
+  func action(_ type: String, _ payload: JSONObject) -> ClientAction {
+    ClientAction(module: name, type: type, payload: .object(payload))
+  }
+}
+
+/// The change of a list for one reader.
+public struct ListUpdate<Element: Identifiable & Equatable & Sendable>: Sendable where Element.ID: Sendable {
+  /// The list that the reader got before; empty at first.
+  public let old: [Element]
+  /// The list now.
+  public let new: [Element]
+  /// The changes that lead from `old` to `new`, as a table view needs it.
+  public let changeset: ListChangeset<Element>
+  /// The maker of the last change.
+  public let origin: ChangeOrigin
+}
+
+/// The changes of a list, for any number of readers.
+public struct ListUpdates<Element: Codable & Identifiable & Equatable & Sendable>: AsyncSequence, Sendable
+where Element.ID == String {
+  /// Reading cannot fail.
+  public typealias Failure = Never
+
+  let list: SyncedList<Element>
+
+  /// A reader of its own.
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(list: list, versions: list.latest.values.makeAsyncIterator())
+  }
+
+  /// Keeps what its reader has got.
+  public struct Iterator: AsyncIteratorProtocol {
+    /// A list without a reference gets no changes.
+    let list: SyncedList<Element>
+    var versions: LatestValues<ListVersion<Element>>.Iterator
+    var seen: ListVersion<Element>?
+
+    /// The next update; nil when the client has ended or the task was cancelled.
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> ListUpdate<Element>? {
+      while let version = await versions.next(isolation: actor) {
+        let old = seen ?? ListVersion()
+        let changeset = version.changeset(since: old)
+        if seen != nil, changeset.isEmpty { continue }
+        seen = version
+        return ListUpdate(old: old.elements, new: version.elements, changeset: changeset, origin: version.origin)
+      }
+      return nil
+    }
+  }
+}

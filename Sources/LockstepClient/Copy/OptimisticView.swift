@@ -1,0 +1,48 @@
+import LockstepCollections
+import LockstepTime
+
+/// The state that the app shows: the copy with the pending writes on top.
+///
+/// The writes are decided and applied by the modules' own reactors, the same code as on the server. A write
+/// that a reactor refuses shows nothing: the server will refuse it too, or knows more.
+struct OptimisticView: Sendable {
+  private let modules: [String: UserModule]
+  private(set) var state = UserState()
+  /// The number of the last write in `state`.
+  private var last: Int64 = 0
+  private var steps = 0
+
+  init(_ modules: [UserModule]) {
+    self.modules = Dictionary(modules.map { ($0.name, $0) }) { first, _ in first }
+  }
+
+  /// Begins again with the copy.
+  mutating func rebuild(on copy: ClientCopy, _ outbox: Outbox) {
+    (state, last, steps) = (copy.state, 0, copy.position?.revision ?? 0)
+    add(outbox)
+  }
+
+  /// Applies the writes of the outbox that came since the last call.
+  mutating func add(_ outbox: Outbox) {
+    let start = outbox.entries.firstIndex { $0.number > last } ?? outbox.entries.endIndex
+    for entry in outbox.entries[start...] {
+      last = entry.number
+      if entry.isShown { apply(entry) }
+    }
+  }
+
+  /// Applies a write as a whole, or not at all if one of its actions is refused.
+  private mutating func apply(_ entry: OutboxEntry) {
+    steps += 1
+    let revision = Revision(number: steps)
+    var next = state
+    for action in entry.actions {
+      guard let module = modules[action.module] else { return }
+      let context = ActionContext(state: next, registered: RegisteredDefaults(), now: entry.at)
+      guard let decided = try? module.read(action.type, action.payload), let mutations = try? decided.decide(context)
+      else { return }
+      _ = next.reduce(mutations, in: decided.collection, by: module.reducer, revision: revision)
+    }
+    state = next
+  }
+}

@@ -1,0 +1,272 @@
+import Foundation
+import LockstepCollections
+import LockstepJSON
+import LockstepModules
+import LockstepReactor
+import LockstepTime
+import Synchronization
+
+/// A client of a Lockstep server: a copy of the user's state on this device, and an outbox of writes.
+///
+///     let lockstep = try LockstepClient(URL(string: "https://state.example.com")!, store: .file("state.db"))
+///     let favorites = lockstep.list("favorites", of: Favorite.self)
+///     async let running: Void = lockstep.run()
+///     try await favorites.add(Favorite(id: "photo:1", title: "Aurora"))
+///
+/// Reads never wait. A write is on disk and shown when it returns; the server gets it when there is a connection.
+public final class LockstepClient: Sendable {
+  /// Where a client keeps its copy and its outbox.
+  public enum Store: Sendable {
+    /// A file. It is created if there is none; its folder is not.
+    case file(String)
+    /// Nowhere: for tests and previews.
+    case memory
+  }
+
+  private let engine: SyncEngine
+  private let environment: SyncEngine.Environment
+  private let views: ShownViews
+  private let latest: Latest<ClientStatus>
+
+  /// A client of the server at a URL. `modules` are your own, besides `favorites`, `defaults` and `profile`.
+  /// `collections` are those that the client follows; nil for all.
+  public convenience init(
+    _ server: URL,
+    store: Store,
+    credentials: any ClientCredentials = MemoryCredentials(),
+    modules: [UserModule] = [],
+    following collections: [String]? = nil
+  ) throws {
+    try self.init(
+      store: store,
+      transport: URLSessionTransport(server),
+      credentials: credentials,
+      modules: modules,
+      following: collections
+    )
+  }
+
+  /// A client with a transport and a clock of its own, for tests in virtual time.
+  public init(
+    store: Store,
+    transport: any ClientTransport,
+    credentials: any ClientCredentials = MemoryCredentials(),
+    modules: [UserModule] = [],
+    following collections: [String]? = nil,
+    clock: any Clock<Duration> = ContinuousClock(),
+    now: @escaping @Sendable () -> Date = { Date() },
+    randomNumber: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+  ) throws {
+    let environment = SyncEngine.Environment(
+      transport: transport,
+      credentials: credentials,
+      clock: clock,
+      now: { Timestamp(millisecondsSince1970: Int64(now().timeIntervalSince1970 * 1_000)) },
+      random: { Double(randomNumber() >> 11) / Double(1 << 53) },
+      newKey: { String(randomNumber(), radix: 36) + String(randomNumber(), radix: 36) }
+    )
+    let file: String? =
+      switch store {
+      case .file(let path): path
+      case .memory: nil
+      }
+    let (views, latest) = (ShownViews(), Latest(ClientStatus()))
+    let builtIn = [UserModule.favorites(), DefaultsModule(quota: DefaultsQuota()).userModule, .profile]
+    engine = try SyncEngine(
+      store: ClientStore(path: file),
+      modules: builtIn + modules,
+      following: collections,
+      environment
+    ) { shown in
+      views.show(shown)
+      latest.publish(ClientStatus(shown))
+    }
+    (self.environment, self.views, self.latest) = (environment, views, latest)
+    views.show(engine.first)
+    latest.publish(ClientStatus(engine.first))
+  }
+
+  /// Follows the server, and sends the outbox, until the task is cancelled. Run it once, as long as the app
+  /// is in use.
+  public func run() async { await engine.run() }
+
+  /// Where the client stands now.
+  public var status: ClientStatus { latest.value }
+
+  /// Where the client stands, now and after each change.
+  public var statuses: LatestValues<ClientStatus> { latest.values }
+
+  // MARK: - Sessions
+
+  /// Signs a new user up, and keeps the token of the session. `device` is the name of this device in lists.
+  public func signUp(email: String, password: String, device: String? = nil) async throws {
+    try await engine.enter("/v1/users", Self.credentials(email, password, device))
+  }
+
+  /// Logs a user in, and keeps the token of the session. If another user was logged in before, the copy and
+  /// the writes of that user are deleted.
+  public func logIn(email: String, password: String, device: String? = nil) async throws {
+    try await engine.enter("/v1/sessions", Self.credentials(email, password, device))
+  }
+
+  /// Logs the user out, and deletes the copy and the writes on this device, unless `keepsCopy` is true.
+  public func logOut(keepsCopy: Bool = false) async throws { try await engine.leave(keepsCopy: keepsCopy) }
+
+  private static func credentials(_ email: String, _ password: String, _ device: String?) -> JSON {
+    var object: JSONObject = ["email": .string(email), "password": .string(password)]
+    if let device { object["device"] = .string(device) }
+    return .object(object)
+  }
+
+  // MARK: - Writes
+
+  /// Makes several writes that the server applies together, or not at all. When this returns, they are on disk
+  /// and shown.
+  @discardableResult
+  public func perform(_ body: (inout ClientTransaction) throws -> Void) async throws -> PendingWrite {
+    var transaction = ClientTransaction()
+    try body(&transaction)
+    return try await engine.write(transaction.actions)
+  }
+
+  /// Removes a write that was not sent yet. Returns false if it was, because the server may have applied it.
+  public func cancel(_ write: PendingWrite) async throws -> Bool { try await engine.cancel(write.number) }
+
+  /// The writes that the server has refused, in order. They are not shown, and stay until `retry` or `dismiss`.
+  public var refusedWrites: [RefusedWrite] { views.refused }
+
+  /// Sends a refused write again, as a new one; nil if it is not there any more.
+  public func retry(_ write: RefusedWrite) async throws -> PendingWrite? { try await engine.retry(write.number) }
+
+  /// Forgets a refused write.
+  public func dismiss(_ write: RefusedWrite) async throws { try await engine.dismiss(write.number) }
+
+  // MARK: - Collections
+
+  /// A list, such as `favorites` or one of your own. Each call returns a new object; keep it.
+  public func list<Element>(_ name: String = "favorites", of type: Element.Type) -> SyncedList<Element> {
+    views.add {
+      SyncedList(name, engine, $0)
+    } show: {
+      $0.show($1)
+    }
+  }
+
+  /// A suite of the user defaults.
+  public func defaults(_ suite: String = "standard") -> SyncedMap {
+    views.add {
+      SyncedMap("defaults/\(suite)", module: "defaults", scope: ["suite": .string(suite)], engine, $0)
+    } show: {
+      $0.show($1)
+    }
+  }
+
+  /// A map of your own.
+  public func map(_ name: String) -> SyncedMap {
+    views.add {
+      SyncedMap(name, module: name, engine, $0)
+    } show: {
+      $0.show($1)
+    }
+  }
+}
+
+/// A write that the server has refused.
+public struct RefusedWrite: Sendable, Equatable {
+  let number: Int64
+  /// The actions, as the server got them: `{"module": …, "type": …, "payload": …}`.
+  public let actions: [JSON]
+  /// Why the server has refused it.
+  public let failure: ClientFailure
+}
+
+/// Where a client stands.
+public struct ClientStatus: Sendable, Equatable {
+  /// The connection to the server, as the last response has shown it.
+  public enum Connection: Sendable, Equatable {
+    /// `run` was not called, or has ended.
+    case stopped
+    /// The first request is under way.
+    case connecting
+    /// The server responds.
+    case live
+    /// The server does not respond. The client tries again.
+    case offline
+    /// The session has ended: log in. Writes are kept.
+    case needsLogin
+    /// The server refuses the client's requests.
+    case failed
+  }
+
+  /// The connection.
+  public let connection: Connection
+  /// Whether the copy has come from the server, now or in an earlier run.
+  public let isReady: Bool
+  /// How many writes the server has not confirmed.
+  public let pending: Int
+  /// Why there is no connection.
+  public let failure: ClientFailure?
+  /// Why the client's file cannot be written.
+  public let storeFailure: ClientFailure?
+
+  init() {
+    (connection, isReady, pending, failure, storeFailure) = (.stopped, false, 0, nil, nil)
+  }
+
+  init(_ shown: Shown) {
+    connection =
+      switch shown.connection.phase {
+      case .idle, .stopped: .stopped
+      case .connecting: .connecting
+      case .live: .live
+      case .offline: .offline
+      case .needsLogin: .needsLogin
+      case .failed: .failed
+      }
+    (isReady, pending) = (shown.isReady, shown.pending)
+    (failure, storeFailure) = (shown.connection.failure, shown.storeFailure)
+  }
+}
+
+/// The collections that the app has asked for. They are released with the app's last reference.
+final class ShownViews: Sendable {
+  private struct Contents: Sendable {
+    var shown: Shown?
+    var views: [@Sendable (Shown) -> Bool] = []
+  }
+
+  private let contents = Mutex(Contents())
+
+  /// Adds a collection, which begins with what is shown now.
+  func add<View: AnyObject & Sendable>(
+    _ make: (Shown) -> View,
+    show: @escaping @Sendable (View, Shown) -> Void
+  ) -> View {
+    contents.withLock { contents in
+      guard let shown = contents.shown else { preconditionFailure("The engine shows its state at its start.") }
+      let view = make(shown)
+      contents.views.append { [weak view] shown in
+        guard let view else { return false }
+        show(view, shown)
+        return true
+      }
+      return view
+    }
+  }
+
+  var refused: [RefusedWrite] {
+    contents.withLock { contents in
+      (contents.shown?.refused ?? []).compactMap { entry in
+        entry.refusal.map { RefusedWrite(number: entry.number, actions: entry.actions.map(\.json), failure: $0) }
+      }
+    }
+  }
+
+  /// Shows a state in all collections. Called by one thread at a time, in order.
+  func show(_ shown: Shown) {
+    contents.withLock { contents in
+      contents.shown = shown
+      contents.views.removeAll { !$0(shown) }
+    }
+  }
+}

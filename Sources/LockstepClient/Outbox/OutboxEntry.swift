@@ -1,0 +1,92 @@
+import LockstepJSON
+import LockstepTime
+
+/// A write that the server has not confirmed, or has refused.
+struct OutboxEntry: Sendable, Equatable {
+  /// The place in the outbox. A later write has a higher number.
+  var number: Int64
+  /// The value of `Idempotency-Key`. A write that was merged after a conflict gets a new one.
+  var key: String
+  /// When the app wrote it.
+  let at: Timestamp
+  var actions: [ClientAction]
+  /// The state that the write is based on, if it must not overwrite a later one.
+  var base: ChangesDocument.Position?
+  /// When it was first sent.
+  var sentAt: Timestamp?
+  /// The position of the response.
+  var confirmed: ChangesDocument.Position?
+  /// Whether the copy includes the write.
+  var isIncluded = false
+  var refusal: ClientFailure?
+
+  /// Whether the write is to be sent.
+  var isWaiting: Bool { confirmed == nil && refusal == nil }
+
+  /// Whether the write is shown on top of the copy.
+  var isShown: Bool { refusal == nil && !isIncluded }
+}
+
+extension OutboxEntry {
+  /// The JSON form in the store. The number is a column of its own.
+  var json: JSON {
+    var object: JSONObject = [
+      "key": .string(key), "at": .integer(at.millisecondsSince1970), "actions": .array(actions.map(\.json)),
+    ]
+    if let base { object["base"] = base.json }
+    if let sentAt { object["sentAt"] = .integer(sentAt.millisecondsSince1970) }
+    if let confirmed { object["confirmed"] = confirmed.json }
+    if isIncluded { object["isIncluded"] = true }
+    if let refusal { object["refusal"] = refusal.json }
+    return .object(object)
+  }
+
+  /// Reads the JSON form. Nil for anything else.
+  init?(_ json: JSON, number: Int64) {
+    guard let key = json["key"]?.stringValue, let at = json["at"]?.intValue, let actions = json["actions"]?.arrayValue
+    else { return nil }
+    self.number = number
+    self.key = key
+    self.at = Timestamp(millisecondsSince1970: Int64(at))
+    self.actions = actions.compactMap { ClientAction($0) }
+    guard self.actions.count == actions.count else { return nil }
+    base = json["base"].flatMap { ChangesDocument.Position($0) }
+    sentAt = json["sentAt"]?.intValue.map { Timestamp(millisecondsSince1970: Int64($0)) }
+    confirmed = json["confirmed"].flatMap { ChangesDocument.Position($0) }
+    isIncluded = json["isIncluded"]?.boolValue ?? false
+    refusal = json["refusal"].map { ClientFailure(stored: $0) }
+  }
+
+  /// A new write.
+  init(number: Int64, key: String, at: Timestamp, actions: [ClientAction]) {
+    (self.number, self.key, self.at, self.actions) = (number, key, at, actions)
+  }
+}
+
+extension ChangesDocument.Position {
+  var json: JSON { ["cursor": .string(cursor), "revision": JSON(revision)] }
+
+  init?(_ json: JSON) {
+    guard let cursor = json["cursor"]?.stringValue, let revision = json["revision"]?.intValue else { return nil }
+    self.init(cursor: cursor, revision: revision)
+  }
+}
+
+extension ClientFailure {
+  /// The form in the store.
+  var json: JSON {
+    var object: JSONObject = ["description": .string(description)]
+    if let status { object["status"] = JSON(status) }
+    if let problem { object["problem"] = problem }
+    return .object(object)
+  }
+
+  init(stored json: JSON) {
+    let description = json["description"]?.stringValue ?? ""
+    if let status = json["status"]?.intValue {
+      self.init(status: status, body: json["problem"] ?? ["title": .string(description)])
+    } else {
+      self.init(description)
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import LockstepJSON
+import LockstepReactor
+
+/// The result of a write that the server has applied.
+public struct WriteResult: Sendable, Equatable {
+  /// The position after the write.
+  public let cursor: String
+  /// One result for each action, as the server returned it.
+  public let results: [JSON]
+}
+
+/// How far a write has come.
+enum WriteProgress: Sendable, Equatable {
+  case pending
+  case confirmed(WriteResult)
+  case failed(ClientFailure)
+}
+
+/// A write that is on disk and shown. It is sent when there is a connection.
+public struct PendingWrite: Sendable {
+  let number: Int64
+  let progress: Latest<WriteProgress>
+
+  /// Waits until the server has applied the write. Throws `ClientFailure` if the server refuses it, if it was
+  /// cancelled, or if the user has logged out. If the process ends before, the next one sends the write.
+  public var confirmed: WriteResult {
+    get async throws {
+      for await progress in progress.values {
+        switch progress {
+        case .pending: continue
+        case .confirmed(let result): return result
+        case .failed(let failure): throw failure
+        }
+      }
+      throw CancellationError()
+    }
+  }
+}
+
+/// Merges a write with a state that has changed meanwhile: gets the current representation and the actions, and
+/// returns the actions to send instead, or nil to give up.
+typealias Resolver = @Sendable (_ current: JSON, _ mine: [ClientAction]) async -> [ClientAction]?
+
+/// The condition that nothing which the write names has changed since the copy.
+struct WriteCondition: Sendable {
+  /// Nil: the write is refused if something has changed.
+  var resolve: Resolver?
+}

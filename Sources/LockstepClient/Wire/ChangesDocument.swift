@@ -1,0 +1,100 @@
+import LockstepCollections
+import LockstepJSON
+
+/// A response of `GET /v1/changes`.
+struct ChangesDocument: Sendable {
+  /// A position in the user's history.
+  struct Position: Sendable, Equatable {
+    let cursor: String
+    /// The number of transactions that the state includes.
+    let revision: Int
+  }
+
+  /// The change of one collection.
+  struct Changeset: Sendable {
+    enum Change: Sendable {
+      /// All elements, after a reset.
+      case items([EncodedJSON])
+      /// All values, after a reset.
+      case values([(key: String, value: EncodedJSON)])
+      case list(ListChange)
+      case map(set: [(key: String, value: EncodedJSON)], removed: [String])
+    }
+
+    let collection: CollectionName
+    let change: Change
+  }
+
+  struct ListChange: Sendable {
+    var deletions: [String] = []
+    var insertions: [(index: Int, id: String, item: EncodedJSON)] = []
+    var moves: [(to: Int, id: String)] = []
+    var modifications: [(id: String, item: EncodedJSON)] = []
+  }
+
+  let position: Position
+  let isReset: Bool
+  let changesets: [Changeset]
+  /// The keys of this session's own writes that the state includes.
+  let keys: Set<String>
+
+  /// Reads a response. Nil if it is not one of a Lockstep server.
+  init?(_ json: JSON) {
+    guard let cursor = json["cursor"]?.stringValue, let revision = json["revision"]?.intValue,
+      let changesets = json["changesets"]?.arrayValue
+    else { return nil }
+    position = Position(cursor: cursor, revision: revision)
+    isReset = json["reset"]?.boolValue ?? false
+    keys = Set((json["keys"]?.arrayValue ?? []).compactMap(\.stringValue))
+    var all: [Changeset] = []
+    for changeset in changesets {
+      guard let read = Changeset(changeset) else { return nil }
+      all.append(read)
+    }
+    self.changesets = all
+  }
+}
+
+extension ChangesDocument.Changeset {
+  fileprivate init?(_ json: JSON) {
+    guard let name = json["collection"]?.stringValue else { return nil }
+    collection = CollectionName(text: name)
+    if let items = json["items"]?.arrayValue {
+      change = .items(items.map { EncodedJSON($0) })
+    } else if let values = json["values"]?.objectValue {
+      change = .values(Self.values(values))
+    } else if json["kind"]?.stringValue == "map" {
+      guard let set = json["set"]?.objectValue else { return nil }
+      change = .map(set: Self.values(set), removed: (json["removed"]?.arrayValue ?? []).compactMap(\.stringValue))
+    } else {
+      guard let list = ChangesDocument.ListChange(json) else { return nil }
+      change = .list(list)
+    }
+  }
+
+  private static func values(_ object: JSONObject) -> [(key: String, value: EncodedJSON)] {
+    object.map { ($0.name, EncodedJSON($0.value)) }
+  }
+}
+
+extension ChangesDocument.ListChange {
+  fileprivate init?(_ json: JSON) {
+    for deletion in json["deletions"]?.arrayValue ?? [] {
+      guard let id = deletion["id"]?.stringValue else { return nil }
+      deletions.append(id)
+    }
+    for insertion in json["insertions"]?.arrayValue ?? [] {
+      guard let index = insertion["index"]?.intValue, let item = insertion["item"], let id = item["id"]?.stringValue
+      else { return nil }
+      insertions.append((index, id, EncodedJSON(item)))
+    }
+    for move in json["moves"]?.arrayValue ?? [] {
+      guard let to = move["to"]?.intValue, let id = move["id"]?.stringValue else { return nil }
+      moves.append((to, id))
+    }
+    for modification in json["modifications"]?.arrayValue ?? [] {
+      guard let item = modification["item"], let id = item["id"]?.stringValue else { return nil }
+      modifications.append((id, EncodedJSON(item)))
+    }
+  }
+}

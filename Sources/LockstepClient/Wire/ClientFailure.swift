@@ -1,0 +1,33 @@
+import LockstepJSON
+
+/// Why a request or a write has failed.
+public struct ClientFailure: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The status of the response; nil if there was none.
+  public let status: Int?
+  /// The type of the problem, such as `validation-failed`; nil if the response has no problem document.
+  public let type: String?
+  /// A sentence for people.
+  public let description: String
+  /// The problem document (RFC 9457), such as with the faulty members.
+  public let problem: JSON?
+
+  /// A failure without a response.
+  public init(_ description: String) {
+    (status, type, self.description, problem) = (nil, nil, description, nil)
+  }
+
+  /// The failure that a response describes.
+  init(status: Int, body: JSON?) {
+    self.status = status
+    // The type is a URI reference whose last part names the problem.
+    type = body?["type"]?.stringValue?.split(separator: "/").last.map(String.init)
+    problem = body?.objectValue == nil ? nil : body
+    description =
+      body?["detail"]?.stringValue ?? body?["title"]?.stringValue ?? "The server responded with the status \(status)."
+  }
+
+  /// Two failures are equal if people and programs see the same.
+  public static func == (left: ClientFailure, right: ClientFailure) -> Bool {
+    left.status == right.status && left.description == right.description && left.problem == right.problem
+  }
+}

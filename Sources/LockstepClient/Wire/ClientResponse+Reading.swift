@@ -1,0 +1,54 @@
+import LockstepJSON
+import LockstepTime
+
+extension ClientResponse {
+  /// The time after which the client may try again; zero if the response does not say.
+  var retryAfter: Duration { self["Retry-After"].flatMap { Int64($0) }.map { .seconds($0) } ?? .zero }
+
+  /// The number of transactions that the user's state includes.
+  var revision: Int? { self["Revision"].flatMap { Int($0) } }
+}
+
+extension ClientFailure {
+  init(_ response: ClientResponse) {
+    self.init(status: response.status, body: try? JSON(parsing: response.body))
+  }
+
+  /// The failure that an error of a transport describes.
+  init(of error: any Error) {
+    self = error as? ClientFailure ?? ClientFailure("The server cannot be reached: \(error)")
+  }
+}
+
+extension Timestamp {
+  func milliseconds(since other: Timestamp) -> Int64 { millisecondsSince1970 - other.millisecondsSince1970 }
+}
+
+extension Duration {
+  var milliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+  }
+}
+
+extension String {
+  /// The text as a part of a query.
+  var percentEncoded: String {
+    var encoded = ""
+    for byte in utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+        UInt8(ascii: "~"),
+        UInt8(ascii: "/"):
+        encoded.unicodeScalars.append(Unicode.Scalar(byte))
+      default:
+        let digits = Array("0123456789ABCDEF".utf8)
+        encoded += "%"
+        encoded.unicodeScalars.append(Unicode.Scalar(digits[Int(byte >> 4)]))
+        encoded.unicodeScalars.append(Unicode.Scalar(digits[Int(byte & 15)]))
+      }
+    }
+    return encoded
+  }
+}

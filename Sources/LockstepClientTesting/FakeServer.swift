@@ -1,0 +1,342 @@
+import LockstepClient
+import LockstepCollections
+import LockstepJSON
+import LockstepModules
+import LockstepReactor
+import LockstepTime
+import Synchronization
+
+/// A server in memory for tests of apps: it runs the real modules, on the test's clock, and fails when the test
+/// says so.
+///
+///     let server = FakeServer(clock: clock)
+///     let client = try LockstepClient(store: .memory, transport: server, clock: clock)
+///     server.goOffline()
+///
+/// All tokens lead to the same state. Each token is valid until `revokeSession()`; a login makes one. The names of
+/// users are their addresses, so that a client notices another user.
+public final class FakeServer: ClientTransport {
+  private struct Contents: Sendable {
+    var history = [UserState()]
+    var era = 1
+    var responses: [String: (revision: Int, response: ClientResponse)] = [:]
+    var isOffline = false
+    var lostResponses = 0
+    var revoked: Set<String> = []
+    var requests: [ClientRequest] = []
+
+    var revision: Int { history.count - 1 }
+    var state: UserState { history[revision] }
+  }
+
+  private struct Unreachable: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  private let modules: [String: UserModule]
+  private let clock: any Clock<Duration>
+  private let now: @Sendable () -> Timestamp
+  private let contents = Mutex(Contents())
+  /// Counts the changes for which requests wait.
+  private let changes = Latest(0)
+
+  /// A server without data. `modules` are your own, besides `favorites`, `defaults` and `profile`.
+  public init(
+    modules: [UserModule] = [],
+    clock: any Clock<Duration> = ContinuousClock(),
+    now: @escaping @Sendable () -> Timestamp = { Timestamp(millisecondsSince1970: 1_800_000_000_000) }
+  ) {
+    let builtIn = [UserModule.favorites(), DefaultsModule(quota: DefaultsQuota()).userModule, .profile]
+    self.modules = Dictionary((builtIn + modules).map { ($0.name, $0) }) { first, _ in first }
+    (self.clock, self.now) = (clock, now)
+  }
+
+  // MARK: - Failures
+
+  /// From now on, no request gets a response, and those that wait lose theirs.
+  public func goOffline() {
+    contents.withLock { $0.isOffline = true }
+    notify()
+  }
+
+  /// Requests get responses again.
+  public func goOnline() { contents.withLock { $0.isOffline = false } }
+
+  /// The next write is applied, and its response is lost.
+  public func loseNextResponse() { contents.withLock { $0.lostResponses += 1 } }
+
+  /// Refuses a token from now on.
+  public func revokeSession(_ token: String) {
+    _ = contents.withLock { $0.revoked.insert(token) }
+    notify()
+  }
+
+  /// Forgets the last transactions, as the restore of an old backup does. Later transactions have the same
+  /// revisions and another era.
+  public func restoreOldBackup(without transactions: Int) {
+    contents.withLock { contents in
+      contents.history.removeLast(min(transactions, contents.revision))
+      contents.era += 1
+      let revision = contents.revision
+      contents.responses = contents.responses.filter { $0.value.revision <= revision }
+    }
+    notify()
+  }
+
+  /// The requests so far.
+  public var requests: [ClientRequest] { contents.withLock { $0.requests } }
+
+  /// Performs actions as another device does. Each has the form of an entry of `POST /v1/actions`.
+  @discardableResult
+  public func perform(_ actions: JSON...) -> ClientResponse {
+    let response = contents.withLock { write(actions, key: nil, &$0) }
+    notify()
+    return response
+  }
+
+  /// A collection as `GET` shows its elements or values.
+  public func json(of collection: String) -> JSON {
+    let name = CollectionName(text: collection)
+    return contents.withLock { contents in
+      switch contents.state.collections[name] {
+      case .list(let list)?: .array(list.items.map { .object($0.object) })
+      case .map(let map)?: Self.object(map)
+      case nil: .null
+      }
+    }
+  }
+
+  // MARK: - Requests
+
+  /// Responds as a server does.
+  public func response(to request: ClientRequest) async throws -> ClientResponse {
+    contents.withLock { $0.requests.append(request) }
+    try expectNetwork()
+    let token = request.fields["Authorization"].map { String($0.dropFirst("Bearer ".count)) } ?? ""
+    let (path, query) = Self.parts(of: request.target)
+    let isLogin = request.method == "POST" && ["/v1/sessions", "/v1/users"].contains(path)
+    if !isLogin, isRevoked(token) { return Self.problem(401, "The token is invalid or has expired.") }
+    switch (request.method, path) {
+    case ("GET", "/v1/me"):
+      return ClientResponse(status: 200, body: JSON.object(["id": .string(user(of: token))]).encoded())
+    case ("POST", "/v1/sessions"), ("POST", "/v1/users"):
+      let email = (try? JSON(parsing: request.body ?? []))?["email"]?.stringValue ?? ""
+      let body: JSON = ["token": .string("token of \(email)"), "user": ["id": .string(email)]]
+      return ClientResponse(status: 201, body: body.encoded())
+    case ("DELETE", "/v1/sessions/current"):
+      revokeSession(token)
+      return ClientResponse(status: 204)
+    case ("GET", "/v1/changes"): return try await changes(query, request, token)
+    case ("POST", "/v1/actions"):
+      let body = try? JSON(parsing: request.body ?? [])
+      guard let actions = body?["actions"]?.arrayValue else { return Self.problem(422, "There are no actions.") }
+      let (response, isLost) = contents.withLock { contents in
+        let response = write(actions, key: request.fields["Idempotency-Key"], &contents)
+        defer { contents.lostResponses = max(0, contents.lostResponses - 1) }
+        return (response, contents.lostResponses > 0)
+      }
+      notify()
+      if isLost { throw Unreachable(description: "the response was lost") }
+      return response
+    default: return Self.problem(404, "There is no such route.")
+    }
+  }
+
+  private func user(of token: String) -> String {
+    token.hasPrefix("token of ") ? String(token.dropFirst("token of ".count)) : "user"
+  }
+
+  private func notify() { changes.publish(changes.value + 1) }
+
+  private func expectNetwork() throws {
+    if contents.withLock({ $0.isOffline }) { throw Unreachable(description: "there is no network") }
+  }
+
+  private func isRevoked(_ token: String) -> Bool { contents.withLock { token.isEmpty || $0.revoked.contains(token) } }
+
+  private func changes(_ query: [String: String], _ request: ClientRequest, _ token: String) async throws
+    -> ClientResponse
+  {
+    let since = query["since"]
+    let names = query["collections"].map { Set($0.split(separator: ",").map(String.init)) }
+    if let seconds = query["wait"].flatMap({ Int($0) }) {
+      let start = contents.withLock { Self.cursor($0, $0.revision) }
+      if since == start { await wait(seconds, token) { Self.cursor($0, $0.revision) != start } }
+    }
+    try expectNetwork()
+    if isRevoked(token) { return Self.problem(401, "The session has ended.") }
+    return contents.withLock { contents in
+      let known = since.flatMap { Self.revision(of: $0, contents) }
+      let document = Self.document(contents, since: known, names)
+      return ClientResponse(
+        status: 200,
+        fields: ["Revision": "\(contents.revision)", "Content-Type": "application/json"],
+        body: document.encoded()
+      )
+    }
+  }
+
+  private func wait(_ seconds: Int, _ token: String, until isOver: @escaping @Sendable (Contents) -> Bool) async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { [clock] in try? await clock.sleep(for: .seconds(seconds)) }
+      group.addTask { [self] in
+        for await _ in changes.values {
+          if isRevoked(token) { return }
+          if contents.withLock({ $0.isOffline || isOver($0) }) { return }
+        }
+      }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+
+  // MARK: - Writes
+
+  private func write(_ actions: [JSON], key: String?, _ contents: inout Contents) -> ClientResponse {
+    if let key, let known = contents.responses[key] { return known.response }
+    let response = decide(actions, &contents)
+    if let key { contents.responses[key] = (contents.revision, response) }
+    return response
+  }
+
+  private func decide(_ actions: [JSON], _ contents: inout Contents) -> ClientResponse {
+    var state = contents.state
+    let revision = Revision(number: contents.revision + 1)
+    var (results, hasChanged): ([JSON], Bool) = ([], false)
+    for (index, action) in actions.enumerated() {
+      guard let name = action["module"]?.stringValue, let module = modules[name], let type = action["type"]?.stringValue
+      else { return Self.problem(422, "There is no such module or action.", failed: index) }
+      do {
+        let context = ActionContext(state: state, registered: RegisteredDefaults(), now: now())
+        guard let decided = try module.read(type, action["payload"] ?? [:]) else {
+          return Self.problem(422, "There is no such action.", failed: index)
+        }
+        let mutations = try decided.decide(context)
+        if !mutations.isEmpty {
+          _ = state.reduce(mutations, in: decided.collection, by: module.reducer, revision: revision)
+          hasChanged = true
+        }
+        results.append(["mutations": JSON(trusting: CollectionMutation.encoded(mutations))])
+      } catch let refusal as Refusal {
+        return Self.problem(refusal.status, "\(refusal)", failed: index)
+      } catch {
+        return Self.problem(500, "\(error)", failed: index)
+      }
+    }
+    if hasChanged {
+      state.revision = revision
+      contents.history.append(state)
+    }
+    let cursor = Self.cursor(contents, contents.revision)
+    return ClientResponse(
+      status: 200,
+      fields: ["Revision": "\(contents.revision)", "Content-Type": "application/json"],
+      body: JSON.object(["cursor": .string(cursor), "results": .array(results)]).encoded()
+    )
+  }
+
+  // MARK: - Documents
+
+  private static func cursor(_ contents: Contents, _ revision: Int) -> String { "\(contents.era)-\(revision)" }
+
+  /// The revision of a cursor; nil if it is of another era or beyond the end.
+  private static func revision(of cursor: String, _ contents: Contents) -> Int? {
+    let parts = cursor.split(separator: "-").compactMap { Int($0) }
+    guard parts.count == 2, parts[1] < contents.history.count else { return nil }
+    // An earlier era knows what the restored backup has.
+    return parts[0] == contents.era ? parts[1] : nil
+  }
+
+  private static func document(_ contents: Contents, since: Int?, _ names: Set<String>?) -> JSON {
+    let new = contents.state
+    let old = since.map { contents.history[$0] } ?? UserState()
+    var changesets: [JSON] = []
+    for (name, state) in new.collections.sorted(by: { $0.key < $1.key }) {
+      guard names?.contains(name.description) ?? true else { continue }
+      switch state {
+      case .list(let list):
+        if since == nil {
+          changesets.append(["collection": .string("\(name)"), "kind": "list", "items": items(list)])
+        } else if let changeset = changeset(from: old.list(name), to: list, name) {
+          changesets.append(changeset)
+        }
+      case .map(let map):
+        if since == nil {
+          changesets.append(["collection": .string("\(name)"), "kind": "map", "values": object(map)])
+        } else if let changeset = changeset(from: old.map(name), to: map, name) {
+          changesets.append(changeset)
+        }
+      }
+    }
+    let keys = contents.responses.filter { $0.value.revision > since ?? -1 }.map(\.key).sorted()
+    return [
+      "cursor": .string(cursor(contents, contents.revision)), "revision": JSON(contents.revision),
+      "reset": .bool(since == nil), "changesets": .array(changesets), "keys": .array(keys.map(JSON.string)),
+    ]
+  }
+
+  private static func items(_ list: ListState) -> JSON { .array(list.items.map { .object($0.object) }) }
+
+  private static func object(_ map: MapState) -> JSON {
+    var object = JSONObject()
+    for (key, value) in map.values { object[key.text] = value.json }
+    return .object(object)
+  }
+
+  private static func changeset(from old: ListState, to new: ListState, _ name: CollectionName) -> JSON? {
+    let difference = ListDifference(from: old, to: new)
+    if difference.isEmpty { return nil }
+    return [
+      "collection": .string("\(name)"), "kind": "list",
+      "deletions": .array(difference.deletions.map { ["index": JSON($0.index), "id": .string($0.id.text)] }),
+      "insertions": .array(difference.insertions.map { ["index": JSON($0.index), "item": .object($0.item.object)] }),
+      "moves": .array(
+        difference.moves.map { ["from": JSON($0.from), "to": JSON($0.to), "id": .string($0.id.text)] }
+      ),
+      "modifications": .array(
+        difference.modifications.map {
+          ["index": JSON($0.index), "newIndex": JSON($0.newIndex), "item": .object($0.item.object)]
+        }
+      ),
+    ]
+  }
+
+  private static func changeset(from old: MapState, to new: MapState, _ name: CollectionName) -> JSON? {
+    var set = JSONObject()
+    for (key, value) in new.values where old[key.text] != value { set[key.text] = value.json }
+    let removed = old.values.filter { new[$0.key.text] == nil }.map { JSON.string($0.key.text) }
+    if set.isEmpty, removed.isEmpty { return nil }
+    return ["collection": .string("\(name)"), "kind": "map", "set": .object(set), "removed": .array(removed)]
+  }
+
+  private static func problem(_ status: Int, _ detail: String, failed: Int? = nil) -> ClientResponse {
+    var object: JSONObject = ["status": JSON(status), "detail": .string(detail)]
+    if let failed { object["failed"] = JSON(failed) }
+    return ClientResponse(
+      status: status,
+      fields: ["Content-Type": "application/problem+json"],
+      body: JSON.object(object).encoded()
+    )
+  }
+
+  private static func parts(of target: String) -> (path: String, query: [String: String]) {
+    let parts = target.split(separator: "?", maxSplits: 1)
+    var query: [String: String] = [:]
+    for pair in parts.dropFirst().first?.split(separator: "&") ?? [] {
+      let sides = pair.split(separator: "=", maxSplits: 1).map(String.init)
+      query[sides[0]] = sides.count > 1 ? sides[1] : ""
+    }
+    return (parts.first.map(String.init) ?? "", query)
+  }
+}
+
+extension Refusal {
+  fileprivate var status: Int {
+    switch self {
+    case .invalid: 422
+    case .notFound: 404
+    case .conflict: 409
+    case .quotaExceeded: 507
+    }
+  }
+}

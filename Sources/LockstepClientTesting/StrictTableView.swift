@@ -1,0 +1,60 @@
+import LockstepReactor
+
+/// A table view that applies batch updates as UIKit does, and reports where UIKit would trap.
+///
+/// In `performBatchUpdates`, UIKit reads deletions and sources of moves as indices before the update, and
+/// insertions and targets of moves as indices after it. It traps if an index is out of range or is used twice,
+/// or if the number of rows afterwards is not the number before, plus insertions, minus deletions.
+public struct StrictTableView<Element: Identifiable & Equatable & Sendable>: Sendable where Element.ID: Sendable {
+  /// Where UIKit would trap, as a sentence.
+  public struct Trap: Error, Equatable, CustomStringConvertible {
+    /// The sentence.
+    public let description: String
+  }
+
+  /// The rows as the view shows them.
+  public private(set) var rows: [Element]
+
+  /// A view with rows.
+  public init(rows: [Element] = []) {
+    self.rows = rows
+  }
+
+  /// Performs a batch update after which the data source has `new`, then reconfigures the modified rows.
+  public mutating func apply(_ changeset: ListChangeset<Element>, leadingTo new: [Element]) throws(Trap) {
+    let old = rows
+    let sources = changeset.deletions.map(\.index) + changeset.moves.map(\.from)
+    let targets = changeset.insertions.map(\.index) + changeset.moves.map(\.to)
+    try Self.check(sources, in: old.count, "before the update")
+    try Self.check(targets, in: new.count, "after the update")
+    guard old.count + changeset.insertions.count - changeset.deletions.count == new.count else {
+      throw Trap(
+        description: "The number of rows after the update (\(new.count)) must be the number before it (\(old.count)), "
+          + "plus insertions (\(changeset.insertions.count)), minus deletions (\(changeset.deletions.count))."
+      )
+    }
+    let gone = Set(sources)
+    var staying = old.indices.filter { !gone.contains($0) }.map { old[$0] }[...]
+    var moved: [Int: Element] = [:]
+    for move in changeset.moves { moved[move.to] = old[move.from] }
+    let inserted = Set(changeset.insertions.map(\.index))
+    // The view gets inserted rows from the data source, and keeps its own for all others.
+    rows = new.indices.map { index in
+      if inserted.contains(index) { return new[index] }
+      return moved[index] ?? staying.removeFirst()
+    }
+    try Self.check(changeset.modifications.map(\.newIndex), in: new.count, "of reconfigured rows")
+    for modification in changeset.modifications { rows[modification.newIndex] = new[modification.newIndex] }
+    if let wrong = new.indices.first(where: { rows[$0] != new[$0] }) {
+      throw Trap(description: "The row \(wrong) does not show the element \(new[wrong].id) of the data source.")
+    }
+  }
+
+  private static func check(_ indices: [Int], in count: Int, _ what: String) throws(Trap) {
+    var seen: Set<Int> = []
+    for index in indices {
+      if !(0..<count).contains(index) { throw Trap(description: "There is no row \(index) \(what): it has \(count).") }
+      if !seen.insert(index).inserted { throw Trap(description: "The row \(index) \(what) is used twice.") }
+    }
+  }
+}

@@ -1,0 +1,170 @@
+import Foundation
+import LockstepClientTesting
+import LockstepJSON
+import LockstepReactorTesting
+import Synchronization
+import Testing
+
+@testable import LockstepClient
+
+/// The outcome of a write, for a test in virtual time.
+final class Recorded<Value: Sendable>: Sendable {
+  private let contents = Mutex(Value?.none)
+  var value: Value? { contents.withLock { $0 } }
+  func set(_ value: Value) { contents.withLock { $0 = value } }
+}
+
+@Suite("Writes of a client", .timeLimit(.minutes(2)))
+struct OutboxTests {
+  @Test("A refused write is taken back, and the app learns why")
+  func refusal() throws {
+    let fixture = try ClientFixture()
+    let failure = Recorded<ClientFailure>()
+    fixture.clock.start { [photos = fixture.photos] in
+      do { _ = try await photos.move("missing", to: 0).confirmed } catch {
+        failure.set(error as? ClientFailure ?? ClientFailure("\(error)"))
+      }
+    }
+    fixture.clock.settle()
+    #expect(failure.value?.status == 404)
+    let refused = fixture.client.refusedWrites
+    #expect(refused.map(\.failure.status) == [404] && refused[0].actions[0]["type"] == "move")
+    #expect(fixture.client.status.pending == 0)
+    // Now the same write succeeds.
+    fixture.server.perform(["module": "favorites", "type": "add", "payload": ["id": "missing"]])
+    fixture.clock.start { [client = fixture.client] in _ = try? await client.retry(refused[0]) }
+    fixture.clock.settle()
+    #expect(fixture.client.refusedWrites.isEmpty && fixture.ids == ["missing"])
+  }
+
+  @Test("A write that was not sent can be cancelled")
+  func cancelling() throws {
+    let fixture = try ClientFixture()
+    fixture.server.goOffline()
+    fixture.clock.settle()
+    let cancelled = Recorded<[Bool]>()
+    fixture.clock.start { [client = fixture.client, photos = fixture.photos] in
+      guard let write = try? await photos.add(Photo(id: "a")) else { return }
+      cancelled.set([(try? await client.cancel(write)) ?? false, (try? await client.cancel(write)) ?? false])
+    }
+    fixture.clock.settle()
+    #expect(cancelled.value == [true, false] && fixture.ids.isEmpty)
+    fixture.server.goOnline()
+    fixture.clock.advance(by: .seconds(60))
+    #expect(fixture.server.json(of: "favorites") == .null)
+  }
+
+  @Test("A transaction is applied as a whole, or not at all")
+  func transaction() throws {
+    let fixture = try ClientFixture()
+    fixture.server.goOffline()
+    fixture.clock.settle()
+    fixture.clock.start { [client = fixture.client, photos = fixture.photos, settings = fixture.settings] in
+      _ = try? await client.perform { transaction in
+        try transaction.add(Photo(id: "a"), in: photos)
+        try transaction.set("theme", "dark", in: settings)
+      }
+      _ = try? await client.perform { transaction in
+        try transaction.set("theme", "light", in: settings)
+        transaction.remove("missing", in: photos)
+      }
+    }
+    fixture.clock.settle()
+    #expect(fixture.ids == ["a"] && fixture.settings.value("theme", as: String.self) == "dark")
+    fixture.server.goOnline()
+    fixture.clock.advance(by: .seconds(60))
+    #expect(fixture.server.json(of: "defaults/standard") == ["theme": "dark"])
+    #expect(fixture.settings.value("theme", as: String.self) == "dark")
+    #expect(fixture.client.refusedWrites.count == 1)
+  }
+
+  @Test("The copy and the writes of a file are the same in the next run")
+  func restart() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appendingPathComponent("client.db").path
+    let server = FakeServer(clock: VirtualClock())
+    func open(_ body: (VirtualClock, LockstepClient, SyncedList<Photo>) throws -> Void) throws {
+      let clock = VirtualClock()
+      let client = try LockstepClient(
+        store: .file(file),
+        transport: server,
+        credentials: MemoryCredentials("token"),
+        clock: clock
+      )
+      let photos = client.list(of: Photo.self)
+      let running = clock.start { await client.run() }
+      clock.settle()
+      try body(clock, client, photos)
+      running.cancel()
+      clock.settle()
+    }
+    server.perform(["module": "favorites", "type": "add", "payload": ["id": "a", "title": "Aurora"]])
+    try open { _, _, photos in #expect(photos.elements.map(\.title) == ["Aurora"]) }
+    server.goOffline()
+    try open { clock, client, photos in
+      #expect(client.status.isReady && photos.elements.map(\.id) == ["a"])
+      clock.start { _ = try? await photos.add(Photo(id: "b"), at: 0) }
+      clock.settle()
+      #expect(client.status.pending == 1)
+    }
+    server.goOnline()
+    try open { clock, client, photos in
+      #expect(photos.elements.map(\.id) == ["b", "a"])
+      clock.advance(by: .seconds(60))
+      #expect(client.status.pending == 0)
+    }
+    #expect(server.json(of: "favorites").arrayValue?.compactMap { $0["id"]?.stringValue } == ["b", "a"])
+    #expect(server.requests.count { $0.method == "POST" } == 1)
+  }
+
+  @Test("After a restore that lost a confirmed write, the client shows what the server has, and goes on")
+  func restoredBackup() throws {
+    let fixture = try ClientFixture()
+    fixture.add("a")
+    fixture.add("b")
+    #expect(fixture.ids == ["a", "b"])
+    fixture.server.restoreOldBackup(without: 1)
+    fixture.clock.advance(by: .seconds(60))
+    #expect(fixture.ids == ["a"])
+    fixture.add("c")
+    #expect(fixture.ids == ["a", "c"] && fixture.client.status.pending == 0)
+  }
+
+  @Test("Another user gets neither the copy nor the writes of the one before")
+  func otherUser() throws {
+    let fixture = try ClientFixture(token: nil)
+    #expect(fixture.client.status.connection == .needsLogin)
+    func logIn(_ email: String) {
+      fixture.clock.start { [client = fixture.client] in try? await client.logIn(email: email, password: "secret") }
+      fixture.clock.settle()
+    }
+    logIn("ada@example.com")
+    #expect(fixture.client.status.connection == .live)
+    fixture.add("a")
+    fixture.server.goOffline()
+    fixture.clock.settle()
+    fixture.add("unsent")
+    #expect(fixture.ids == ["a", "unsent"])
+    fixture.clock.start { [client = fixture.client] in try? await client.logOut(keepsCopy: true) }
+    fixture.clock.settle()
+    #expect(fixture.ids == ["a", "unsent"] && fixture.client.status.connection == .needsLogin)
+    fixture.server.goOnline()
+    logIn("bob@example.com")
+    fixture.clock.advance(by: .seconds(60))
+    #expect(fixture.ids == ["a"] && fixture.client.status.pending == 0, "the fake server has one state for all users")
+    #expect(fixture.server.requests.count { $0.method == "POST" && $0.target == "/v1/actions" } == 1)
+  }
+
+  @Test("When the session ends, writes are kept")
+  func endedSession() throws {
+    let fixture = try ClientFixture()
+    fixture.server.revokeSession("token")
+    fixture.clock.settle()
+    #expect(fixture.client.status.connection == .needsLogin)
+    fixture.add("a")
+    fixture.clock.advance(by: .seconds(600))
+    #expect(fixture.ids == ["a"] && fixture.client.status.pending == 1)
+  }
+}
