@@ -183,7 +183,7 @@ let package = Package(
       name: "LockstepClientTests",
       dependencies: [
         "LockstepClient", "LockstepClientTesting", "LockstepJSON", "LockstepReactor", "LockstepReactorTesting",
-        "LockstepTestSupport",
+        "LockstepSQLite", "LockstepTestSupport",
       ]
     ),
     .testTarget(name: "LockstepThreadingTests", dependencies: ["LockstepTestSupport", "LockstepThreading"]),

@@ -42,6 +42,7 @@ actor SyncEngine: ActionWriter {
   private var checkedToken: String?
   private var storeFailure: ClientFailure?
   private var shownCount = 0
+  private var isRunning = false
 
   init(
     store: sending ClientStore,
@@ -206,6 +207,9 @@ actor SyncEngine: ActionWriter {
 
   /// Follows the server until `stop`, or until the task is cancelled.
   func run() async {
+    if isRunning { return }
+    isRunning = true
+    defer { isRunning = false }
     dispatch(.start)
     while !Task.isCancelled, connection.phase != .stopped {
       let began = epoch.value
@@ -220,7 +224,8 @@ actor SyncEngine: ActionWriter {
       case .offline:
         let pause = (connection.retryAt ?? environment.now()).milliseconds(since: environment.now())
         await untilChange(of: began) { engine in
-          try? await engine.environment.clock.sleep(for: .milliseconds(max(0, pause)))
+          // Fails only if the connection has changed meanwhile.
+          guard (try? await engine.environment.clock.sleep(for: .milliseconds(max(0, pause)))) != nil else { return }
           await engine.retryTimeHasCome(in: began)
         }
       case .idle, .needsLogin, .failed: await untilChange(of: began) { _ in }
@@ -266,6 +271,9 @@ actor SyncEngine: ActionWriter {
     }
   }
 
+  /// The time between two polls, in milliseconds.
+  private static let shortestPause = 10
+
   private func pollOnce(in epoch: Int) async throws {
     let (isLive, began) = (connection.phase == .live, environment.now())
     let known = outbox.entries.filter { $0.confirmed != nil && !$0.isIncluded }
@@ -275,27 +283,25 @@ actor SyncEngine: ActionWriter {
     if let followed { query.append("collections=\(followed.map(\.percentEncoded).joined(separator: ","))") }
     var fields = ["Accept": "application/json"]
     // The response includes these writes.
-    if let latest = known.last?.confirmed {
-      fields["Cursor"] = latest.cursor
-    } else if isLive {
-      query.append("wait=30")
-    }
+    if let latest = known.last?.confirmed { fields["Cursor"] = latest.cursor }
+    let waits = isLive && known.isEmpty
+    if waits { query.append("wait=30") }
     let target = "/v1/changes" + (query.isEmpty ? "" : "?\(query.joined(separator: "&"))")
-    let response = try await send(ClientRequest(target: target, fields: fields, patience: .seconds(45)))
+    let response = try await send(ClientRequest(target: target, fields: fields, patience: .seconds(45)), in: epoch)
     guard !Task.isCancelled, self.epoch.value == epoch else { return }
     switch response.status {
     case 200:
       guard let json = try? JSON(parsing: response.body), let document = ChangesDocument(json) else {
         throw ClientFailure("The server is not a Lockstep server: its response is not a document of changes.")
       }
-      for entry in known { outbox.change(entry.number) { $0.isIncluded = true } }
-      try apply(document)
+      try apply(document, including: known)
       dispatch(.response)
-      // A server that stops responds early to all who wait. They must not ask the next one all at once.
-      let isEarly = query.last == "wait=30" && document.changesets.isEmpty
-      if isEarly, environment.now().milliseconds(since: began) < 15_000 {
-        try await environment.clock.sleep(for: .milliseconds(Int(environment.random() * 1_000)))
-      }
+      // Without a pause, a server that responds at once to each request would keep both sides busy. If nothing has
+      // changed, the server stops: then not all clients must ask the next one at the same time.
+      let isEarly = waits && document.changesets.isEmpty
+      let isSoon = environment.now().milliseconds(since: began) < 15_000
+      let pause = isEarly && isSoon ? Int(environment.random() * 1_000) : 0
+      try await environment.clock.sleep(for: .milliseconds(max(Self.shortestPause, pause)))
     case 400 where cursor != nil: copy.forgetPosition()
     case 401: dispatch(.unauthorized(ClientFailure(response)))
     case 408, 429, 500...506, 508...599: lost(ClientFailure(response), after: response.retryAfter)
@@ -303,20 +309,26 @@ actor SyncEngine: ActionWriter {
     }
   }
 
-  private func apply(_ document: ChangesDocument) throws {
-    let before = copy.state.collections
-    copy.apply(document)
-    var change = ClientStore.Change(position: .some(copy.position))
+  /// Applies a response which includes the writes `known`. If the file cannot be written, nothing changes, so
+  /// that the next response begins with what is in the file.
+  private func apply(_ document: ChangesDocument, including known: [OutboxEntry]) throws {
+    var (nextCopy, nextOutbox) = (copy, outbox)
+    nextCopy.apply(document)
+    for entry in known { nextOutbox.change(entry.number) { $0.isIncluded = true } }
+    var change = ClientStore.Change(position: .some(nextCopy.position))
     for changeset in document.changesets {
-      change.collections[changeset.collection] = .some(copy.state.collections[changeset.collection])
+      change.collections[changeset.collection] = .some(nextCopy.state.collections[changeset.collection])
     }
     if document.isReset {
-      for name in before.keys where copy.state.collections[name] == nil { change.collections[name] = .some(nil) }
+      for name in copy.state.collections.keys where nextCopy.state.collections[name] == nil {
+        change.collections[name] = .some(nil)
+      }
     }
-    let (removed, changed) = outbox.noteCopy(of: document)
+    let (removed, changed) = nextOutbox.noteCopy(of: document)
     for number in removed { change.writes[number] = .some(nil) }
-    for number in changed { change.writes[number] = .some(outbox[number]) }
+    for number in changed { change.writes[number] = .some(nextOutbox[number]) }
     try save(change)
+    (copy, outbox) = (nextCopy, nextOutbox)
     rebuild(.server)
   }
 
@@ -335,7 +347,7 @@ actor SyncEngine: ActionWriter {
     for await _ in writes.values {
       while !Task.isCancelled, epoch.value == began, connection.phase == .live, let entry = outbox.next {
         do {
-          try await sendOnce(entry)
+          try await sendOnce(entry, in: began)
         } catch {
           if Task.isCancelled || epoch.value != began { return }
           return lost(ClientFailure(of: error))
@@ -345,15 +357,12 @@ actor SyncEngine: ActionWriter {
     }
   }
 
-  private func sendOnce(_ entry: OutboxEntry) async throws {
+  private func sendOnce(_ entry: OutboxEntry, in began: Int) async throws {
     let now = environment.now()
     if let sentAt = entry.sentAt, now.milliseconds(since: sentAt) > Outbox.keyLifetime.milliseconds, !entry.isIncluded {
       return try refuse(entry.number, ClientFailure("It was sent more than a day ago, and may have been applied."))
     }
-    if entry.sentAt == nil {
-      outbox.change(entry.number) { $0.sentAt = now }
-      try save(entry.number)
-    }
+    if entry.sentAt == nil { try change(entry.number) { $0.sentAt = now } }
     let actions = entry.actions.map { action in
       var json = action.json.objectValue ?? JSONObject()
       if let base = entry.base { json["ifMatch"] = .string(base.cursor) }
@@ -361,7 +370,8 @@ actor SyncEngine: ActionWriter {
     }
     let body = JSON.object(["actions": .array(actions)]).encoded()
     let fields = ["Content-Type": "application/json", "Idempotency-Key": entry.key]
-    let response = try await send(ClientRequest(method: "POST", target: "/v1/actions", fields: fields, body: body))
+    let request = ClientRequest(method: "POST", target: "/v1/actions", fields: fields, body: body)
+    let response = try await send(request, in: began)
     guard outbox[entry.number] != nil else { return }
     let json = try? JSON(parsing: response.body)
     switch response.status {
@@ -383,34 +393,35 @@ actor SyncEngine: ActionWriter {
       }
       let base = ChangesDocument.Position(cursor: cursor, revision: response.revision ?? 0)
       let key = environment.newKey()
-      outbox.change(entry.number) { entry in
+      try change(entry.number) { entry in
         (entry.key, entry.actions, entry.base, entry.sentAt) = (key, mine, base, nil)
       }
-      try save(entry.number)
       rebuild(.local)
     default: try refuse(entry.number, ClientFailure(response))
     }
   }
 
   private func confirm(_ number: Int64, at position: ChangesDocument.Position, _ body: JSON) throws {
-    var change = ClientStore.Change()
-    for changed in outbox.confirm(number, at: position) { change.writes[changed] = .some(outbox[changed]) }
-    for removed in outbox.dropIncluded(at: copy.position) { change.writes[removed] = .some(nil) }
+    var (change, next) = (ClientStore.Change(), outbox)
+    for changed in next.confirm(number, at: position) { change.writes[changed] = .some(next[changed]) }
+    for removed in next.dropIncluded(at: copy.position) { change.writes[removed] = .some(nil) }
     try save(change)
+    outbox = next
     settle(number, .success(WriteResult(cursor: position.cursor, results: body["results"]?.arrayValue ?? [])))
     rebuild(.server)
   }
 
   private func refuse(_ number: Int64, _ failure: ClientFailure) throws {
-    outbox.change(number) { $0.refusal = failure }
-    try save(number)
+    try change(number) { $0.refusal = failure }
     settle(number, .failure(failure))
     rebuild(.server)
   }
 
   // MARK: - Parts
 
-  private func send(_ request: ClientRequest) async throws -> ClientResponse {
+  /// Sends a request with the token, in the connection `began`. Nothing is sent for another user than the one
+  /// for whom the request was made: if the token belongs to another one, the connection begins again.
+  private func send(_ request: ClientRequest, in began: Int) async throws -> ClientResponse {
     guard let token = try await environment.credentials.token() else { return ClientResponse(status: 401) }
     if token != checkedToken {
       let fields = ["Authorization": "Bearer \(token)"]
@@ -418,14 +429,24 @@ actor SyncEngine: ActionWriter {
       guard response.status == 200, let id = (try? JSON(parsing: response.body))?["id"]?.stringValue else {
         return response
       }
+      guard epoch.value == began else { throw CancellationError() }
+      let isOther = user != nil && user != id
       try become(id, with: token)
+      if isOther { dispatch(.login) }
     }
+    guard epoch.value == began else { throw CancellationError() }
     var request = request
     request.fields["Authorization"] = "Bearer \(token)"
     return try await environment.transport.response(to: request)
   }
 
-  private func save(_ number: Int64) throws { try save(ClientStore.Change(writes: [number: outbox[number]])) }
+  /// Changes a write in the file, and then in memory.
+  private func change(_ number: Int64, _ body: (inout OutboxEntry) -> Void) throws {
+    guard var entry = outbox[number] else { return }
+    body(&entry)
+    try save(ClientStore.Change(writes: [number: entry]))
+    outbox.change(number) { $0 = entry }
+  }
 
   private func save(_ change: ClientStore.Change) throws {
     do {

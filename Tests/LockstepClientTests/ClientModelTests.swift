@@ -2,25 +2,11 @@ import LockstepClientTesting
 import LockstepJSON
 import LockstepReactor
 import LockstepReactorTesting
+import LockstepTestSupport
 import Synchronization
 import Testing
 
 @testable import LockstepClient
-
-/// Numbers from a seed, which a failure prints.
-struct SeededNumbers: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-}
 
 /// A view that applies each update, as an app does.
 private final class View: Sendable {
@@ -70,7 +56,7 @@ struct ClientModelTests {
       clock.start { await view.follow(photos) }
       devices.append((client, photos, view))
     }
-    clock.settle()
+    clock.advance(by: .milliseconds(20))
     for _ in 0..<400 {
       let photos = devices[Int.random(in: 0..<2, using: &numbers)].photos
       let id = "p\(Int.random(in: 0..<12, using: &numbers))"
@@ -90,7 +76,7 @@ struct ClientModelTests {
       case 0: server.goOffline()
       case 1, 2: server.goOnline()
       case 3: server.loseNextResponse()
-      case 4...9: clock.settle()
+      case 4...9: clock.advance(by: .milliseconds(20))
       case 10: clock.advance(by: .seconds(Int.random(in: 1...90, using: &numbers)))
       default: break
       }

@@ -30,12 +30,12 @@ struct ClientFixture {
     photos = client.list(of: Photo.self)
     settings = client.defaults()
     clock.start { [client] in await client.run() }
-    clock.settle()
+    clock.advance(by: .milliseconds(20))
   }
 
   func add(_ id: String, title: String? = nil) {
     clock.start { [photos] in _ = try? await photos.add(Photo(id: id, title: title)) }
-    clock.settle()
+    clock.advance(by: .milliseconds(20))
   }
 
   var ids: [String] { photos.elements.map(\.id) }
@@ -48,7 +48,7 @@ struct FollowingTests {
     let fixture = try ClientFixture()
     #expect(fixture.client.status.connection == .live && fixture.client.status.isReady)
     fixture.server.perform(["module": "favorites", "type": "add", "payload": ["id": "a", "title": "Aurora"]])
-    fixture.clock.settle()
+    fixture.clock.advance(by: .milliseconds(20))
     #expect(fixture.photos.elements == [Photo(id: "a", title: "Aurora")])
   }
 
@@ -59,11 +59,11 @@ struct FollowingTests {
     fixture.clock.start { [client = fixture.client] in
       for await theme in client.defaults().values(of: "theme", as: String.self) { if let theme { value.set(theme) } }
     }
-    fixture.clock.settle()
+    fixture.clock.advance(by: .milliseconds(20))
     fixture.server.perform([
       "module": "defaults", "type": "set", "payload": ["key": "theme", "value": "dark"],
     ])
-    fixture.clock.settle()
+    fixture.clock.advance(by: .milliseconds(20))
     #expect(value.value == "dark")
   }
 
@@ -71,7 +71,7 @@ struct FollowingTests {
   func offline() throws {
     let fixture = try ClientFixture()
     fixture.server.goOffline()
-    fixture.clock.settle()
+    fixture.clock.advance(by: .milliseconds(20))
     #expect(fixture.client.status.connection == .offline)
     fixture.add("a")
     #expect(fixture.ids == ["a"] && fixture.client.status.pending == 1)
@@ -88,7 +88,7 @@ struct FollowingTests {
     let fixture = try ClientFixture()
     fixture.server.loseNextResponse()
     fixture.clock.start { [settings = fixture.settings] in _ = try? await settings.increment("opened") }
-    fixture.clock.settle()
+    fixture.clock.advance(by: .milliseconds(20))
     fixture.clock.advance(by: .seconds(60))
     #expect(fixture.server.json(of: "defaults/standard") == ["opened": 1])
     #expect(fixture.settings.value("opened", as: Int.self) == 1)

@@ -2,6 +2,8 @@ import Foundation
 import LockstepClientTesting
 import LockstepJSON
 import LockstepReactorTesting
+import LockstepSQLite
+import LockstepTestSupport
 import Synchronization
 import Testing
 
@@ -12,6 +14,13 @@ final class Recorded<Value: Sendable>: Sendable {
   private let contents = Mutex(Value?.none)
   var value: Value? { contents.withLock { $0 } }
   func set(_ value: Value) { contents.withLock { $0 = value } }
+}
+
+/// Responds to each request as a test says.
+private struct AnsweringTransport: ClientTransport {
+  let answer: @Sendable (ClientRequest) -> ClientResponse
+
+  func response(to request: ClientRequest) async throws -> ClientResponse { answer(request) }
 }
 
 @Suite("Writes of a client", .timeLimit(.minutes(2)))
@@ -25,7 +34,7 @@ struct OutboxTests {
         failure.set(error as? ClientFailure ?? ClientFailure("\(error)"))
       }
     }
-    fixture.clock.settle()
+    fixture.clock.advance(by: .milliseconds(20))
     #expect(failure.value?.status == 404)
     let refused = fixture.client.refusedWrites
     #expect(refused.map(\.failure.status) == [404] && refused[0].actions[0]["type"] == "move")
@@ -33,7 +42,7 @@ struct OutboxTests {
     // Now the same write succeeds.
     fixture.server.perform(["module": "favorites", "type": "add", "payload": ["id": "missing"]])
     fixture.clock.start { [client = fixture.client] in _ = try? await client.retry(refused[0]) }
-    fixture.clock.settle()
+    fixture.clock.advance(by: .milliseconds(20))
     #expect(fixture.client.refusedWrites.isEmpty && fixture.ids == ["missing"])
   }
 
@@ -41,13 +50,13 @@ struct OutboxTests {
   func cancelling() throws {
     let fixture = try ClientFixture()
     fixture.server.goOffline()
-    fixture.clock.settle()
+    fixture.clock.advance(by: .milliseconds(20))
     let cancelled = Recorded<[Bool]>()
     fixture.clock.start { [client = fixture.client, photos = fixture.photos] in
       guard let write = try? await photos.add(Photo(id: "a")) else { return }
       cancelled.set([(try? await client.cancel(write)) ?? false, (try? await client.cancel(write)) ?? false])
     }
-    fixture.clock.settle()
+    fixture.clock.advance(by: .milliseconds(20))
     #expect(cancelled.value == [true, false] && fixture.ids.isEmpty)
     fixture.server.goOnline()
     fixture.clock.advance(by: .seconds(60))
@@ -58,7 +67,7 @@ struct OutboxTests {
   func transaction() throws {
     let fixture = try ClientFixture()
     fixture.server.goOffline()
-    fixture.clock.settle()
+    fixture.clock.advance(by: .milliseconds(20))
     fixture.clock.start { [client = fixture.client, photos = fixture.photos, settings = fixture.settings] in
       _ = try? await client.perform { transaction in
         try transaction.add(Photo(id: "a"), in: photos)
@@ -69,7 +78,7 @@ struct OutboxTests {
         transaction.remove("missing", in: photos)
       }
     }
-    fixture.clock.settle()
+    fixture.clock.advance(by: .milliseconds(20))
     #expect(fixture.ids == ["a"] && fixture.settings.value("theme", as: String.self) == "dark")
     fixture.server.goOnline()
     fixture.clock.advance(by: .seconds(60))
@@ -95,10 +104,10 @@ struct OutboxTests {
       )
       let photos = client.list(of: Photo.self)
       let running = clock.start { await client.run() }
-      clock.settle()
+      clock.advance(by: .milliseconds(20))
       try body(clock, client, photos)
       running.cancel()
-      clock.settle()
+      clock.advance(by: .milliseconds(20))
     }
     server.perform(["module": "favorites", "type": "add", "payload": ["id": "a", "title": "Aurora"]])
     try open { _, _, photos in #expect(photos.elements.map(\.title) == ["Aurora"]) }
@@ -106,7 +115,7 @@ struct OutboxTests {
     try open { clock, client, photos in
       #expect(client.status.isReady && photos.elements.map(\.id) == ["a"])
       clock.start { _ = try? await photos.add(Photo(id: "b"), at: 0) }
-      clock.settle()
+      clock.advance(by: .milliseconds(20))
       #expect(client.status.pending == 1)
     }
     server.goOnline()
@@ -138,17 +147,17 @@ struct OutboxTests {
     #expect(fixture.client.status.connection == .needsLogin)
     func logIn(_ email: String) {
       fixture.clock.start { [client = fixture.client] in try? await client.logIn(email: email, password: "secret") }
-      fixture.clock.settle()
+      fixture.clock.advance(by: .milliseconds(20))
     }
     logIn("ada@example.com")
     #expect(fixture.client.status.connection == .live)
     fixture.add("a")
     fixture.server.goOffline()
-    fixture.clock.settle()
+    fixture.clock.advance(by: .milliseconds(20))
     fixture.add("unsent")
     #expect(fixture.ids == ["a", "unsent"])
     fixture.clock.start { [client = fixture.client] in try? await client.logOut(keepsCopy: true) }
-    fixture.clock.settle()
+    fixture.clock.advance(by: .milliseconds(20))
     #expect(fixture.ids == ["a", "unsent"] && fixture.client.status.connection == .needsLogin)
     fixture.server.goOnline()
     logIn("bob@example.com")
@@ -157,11 +166,111 @@ struct OutboxTests {
     #expect(fixture.server.requests.count { $0.method == "POST" && $0.target == "/v1/actions" } == 1)
   }
 
+  @Test("A write is never sent with the token of another user")
+  func otherToken() async throws {
+    let credentials = MemoryCredentials("token of ada@example.com")
+    let (clock, server) = (VirtualClock(), FakeServer(clock: VirtualClock()))
+    let client = try LockstepClient(store: .memory, transport: server, credentials: credentials, clock: clock)
+    let photos = client.list(of: Photo.self)
+    clock.start { await client.run() }
+    clock.advance(by: .milliseconds(20))
+    server.goOffline()
+    clock.advance(by: .milliseconds(20))
+    clock.start { _ = try? await photos.add(Photo(id: "ada's")) }
+    clock.advance(by: .milliseconds(20))
+    #expect(client.status.pending == 1)
+    // The app has another token now, and the client was not told.
+    credentials.save("token of bob@example.com")
+    server.goOnline()
+    clock.advance(by: .seconds(120))
+    #expect(client.status.connection == .live && client.status.pending == 0)
+    #expect(photos.elements.isEmpty && server.json(of: "favorites") == .null)
+    #expect(!server.requests.contains { $0.method == "POST" })
+  }
+
+  @Test("If the file cannot be written, the copy goes on later without a gap")
+  func fullDisk() throws {
+    let folder = try TemporaryDirectory()
+    let file = folder.file("client.db")
+    let server = FakeServer(clock: VirtualClock())
+    func add(_ id: String) { server.perform(["module": "favorites", "type": "add", "payload": ["id": .string(id)]]) }
+    func open(_ body: (VirtualClock, LockstepClient, SyncedList<Photo>) throws -> Void) throws {
+      let clock = VirtualClock()
+      let credentials = MemoryCredentials("token")
+      let client = try LockstepClient(store: .file(file), transport: server, credentials: credentials, clock: clock)
+      let photos = client.list(of: Photo.self)
+      let running = clock.start { await client.run() }
+      clock.advance(by: .milliseconds(20))
+      try body(clock, client, photos)
+      running.cancel()
+      clock.advance(by: .milliseconds(20))
+    }
+    try open { clock, client, photos in
+      let other = try SQLiteConnection(path: file)
+      try other.execute("CREATE TRIGGER full BEFORE UPDATE ON client BEGIN SELECT RAISE(ABORT, 'full'); END")
+      add("a")
+      clock.advance(by: .milliseconds(20))
+      #expect(client.status.storeFailure != nil && photos.elements.isEmpty)
+      try other.execute("DROP TRIGGER full")
+      add("b")
+      clock.advance(by: .seconds(120))
+      #expect(client.status.storeFailure == nil && photos.elements.map(\.id) == ["a", "b"])
+    }
+    server.goOffline()
+    try open { _, _, photos in #expect(photos.elements.map(\.id) == ["a", "b"]) }
+  }
+
+  @Test("A client that is run twice follows once")
+  func runTwice() throws {
+    let fixture = try ClientFixture()
+    let before = fixture.server.requests.count
+    fixture.clock.start { [client = fixture.client] in await client.run() }
+    fixture.clock.advance(by: .milliseconds(20))
+    #expect(fixture.server.requests.count == before && fixture.client.status.connection == .live)
+  }
+
+  @Test("No response ends the process")
+  func hostileResponses() throws {
+    let huge = "9223372036854775807"
+    let documents = [
+      #"{"cursor":"c","revision":\#(huge),"reset":true,"changesets":[],"keys":[]}"#,
+      #"{"cursor":"c","revision":-1,"reset":true,"changesets":[],"keys":[]}"#,
+      #"{"cursor":"c","revision":1,"reset":true,"changesets":[{"collection":"favorites","items":[{}]}],"keys":[1]}"#,
+      #"{"cursor":"c","revision":1,"changesets":[{"collection":"","kind":"list","moves":[{"to":-5,"id":"x"}]}]}"#,
+      #"{"cursor":"c","revision":1,"changesets":[{"collection":"favorites","kind":"list","insertions":[{"index":\#(huge),"item":{"id":"x"}}]}]}"#,
+      "", "[", "null", #"{"id":7}"#,
+    ]
+    for document in documents {
+      for status in [200, 204, 301, 400, 401, 409, 412, 429, 500, 507, 999] {
+        let (clock, response) = (
+          VirtualClock(),
+          ClientResponse(
+            status: status,
+            fields: ["Retry-After": huge, "Revision": huge],
+            body: Array(document.utf8)
+          )
+        )
+        let transport = AnsweringTransport { request in
+          request.target == "/v1/me" ? ClientResponse(status: 200, body: Array(#"{"id":"ada"}"#.utf8)) : response
+        }
+        let credentials = MemoryCredentials("token")
+        let client = try LockstepClient(store: .memory, transport: transport, credentials: credentials, clock: clock)
+        let photos = client.list(of: Photo.self)
+        let running = clock.start { await client.run() }
+        clock.start { _ = try? await photos.add(Photo(id: "a"), at: .max) }
+        for _ in 0..<3 { clock.advance(by: .milliseconds(100)) }
+        running.cancel()
+        clock.advance(by: .milliseconds(20))
+        #expect(client.status.connection == .stopped)
+      }
+    }
+  }
+
   @Test("When the session ends, writes are kept")
   func endedSession() throws {
     let fixture = try ClientFixture()
     fixture.server.revokeSession("token")
-    fixture.clock.settle()
+    fixture.clock.advance(by: .milliseconds(20))
     #expect(fixture.client.status.connection == .needsLogin)
     fixture.add("a")
     fixture.clock.advance(by: .seconds(600))

@@ -8,6 +8,9 @@ struct ChangesDocument: Sendable {
     let cursor: String
     /// The number of transactions that the state includes.
     let revision: Int
+
+    /// Whether a server can have made a number. Calculations with any other number could overflow.
+    static func isRevision(_ number: Int) -> Bool { (0..<1 << 43).contains(number) }
   }
 
   /// The change of one collection.
@@ -41,7 +44,7 @@ struct ChangesDocument: Sendable {
   /// Reads a response. Nil if it is not one of a Lockstep server.
   init?(_ json: JSON) {
     guard let cursor = json["cursor"]?.stringValue, let revision = json["revision"]?.intValue,
-      let changesets = json["changesets"]?.arrayValue
+      Position.isRevision(revision), let changesets = json["changesets"]?.arrayValue
     else { return nil }
     position = Position(cursor: cursor, revision: revision)
     isReset = json["reset"]?.boolValue ?? false

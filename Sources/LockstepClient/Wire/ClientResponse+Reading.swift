@@ -2,11 +2,16 @@ import LockstepJSON
 import LockstepTime
 
 extension ClientResponse {
-  /// The time after which the client may try again; zero if the response does not say.
-  var retryAfter: Duration { self["Retry-After"].flatMap { Int64($0) }.map { .seconds($0) } ?? .zero }
+  /// The time after which the client may try again, at most a day; zero if the response does not say.
+  var retryAfter: Duration {
+    let seconds = self["Retry-After"].flatMap { Int64($0) } ?? 0
+    return .seconds(min(max(seconds, 0), 86_400))
+  }
 
   /// The number of transactions that the user's state includes.
-  var revision: Int? { self["Revision"].flatMap { Int($0) } }
+  var revision: Int? {
+    self["Revision"].flatMap { Int($0) }.flatMap { ChangesDocument.Position.isRevision($0) ? $0 : nil }
+  }
 }
 
 extension ClientFailure {
