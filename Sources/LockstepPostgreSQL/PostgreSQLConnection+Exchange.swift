@@ -72,57 +72,45 @@ extension PostgreSQLConnection {
     var names: [Int: String] = [:]
     for (index, statement) in statements.enumerated() {
       let parameters = parameters[index]
-      guard prepares else {
-        let types = parameters.types
-        let isQueued =
-          parameters.withPointers { values, lengths, formats in
-            // The last argument requests results in binary format.
-            libpq.functions.sendQueryParams(
-              connection,
-              statement.sql,
-              Int32(parameters.count),
-              types,
-              values,
-              lengths,
-              formats,
-              1
-            )
-          } == 1
-        guard isQueued else { throw lost(.run(sql: statement.sql)) }
-        steps.append(.run(index: index))
-        continue
-      }
       var isQueued = true
-      let name: String
-      if let known = prepared[statement.number] ?? names[statement.number] {
-        name = known
-      } else {
-        lastPreparedName += 1
-        name = "\(namePrefix)\(lastPreparedName)"
-        names[statement.number] = name
-        let (count, types) = (Int32(parameters.count), parameters.types)
-        isQueued = libpq.functions.sendPrepare(connection, name, statement.sql, count, types) == 1
-        steps.append(.prepare(index: index, name: name))
+      var name: String?
+      if prepares {
+        name = prepared[statement.number] ?? names[statement.number]
+        if name == nil {
+          lastPreparedName += 1
+          let new = "\(namePrefix)\(lastPreparedName)"
+          (name, names[statement.number]) = (new, new)
+          let (count, types) = (Int32(parameters.count), parameters.types)
+          isQueued = libpq.functions.sendPrepare(connection, new, statement.sql, count, types) == 1
+          steps.append(.prepare(index: index, name: new))
+        }
       }
-      isQueued =
-        isQueued
-        && parameters.withPointers { values, lengths, formats in
-          // The last argument requests results in binary format.
-          libpq.functions.sendQueryPrepared(
-            connection,
-            name,
-            Int32(parameters.count),
-            values,
-            lengths,
-            formats,
-            1
-          )
-        } == 1
-      guard isQueued else { throw lost(.run(sql: statement.sql)) }
+      guard isQueued, queueRun(of: statement, named: name, parameters, connection) else {
+        throw lost(.run(sql: statement.sql))
+      }
       steps.append(.run(index: index))
     }
     guard libpq.functions.pipelineSync(connection) == 1 else { throw lost(.run(sql: statements.last?.sql)) }
     return steps
+  }
+
+  /// Puts a run of a prepared statement into libpq's buffer, or of its text if it has no name. Requests results
+  /// in binary format.
+  private func queueRun(
+    of statement: PostgreSQLStatement,
+    named name: String?,
+    _ parameters: Parameters,
+    _ connection: OpaquePointer
+  ) -> Bool {
+    let (count, isBinary) = (Int32(parameters.count), Int32(1))
+    return parameters.withPointers { values, lengths, formats in
+      if let name {
+        return libpq.functions.sendQueryPrepared(connection, name, count, values, lengths, formats, isBinary)
+      }
+      let types = parameters.types
+      return libpq.functions
+        .sendQueryParams(connection, statement.sql, count, types, values, lengths, formats, isBinary)
+    } == 1
   }
 
   /// Runs a script by PostgreSQL's simple protocol.

@@ -20,4 +20,20 @@ struct Shown: Sendable {
   let pending: Int
   let refused: [OutboxEntry]
   let storeFailure: ClientFailure?
+
+  init(
+    sequence: Int,
+    _ view: OptimisticView,
+    _ copy: ClientCopy,
+    _ outbox: Outbox,
+    _ connection: ConnectionState,
+    origin: ChangeOrigin,
+    storeFailure: ClientFailure?
+  ) {
+    (self.sequence, self.connection, self.origin, self.storeFailure) = (sequence, connection, origin, storeFailure)
+    state = view.state
+    isReady = copy.position != nil
+    pending = outbox.waiting
+    refused = outbox.entries.filter { $0.refusal != nil }
+  }
 }

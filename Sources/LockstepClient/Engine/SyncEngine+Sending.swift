@@ -1,0 +1,78 @@
+import LockstepJSON
+
+/// The requests of the outbox.
+extension SyncEngine {
+  func sendAll(in began: Int) async {
+    for await _ in writes.values {
+      while !Task.isCancelled, epoch.value == began, connection.phase == .live, let entry = outbox.next {
+        do {
+          try await sendOnce(entry, in: began)
+        } catch {
+          if Task.isCancelled || epoch.value != began { return }
+          return lost(ClientFailure(of: error))
+        }
+      }
+      if epoch.value != began { return }
+    }
+  }
+
+  func sendOnce(_ entry: OutboxEntry, in began: Int) async throws {
+    let now = environment.now()
+    if let sentAt = entry.sentAt, now.milliseconds(since: sentAt) > Outbox.keyLifetime.milliseconds, !entry.isIncluded {
+      return try refuse(entry.number, ClientFailure("It was sent more than a day ago, and may have been applied."))
+    }
+    if entry.sentAt == nil { try change(entry.number) { $0.sentAt = now } }
+    let actions = entry.actions.map { action in
+      var json = action.json.objectValue ?? JSONObject()
+      if let base = entry.base { json["ifMatch"] = .string(base.cursor) }
+      return JSON.object(json)
+    }
+    let body = JSON.object(["actions": .array(actions)]).encoded()
+    let fields = ["Content-Type": "application/json", "Idempotency-Key": entry.key]
+    let request = ClientRequest(method: "POST", target: "/v1/actions", fields: fields, body: body)
+    let response = try await send(request, in: began)
+    guard outbox[entry.number] != nil else { return }
+    let json = try? JSON(parsing: response.body)
+    switch response.status {
+    case 200:
+      guard let json, let cursor = json["cursor"]?.stringValue, let revision = response.revision else {
+        throw ClientFailure("The server is not a Lockstep server: its response to a write has no cursor.")
+      }
+      let position = ChangesDocument.Position(cursor: cursor, revision: revision)
+      try confirm(entry.number, at: position, json)
+    case 401: dispatch(.unauthorized(ClientFailure(response)))
+    case 408, 425, 429, 500...506, 508...599: lost(ClientFailure(response), after: response.retryAfter)
+    case 409 where response["Retry-After"] != nil: lost(ClientFailure(response), after: response.retryAfter)
+    case 412:
+      guard let resolve = resolvers[entry.number], let current = json?["current"],
+        let cursor = json?["cursor"]?.stringValue
+      else { return try refuse(entry.number, ClientFailure(response)) }
+      guard let mine = await resolve(current, entry.actions) else {
+        return try refuse(entry.number, ClientFailure(response))
+      }
+      let base = ChangesDocument.Position(cursor: cursor, revision: response.revision ?? 0)
+      let key = environment.newKey()
+      try change(entry.number) { entry in
+        (entry.key, entry.actions, entry.base, entry.sentAt) = (key, mine, base, nil)
+      }
+      rebuild(.local)
+    default: try refuse(entry.number, ClientFailure(response))
+    }
+  }
+
+  func confirm(_ number: Int64, at position: ChangesDocument.Position, _ body: JSON) throws {
+    var (change, next) = (ClientStore.Change(), outbox)
+    for changed in next.confirm(number, at: position) { change.writes[changed] = .some(next[changed]) }
+    for removed in next.dropIncluded(at: copy.position) { change.writes[removed] = .some(nil) }
+    try save(change)
+    outbox = next
+    settle(number, .success(WriteResult(cursor: position.cursor, results: body["results"]?.arrayValue ?? [])))
+    rebuild(.server)
+  }
+
+  func refuse(_ number: Int64, _ failure: ClientFailure) throws {
+    try change(number) { $0.refusal = failure }
+    settle(number, .failure(failure))
+    rebuild(.server)
+  }
+}

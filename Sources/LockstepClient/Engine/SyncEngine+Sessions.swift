@@ -1,0 +1,80 @@
+import LockstepJSON
+
+/// Logins, and the token of each request.
+extension SyncEngine {
+  /// Begins a session: `path` is that of a login or of a sign-up.
+  func enter(_ path: String, _ credentials: JSON) async throws {
+    let response = try await environment.transport.response(
+      to: ClientRequest(
+        method: "POST",
+        target: path,
+        fields: ["Content-Type": "application/json", "Idempotency-Key": environment.newKey()],
+        body: credentials.encoded()
+      )
+    )
+    let body = try? JSON(parsing: response.body)
+    guard response.status == 201, let token = body?["token"]?.stringValue, let id = body?["user"]?["id"]?.stringValue
+    else { throw ClientFailure(response) }
+    try await environment.credentials.save(token)
+    try become(id, with: token)
+    dispatch(.login)
+  }
+
+  /// Ends the session. Forgets the copy and the outbox, unless `keepsCopy` is true.
+  func leave(keepsCopy: Bool) async throws {
+    let token = try await environment.credentials.token()
+    try await environment.credentials.save(nil)
+    checkedToken = nil
+    if !keepsCopy { try forgetUser() }
+    dispatch(.unauthorized(ClientFailure("The user has logged out.")))
+    guard let token else { return }
+    // Without a network, the session stays until it expires.
+    let fields = ["Authorization": "Bearer \(token)"]
+    _ = try? await environment.transport.response(
+      to: ClientRequest(method: "DELETE", target: "/v1/sessions/current", fields: fields)
+    )
+  }
+
+  /// The state of another user must not be shown, and the writes of another user must not be sent.
+  func become(_ id: String, with token: String) throws {
+    if let user, user != id { try forgetUser() }
+    if user != id {
+      user = id
+      try save(ClientStore.Change(owner: .init(user: id, followed: followed)))
+    }
+    checkedToken = token
+  }
+
+  func forgetUser() throws {
+    var change = ClientStore.Change(position: .some(nil), owner: .init(user: nil, followed: followed))
+    for name in copy.state.collections.keys { change.collections[name] = .some(nil) }
+    for entry in outbox.entries { change.writes[entry.number] = .some(nil) }
+    try save(change)
+    let gone = outbox.entries
+    outbox.removeAll()
+    (copy, user) = (ClientCopy(), nil)
+    for entry in gone { settle(entry.number, .failure(ClientFailure("The user has logged out."))) }
+    rebuild(.local)
+  }
+
+  /// Sends a request with the token, in the connection `began`. Nothing is sent for another user than the one
+  /// for whom the request was made: if the token belongs to another one, the connection begins again.
+  func send(_ request: ClientRequest, in began: Int) async throws -> ClientResponse {
+    guard let token = try await environment.credentials.token() else { return ClientResponse(status: 401) }
+    if token != checkedToken {
+      let fields = ["Authorization": "Bearer \(token)"]
+      let response = try await environment.transport.response(to: ClientRequest(target: "/v1/me", fields: fields))
+      guard response.status == 200, let id = (try? JSON(parsing: response.body))?["id"]?.stringValue else {
+        return response
+      }
+      guard epoch.value == began else { throw CancellationError() }
+      let isOther = user != nil && user != id
+      try become(id, with: token)
+      if isOther { dispatch(.login) }
+    }
+    guard epoch.value == began else { throw CancellationError() }
+    var request = request
+    request.fields["Authorization"] = "Bearer \(token)"
+    return try await environment.transport.response(to: request)
+  }
+}
