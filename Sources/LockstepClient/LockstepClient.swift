@@ -24,7 +24,6 @@ public final class LockstepClient: Sendable {
   }
 
   private let engine: SyncEngine
-  private let environment: SyncEngine.Environment
   private let views: ShownViews
   private let latest: Latest<ClientStatus>
 
@@ -46,34 +45,45 @@ public final class LockstepClient: Sendable {
     )
   }
 
-  /// A client with a transport and a clock of its own, for tests in virtual time.
-  public init(
+  /// A client with a transport and a clock of its own, for tests in virtual time. With another clock than
+  /// `ContinuousClock`, the time of day is the one that passes on that clock.
+  public convenience init(
     store: Store,
     transport: any ClientTransport,
     credentials: any ClientCredentials = MemoryCredentials(),
     modules: [UserModule] = [],
     following collections: [String]? = nil,
     clock: any Clock<Duration> = ContinuousClock(),
-    now: @escaping @Sendable () -> Date = { Date() },
     randomNumber: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
   ) throws {
-    let environment = SyncEngine.Environment(
-      transport: transport,
-      credentials: credentials,
-      clock: clock,
-      now: { Timestamp(millisecondsSince1970: Int64(now().timeIntervalSince1970 * 1_000)) },
-      random: { Double(randomNumber() >> 11) / Double(1 << 53) },
-      newKey: { String(randomNumber(), radix: 36) + String(randomNumber(), radix: 36) }
+    var (path, neighbors): (String?, StoreNeighbors?) = (nil, nil)
+    if case .file(let file) = store { (path, neighbors) = (file, try .ofFile(file)) }
+    try self.init(
+      store: ClientStore(path: path),
+      modules: modules,
+      following: collections,
+      SyncEngine.Environment(
+        transport: transport,
+        credentials: credentials,
+        clock: clock,
+        now: WallTime.of(clock),
+        random: { Double(randomNumber() >> 11) / Double(1 << 53) },
+        newKey: { String(randomNumber(), radix: 36) + String(randomNumber(), radix: 36) },
+        neighbors: neighbors
+      )
     )
-    let file: String? =
-      switch store {
-      case .file(let path): path
-      case .memory: nil
-      }
+  }
+
+  init(
+    store: sending ClientStore,
+    modules: [UserModule],
+    following collections: [String]?,
+    _ environment: SyncEngine.Environment
+  ) throws {
     let (views, latest) = (ShownViews(), Latest(ClientStatus()))
     let builtIn = [UserModule.favorites(), DefaultsModule(quota: DefaultsQuota()).userModule, .profile]
     engine = try SyncEngine(
-      store: ClientStore(path: file),
+      store: store,
       modules: builtIn + modules,
       following: collections,
       environment
@@ -81,7 +91,7 @@ public final class LockstepClient: Sendable {
       views.show(shown)
       latest.publish(ClientStatus(shown))
     }
-    (self.environment, self.views, self.latest) = (environment, views, latest)
+    (self.views, self.latest) = (views, latest)
     views.show(engine.first)
     latest.publish(ClientStatus(engine.first))
   }
@@ -126,7 +136,7 @@ public final class LockstepClient: Sendable {
   public func perform(_ body: (inout ClientTransaction) throws -> Void) async throws -> PendingWrite {
     var transaction = ClientTransaction()
     try body(&transaction)
-    return try await engine.write(transaction.actions)
+    return try await engine.write(transaction.actions, condition: nil)
   }
 
   /// Removes a write that was not sent yet. Returns false if it was, because the server may have applied it.

@@ -3,7 +3,12 @@ import LockstepJSON
 
 /// The part of a client that collections write through.
 protocol ActionWriter: Sendable {
-  func write(_ actions: [ClientAction]) async throws -> PendingWrite
+  /// Adds a write. When this returns, it is on disk and shown.
+  func write(_ actions: [ClientAction], condition: WriteCondition?) async throws -> PendingWrite
+}
+
+extension ActionWriter {
+  func write(_ actions: [ClientAction]) async throws -> PendingWrite { try await write(actions, condition: nil) }
 }
 
 /// Elements as the payload of an action.

@@ -34,6 +34,6 @@ struct Shown: Sendable {
     state = view.state
     isReady = copy.position != nil
     pending = outbox.waiting
-    refused = outbox.entries.filter { $0.refusal != nil }
+    refused = outbox.refused
   }
 }

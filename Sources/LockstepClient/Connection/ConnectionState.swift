@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepTime
 
 /// The connection of a client to its server. Only `next(after:)` changes it.
@@ -26,6 +27,24 @@ struct ConnectionState: Sendable, Equatable {
   var attempt = 0
   var retryAt: Timestamp?
   var failure: ClientFailure?
+}
+
+extension ConnectionState {
+  /// The form in the client's file, for other processes.
+  var json: JSON {
+    var object: JSONObject = ["phase": .string(phase.rawValue)]
+    if let retryAt { object["retryAt"] = .integer(retryAt.millisecondsSince1970) }
+    if let failure { object["failure"] = failure.json }
+    return .object(object)
+  }
+
+  /// Reads the JSON form. Nil for anything else.
+  init?(_ json: JSON) {
+    guard let phase = json["phase"]?.stringValue.flatMap(Phase.init(rawValue:)) else { return nil }
+    self.phase = phase
+    retryAt = json["retryAt"]?.intValue.map { Timestamp(millisecondsSince1970: Int64($0)) }
+    failure = json["failure"].map { ClientFailure(stored: $0) }
+  }
 }
 
 /// An event that may change the connection.

@@ -17,12 +17,24 @@ struct ClientCopy: Sendable {
   /// Applies a response of the feed.
   mutating func apply(_ document: ChangesDocument) {
     if document.isReset { state.collections.removeAll() }
-    let revision = Revision(number: document.position.revision)
-    for changeset in document.changesets {
-      let present = state.collections[changeset.collection]
+    apply(document.changesets, at: document.position)
+  }
+
+  /// Takes over what a client's file has.
+  mutating func take(_ contents: StoreContents) {
+    for name in state.collections.keys where !contents.names.contains(name) { state.collections[name] = nil }
+    for (name, collection) in contents.collections { state.collections[name] = collection }
+    apply(contents.changesets, at: contents.position)
+  }
+
+  private mutating func apply(_ changesets: [ChangesDocument.Changeset], at position: ChangesDocument.Position?) {
+    let revision = Revision(number: position?.revision ?? 0)
+    for changeset in changesets {
+      // Taken out, so that a change does not copy it.
+      let present = state.collections.removeValue(forKey: changeset.collection)
       state.collections[changeset.collection] = changeset.applied(to: present, at: revision)
     }
-    position = document.position
+    self.position = position
   }
 
   /// Forgets the position, so that the next response has everything.

@@ -24,8 +24,7 @@ struct OptimisticView: Sendable {
 
   /// Applies the writes of the outbox that came since the last call.
   mutating func add(_ outbox: Outbox) {
-    let start = outbox.entries.firstIndex { $0.number > last } ?? outbox.entries.endIndex
-    for entry in outbox.entries[start...] {
+    for entry in outbox.entries(after: last) {
       last = entry.number
       if entry.isShown { apply(entry) }
     }

@@ -3,12 +3,76 @@ import LockstepTime
 
 /// The connection, which each change of its state begins again.
 extension SyncEngine {
+  /// For how long one of several processes on a file follows the server before it must renew that, in
+  /// milliseconds. If the process is suspended or killed, another one takes over after this time.
+  private static let lease: Int64 = 60_000
+
   /// Follows the server until `stop`, or until the task is cancelled.
   func run() async {
     if isRunning { return }
     isRunning = true
     defer { isRunning = false }
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await self.takeNewsRepeatedly() }
+      group.addTask { await self.lead() }
+      // The first to end is the one that leads.
+      await group.next()
+      group.cancelAll()
+    }
+  }
+
+  /// Follows the server while no other process does.
+  private func lead() async {
+    while !Task.isCancelled {
+      guard let end = renewLease() else {
+        await followServer()
+        if connection.phase == .stopped { return }
+        continue
+      }
+      connection = (try? store.leader()?.connection) ?? connection
+      show(.server)
+      await untilNewsOr(end)
+    }
+  }
+
+  /// Begins or renews the lease. Returns when that of another process ends; nil if this one leads.
+  private func renewLease() -> Timestamp? {
+    let now = environment.now()
+    let until = Timestamp(millisecondsSince1970: now.millisecondsSince1970 + Self.lease)
+    do {
+      return try store.lead(as: process, from: now, until: until)
+    } catch {
+      // A file that cannot be written must not keep the client from following the server.
+      storeFailure = ClientFailure("The client's file cannot be written: \(error)")
+      return nil
+    }
+  }
+
+  private func followServer() async {
+    isLeading = true
+    if connection.phase != .idle { connection = ConnectionState() }
     dispatch(.start)
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await self.renewLeaseRepeatedly() }
+      group.addTask { await self.rebuildRepeatedly() }
+      group.addTask { await self.followConnections() }
+      await group.next()
+      group.cancelAll()
+    }
+    dispatch(.stop)
+    isLeading = false
+    try? store.stopLeading(as: process)
+    environment.neighbors?.notify()
+  }
+
+  /// Returns when another process has taken over.
+  private func renewLeaseRepeatedly() async {
+    while (try? await environment.clock.sleep(for: .milliseconds(Self.lease / 3))) != nil {
+      if renewLease() != nil { return }
+    }
+  }
+
+  private func followConnections() async {
     while !Task.isCancelled, connection.phase != .stopped {
       let began = epoch.value
       switch connection.phase {
@@ -30,7 +94,6 @@ extension SyncEngine {
       case .stopped: break
       }
     }
-    dispatch(.stop)
   }
 
   /// Runs `body`, and cancels it when the connection changes. Returns after the change.
@@ -43,16 +106,50 @@ extension SyncEngine {
     }
   }
 
+  /// Changes the state of the connection. Other processes on the same file show it too.
   func dispatch(_ event: ConnectionEvent) {
     let (next, commands) = connection.next(after: event)
     guard next != connection || !commands.isEmpty else { return }
     connection = next
     if commands.contains(where: { $0 != .send }) { epoch.publish(epoch.value + 1) }
     if commands.contains(.send) { writes.publish(writes.value + 1) }
+    if environment.neighbors != nil { try? update { StoreChange(connection: next) } }
     show(.server)
   }
 
   func retryTimeHasCome(in began: Int) {
     if epoch.value == began, !Task.isCancelled { dispatch(.time) }
+  }
+
+  // MARK: - Other processes
+
+  private func takeNewsRepeatedly() async {
+    guard let changes = environment.neighbors?.changes else { return await untilCancelled() }
+    for await _ in changes() { try? takeNews() }
+    await untilCancelled()
+  }
+
+  /// Waits until another process has ended to follow the server, or until a time.
+  private func untilNewsOr(_ end: Timestamp) async {
+    let began = environment.now()
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { [environment] in
+        try? await environment.clock.sleep(for: .milliseconds(max(1, end.milliseconds(since: began))))
+      }
+      if let changes = environment.neighbors?.changes {
+        group.addTask { for await _ in changes() where await self.canLead { return } }
+      }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+
+  private var canLead: Bool {
+    do { return try store.leader() == nil } catch { return false }
+  }
+
+  private func untilCancelled() async {
+    let never = Latest(0)
+    for await _ in never.values {}
   }
 }

@@ -21,7 +21,9 @@ extension SyncEngine {
     if let sentAt = entry.sentAt, now.milliseconds(since: sentAt) > Outbox.keyLifetime.milliseconds, !entry.isIncluded {
       return try refuse(entry.number, ClientFailure("It was sent more than a day ago, and may have been applied."))
     }
-    if entry.sentAt == nil { try change(entry.number) { $0.sentAt = now } }
+    if entry.sentAt == nil {
+      guard try change(entry.number, { $0.sentAt = now }) else { return }
+    }
     let actions = entry.actions.map { action in
       var json = action.json.objectValue ?? JSONObject()
       if let base = entry.base { json["ifMatch"] = .string(base.cursor) }
@@ -31,7 +33,7 @@ extension SyncEngine {
     let fields = ["Content-Type": "application/json", "Idempotency-Key": entry.key]
     let request = ClientRequest(method: "POST", target: "/v1/actions", fields: fields, body: body)
     let response = try await send(request, in: began)
-    guard outbox[entry.number] != nil else { return }
+    guard outbox[entry.number]?.isWaiting == true else { return }
     let json = try? JSON(parsing: response.body)
     switch response.status {
     case 200:
@@ -61,18 +63,31 @@ extension SyncEngine {
   }
 
   func confirm(_ number: Int64, at position: ChangesDocument.Position, _ body: JSON) throws {
-    var (change, next) = (ClientStore.Change(), outbox)
-    for changed in next.confirm(number, at: position) { change.writes[changed] = .some(next[changed]) }
-    for removed in next.dropIncluded(at: copy.position) { change.writes[removed] = .some(nil) }
-    try save(change)
-    outbox = next
-    settle(number, .success(WriteResult(cursor: position.cursor, results: body["results"]?.arrayValue ?? [])))
-    rebuild(.server)
+    let result = WriteResult(cursor: position.cursor, results: body["results"]?.arrayValue ?? [])
+    var (changes, isStale): ([Int64: OutboxEntry?], Bool) = ([:], false)
+    try update {
+      guard let entry = outbox[number], entry.isWaiting else { return nil }
+      changes = outbox.changes(confirming: number, at: position, copy: copy.position)
+      // The copy had the write before the write was known to be in it, so both were shown.
+      isStale = changes[number] == .some(nil) && !entry.isIncluded
+      return StoreChange(writes: changes, outcomes: outcomeForOthers(of: entry, .success(result)) ?? [:])
+    }
+    outbox.apply(changes)
+    settle(number, .success(result))
+    if isStale { rebuildSoon() } else { show(.server) }
   }
 
   func refuse(_ number: Int64, _ failure: ClientFailure) throws {
-    try change(number) { $0.refusal = failure }
+    var refused: OutboxEntry?
+    try update {
+      guard var entry = outbox[number], entry.isWaiting else { return nil }
+      entry.refusal = failure
+      refused = entry
+      return StoreChange(writes: [number: entry], outcomes: outcomeForOthers(of: entry, .failure(failure)) ?? [:])
+    }
+    guard let refused else { return }
+    outbox.put(refused)
     settle(number, .failure(failure))
-    rebuild(.server)
+    rebuildSoon()
   }
 }

@@ -39,21 +39,22 @@ extension SyncEngine {
   func become(_ id: String, with token: String) throws {
     if let user, user != id { try forgetUser() }
     if user != id {
+      try update { StoreChange(owner: StoreOwner(user: id, followed: followed)) }
       user = id
-      try save(ClientStore.Change(owner: .init(user: id, followed: followed)))
     }
     checkedToken = token
   }
 
   func forgetUser() throws {
-    var change = ClientStore.Change(position: .some(nil), owner: .init(user: nil, followed: followed))
-    for name in copy.state.collections.keys { change.collections[name] = .some(nil) }
-    for entry in outbox.entries { change.writes[entry.number] = .some(nil) }
-    try save(change)
-    let gone = outbox.entries
-    outbox.removeAll()
+    try update {
+      var change = StoreChange(position: .some(nil), owner: StoreOwner(user: nil, followed: followed))
+      for name in copy.state.collections.keys { change.collections[name] = .some(nil) }
+      for entry in outbox.entries + outbox.refused { change.writes[entry.number] = .some(nil) }
+      return change
+    }
+    for entry in outbox.entries + outbox.refused { outbox.remove(entry.number) }
     (copy, user) = (ClientCopy(), nil)
-    for entry in gone { settle(entry.number, .failure(ClientFailure("The user has logged out."))) }
+    settleAll(ClientFailure("The user has logged out."))
     rebuild(.local)
   }
 

@@ -3,31 +3,24 @@ import LockstepReactor
 /// The writes of the app.
 extension SyncEngine {
   /// Adds a write. When this returns, it is on disk and shown.
-  func write(_ actions: [ClientAction]) throws -> PendingWrite { try write(actions, condition: nil) }
-
-  /// The same with a condition.
   func write(_ actions: [ClientAction], condition: WriteCondition?) throws -> PendingWrite {
-    var base: ChangesDocument.Position?
-    if condition != nil {
-      guard let position = copy.position else {
-        throw ClientFailure("There is no copy of the state yet, so a condition has no meaning.")
+    var entry = outbox.entry(actions, key: environment.newKey(), at: environment.now())
+    entry.process = process
+    try update {
+      // Another process may have used the number.
+      entry.number = outbox.entry([], key: "", at: entry.at).number
+      if condition != nil {
+        guard let position = copy.position else {
+          throw ClientFailure("There is no copy of the state yet, so a condition has no meaning.")
+        }
+        entry.base = outbox.base(for: actions, at: position)
       }
-      base = outbox.base(for: actions, at: position)
-    }
-    var entry = outbox.add(actions, key: environment.newKey(), at: environment.now())
-    if let base {
-      outbox.change(entry.number) { $0.base = base }
-      entry.base = base
-    }
-    do {
-      try store.write(ClientStore.Change(writes: [entry.number: entry]))
-    } catch {
-      outbox.remove(entry.number)
-      throw error
+      return StoreChange(writes: [entry.number: entry])
     }
     let progress = Latest(WriteProgress.pending)
     outcomes[entry.number] = progress
     if let condition { resolvers[entry.number] = condition.resolve }
+    outbox.put(entry)
     view.add(outbox)
     show(.local)
     writes.publish(writes.value + 1)
@@ -36,32 +29,47 @@ extension SyncEngine {
 
   /// Removes a write that was not sent yet. Returns false if it was.
   func cancel(_ number: Int64) throws -> Bool {
-    guard let entry = outbox[number], entry.sentAt == nil, entry.isWaiting else { return false }
-    try remove(entry, because: ClientFailure("The write was cancelled."))
-    return true
+    try remove(number, because: ClientFailure("The write was cancelled.")) { $0.isWaiting && $0.sentAt == nil } != nil
   }
 
   /// Removes a refused write.
-  func dismiss(_ number: Int64) throws {
-    guard let entry = outbox[number], entry.refusal != nil else { return }
-    try remove(entry, because: nil)
-  }
+  func dismiss(_ number: Int64) throws { try remove(number, because: nil) { $0.refusal != nil } }
 
   /// Sends a refused write again, as a new one.
   func retry(_ number: Int64) throws -> PendingWrite? {
-    guard let entry = outbox[number], entry.refusal != nil else { return nil }
-    try remove(entry, because: nil)
-    return try write(entry.actions)
+    guard let entry = try remove(number, because: nil, if: { $0.refusal != nil }) else { return nil }
+    return try write(entry.actions, condition: nil)
   }
 
-  func remove(_ entry: OutboxEntry, because failure: ClientFailure?) throws {
-    try store.write(ClientStore.Change(writes: [entry.number: nil]))
-    outbox.remove(entry.number)
-    if let failure { settle(entry.number, .failure(failure)) }
+  /// Removes a write that meets a condition, and returns it.
+  @discardableResult
+  private func remove(
+    _ number: Int64,
+    because failure: ClientFailure?,
+    if isWanted: (OutboxEntry) -> Bool
+  ) throws -> OutboxEntry? {
+    var removed: OutboxEntry?
+    try update {
+      guard let entry = outbox[number], isWanted(entry) else { return nil }
+      removed = entry
+      return StoreChange(
+        writes: [number: nil],
+        outcomes: failure.flatMap { outcomeForOthers(of: entry, .failure($0)) } ?? [:]
+      )
+    }
+    guard let removed else { return nil }
+    outbox.remove(number)
+    if let failure { settle(number, .failure(failure)) }
     rebuild(.local)
+    return removed
   }
 
-  func settle(_ number: Int64, _ outcome: Outcome) {
+  /// The outcome of a write that another process has made.
+  func outcomeForOthers(of entry: OutboxEntry, _ outcome: WriteOutcome) -> [Int64: WriteOutcome]? {
+    entry.process == process ? nil : [entry.number: outcome]
+  }
+
+  func settle(_ number: Int64, _ outcome: WriteOutcome) {
     resolvers[number] = nil
     guard let progress = outcomes.removeValue(forKey: number) else { return }
     switch outcome {
@@ -69,5 +77,9 @@ extension SyncEngine {
     case .failure(let failure): progress.publish(.failed(failure))
     }
     progress.finish()
+  }
+
+  func settleAll(_ failure: ClientFailure) {
+    for number in outcomes.keys.sorted() { settle(number, .failure(failure)) }
   }
 }

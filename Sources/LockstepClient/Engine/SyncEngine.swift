@@ -1,6 +1,7 @@
 import LockstepCollections
 import LockstepJSON
 import LockstepReactor
+import LockstepSQLite
 import LockstepTime
 
 /// Keeps the copy, the outbox and the connection of a client. Everything that changes them passes through here,
@@ -13,16 +14,17 @@ actor SyncEngine: ActionWriter {
     var now: @Sendable () -> Timestamp
     var random: @Sendable () -> Double
     var newKey: @Sendable () -> String
+    /// The changes of other processes on the same file; nil without a file.
+    var neighbors: StoreNeighbors?
   }
-
-  /// How a write has ended.
-  typealias Outcome = Result<WriteResult, ClientFailure>
 
   let environment: Environment
   let store: ClientStore
   let publish: @Sendable (Shown) -> Void
   /// The collections that the client follows, in order; nil for all.
   let followed: [String]?
+  /// Distinguishes this process from others on the same file.
+  let process: String
 
   /// The state that the client shows after it was opened.
   nonisolated let first: Shown
@@ -38,11 +40,15 @@ actor SyncEngine: ActionWriter {
   let epoch = Latest(0)
   /// Counts the writes, so that the sender looks again.
   let writes = Latest(0)
+  /// Counts the changes for which the view is rebuilt later.
+  let staleness = Latest(0)
   /// The token whose user is known to be `user`.
   var checkedToken: String?
   var storeFailure: ClientFailure?
   var shownCount = 0
   var isRunning = false
+  /// Whether this process follows the server. Another one on the same file may do so instead.
+  var isLeading = false
 
   init(
     store: sending ClientStore,
@@ -55,34 +61,109 @@ actor SyncEngine: ActionWriter {
     self.environment = environment
     self.publish = publish
     self.followed = followed?.sorted()
+    process = environment.newKey()
     view = OptimisticView(modules)
     let contents = try store.read()
-    (copy, outbox, user) = (contents.copy, contents.outbox, contents.user)
-    if contents.followed != self.followed {
+    copy.take(contents)
+    outbox.take(contents)
+    user = contents.owner.user
+    if contents.owner.followed != self.followed {
       copy.forgetPosition()
-      try store.write(ClientStore.Change(position: .some(nil), owner: .init(user: user, followed: self.followed)))
+      let owner = StoreOwner(user: user, followed: self.followed)
+      try store.update(at: environment.now()) { _ in StoreChange(position: .some(nil), owner: owner) }
     }
     view.rebuild(on: copy, outbox)
     first = Shown(sequence: 0, view, copy, outbox, connection, origin: .local, storeFailure: nil)
   }
 
-  // MARK: - The file, and what is shown
+  // MARK: - The file
 
-  /// Changes a write in the file, and then in memory.
-  func change(_ number: Int64, _ body: (inout OutboxEntry) -> Void) throws {
-    guard var entry = outbox[number] else { return }
-    body(&entry)
-    try save(ClientStore.Change(writes: [number: entry]))
-    outbox.change(number) { $0 = entry }
-  }
-
-  func save(_ change: ClientStore.Change) throws {
+  /// Makes a change of the file, on top of what other processes have changed. `make` returns the change; memory
+  /// is the caller's. If this throws, the file has not changed.
+  func update(_ make: () throws -> StoreChange?) throws {
+    var (isChanged, news, before) = (false, false, user)
+    defer {
+      if news { show(newsFor: before) }
+      if isChanged { environment.neighbors?.notify() }
+    }
     do {
-      try store.write(change)
+      try store.update(at: environment.now()) { contents in
+        if let contents {
+          (news, before) = (true, user)
+          take(contents)
+        }
+        let change = try make()
+        isChanged = change?.isEmpty == false
+        return change
+      }
       storeFailure = nil
     } catch {
-      storeFailure = ClientFailure("The client's file cannot be written: \(error)")
+      isChanged = false
+      if error is SQLiteError { storeFailure = ClientFailure("The client's file cannot be written: \(error)") }
       throw error
+    }
+  }
+
+  /// Takes over what other processes have changed.
+  func takeNews() throws {
+    guard let contents = try store.newContents() else { return }
+    let before = user
+    take(contents)
+    show(newsFor: before)
+  }
+
+  private func take(_ contents: StoreContents) {
+    if contents.owner.user != user {
+      user = contents.owner.user
+      checkedToken = nil
+      settleAll(ClientFailure("The user has logged out."))
+    }
+    copy.take(contents)
+    outbox.take(contents)
+    for (number, outcome) in contents.outcomes { settle(number, outcome) }
+    if isRunning, !isLeading, let theirs = contents.connection { connection = theirs }
+  }
+
+  private func show(newsFor before: String?) {
+    rebuild(.server)
+    if outbox.waiting > 0 { writes.publish(writes.value + 1) }
+    if isLeading, user != before { dispatch(.login) }
+  }
+
+  /// Changes a write in the file, and then in memory. Returns false if it is not waiting any more, because
+  /// another process has sent or cancelled it.
+  @discardableResult
+  func change(_ number: Int64, _ body: (inout OutboxEntry) -> Void) throws -> Bool {
+    var changed: OutboxEntry?
+    try update {
+      guard var entry = outbox[number], entry.isWaiting else { return nil }
+      body(&entry)
+      changed = entry
+      return StoreChange(writes: [number: entry])
+    }
+    if let changed { outbox.put(changed) }
+    return changed != nil
+  }
+
+  // MARK: - What is shown
+
+  /// With more writes than this, the view is not rebuilt after each response.
+  private static let shortOutbox = 500
+
+  /// Rebuilds the view. After a response, this may happen later.
+  func rebuildSoon() {
+    if outbox.entries.count <= Self.shortOutbox { return rebuild(.server) }
+    staleness.publish(staleness.value + 1)
+    show(.server)
+  }
+
+  /// Rebuilds the view of a long outbox, in at most a fifth of the time.
+  func rebuildRepeatedly() async {
+    for await number in staleness.values where number > 0 {
+      let began = environment.now()
+      rebuild(.server)
+      let pause = environment.now().milliseconds(since: began) * 4
+      guard (try? await environment.clock.sleep(for: .milliseconds(max(0, pause)))) != nil else { return }
     }
   }
 

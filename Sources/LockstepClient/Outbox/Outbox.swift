@@ -1,97 +1,158 @@
 import LockstepTime
 
-/// The writes that the copy does not include yet, in the order of the app's calls.
+/// The writes that the copy does not include yet, in the order of the app's calls, and the refused ones.
+///
+/// Sending a write costs the same for a short and for a long outbox.
 struct Outbox: Sendable {
   /// For how long the server recognises a repeated request.
   static let keyLifetime = Duration.seconds(24 * 3600)
 
-  private(set) var entries: [OutboxEntry] = []
+  /// The writes in the order of their numbers: the confirmed ones, which the copy does not include, then those
+  /// that wait. `slots[..<head]` were removed.
+  private var slots: [OutboxEntry] = []
+  private var head = 0
+  /// The first write that waits.
+  private var firstWaiting = 0
+  /// How many writes that wait have a condition.
+  private var conditions = 0
+  /// The writes that the server has refused, in order. They are neither sent nor shown.
+  private(set) var refused: [OutboxEntry] = []
   private var last: Int64 = 0
 
-  init() {}
-
-  /// A stored outbox.
-  init(_ stored: [OutboxEntry]) {
-    entries = stored.sorted { $0.number < $1.number }
-    last = entries.last?.number ?? 0
-  }
-
-  subscript(number: Int64) -> OutboxEntry? { index(of: number).map { entries[$0] } }
+  /// All writes except the refused ones, in order.
+  var entries: ArraySlice<OutboxEntry> { slots[head...] }
 
   /// The next write to send.
-  var next: OutboxEntry? { entries.first(where: \.isWaiting) }
+  var next: OutboxEntry? { slots.indices.contains(firstWaiting) ? slots[firstWaiting] : nil }
 
-  var waiting: Int { entries.count(where: \.isWaiting) }
+  /// How many writes are to be sent.
+  var waiting: Int { slots.count - firstWaiting }
 
-  /// Adds a write, and returns it with its number.
-  mutating func add(_ actions: [ClientAction], key: String, at now: Timestamp) -> OutboxEntry {
-    last += 1
-    let entry = OutboxEntry(number: last, key: key, at: now, actions: actions)
-    entries.append(entry)
-    return entry
+  /// The confirmed writes that the copy may not include, in order.
+  var confirmed: ArraySlice<OutboxEntry> { slots[head..<firstWaiting] }
+
+  /// The entries after a number, in order.
+  func entries(after number: Int64) -> ArraySlice<OutboxEntry> { slots[firstIndex(from: number + 1)...] }
+
+  subscript(number: Int64) -> OutboxEntry? {
+    index(of: number).map { slots[$0] } ?? refused.first { $0.number == number }
   }
 
-  mutating func change(_ number: Int64, _ body: (inout OutboxEntry) -> Void) {
-    if let index = index(of: number) { body(&entries[index]) }
+  // MARK: - Changes
+
+  /// A new write with its number. It becomes a part of the outbox with `put`.
+  func entry(_ actions: [ClientAction], key: String, at now: Timestamp) -> OutboxEntry {
+    OutboxEntry(number: last + 1, key: key, at: now, actions: actions)
+  }
+
+  /// Adds a write, or replaces the one with its number.
+  mutating func put(_ entry: OutboxEntry) {
+    if let index = index(of: entry.number), entry.refusal == nil {
+      count(slots[index], -1)
+      slots[index] = entry
+    } else {
+      remove(entry.number)
+      last = max(last, entry.number)
+      if entry.refusal != nil {
+        return refused.insert(entry, at: refused.firstIndex { $0.number > entry.number } ?? refused.endIndex)
+      }
+      let index = firstIndex(from: entry.number)
+      slots.insert(entry, at: index)
+      if index < firstWaiting { firstWaiting = entry.isWaiting ? index : firstWaiting + 1 }
+    }
+    count(entry, 1)
+    skipConfirmed()
   }
 
   mutating func remove(_ number: Int64) {
-    if let index = index(of: number) { entries.remove(at: index) }
+    guard let index = index(of: number) else { return refused.removeAll { $0.number == number } }
+    count(slots[index], -1)
+    if index == head {
+      head += 1
+      firstWaiting = max(firstWaiting, head)
+      if head > 1_024, head * 2 > slots.count {
+        slots.removeFirst(head)
+        (firstWaiting, head) = (firstWaiting - head, 0)
+      }
+    } else {
+      slots.remove(at: index)
+      if index < firstWaiting { firstWaiting -= 1 }
+    }
+    skipConfirmed()
   }
 
-  mutating func removeAll() { entries = [] }
+  private mutating func count(_ entry: OutboxEntry, _ number: Int) {
+    if entry.isWaiting, entry.base != nil { conditions += number }
+  }
 
-  /// Notes that a response of the feed was applied to the copy. Returns the numbers of the writes that the
-  /// copy includes now, which are removed, and of those that are changed.
-  mutating func noteCopy(of document: ChangesDocument) -> (removed: [Int64], changed: [Int64]) {
-    var changed: [Int64] = []
-    for index in entries.indices {
-      let entry = entries[index]
+  private mutating func skipConfirmed() {
+    while firstWaiting < slots.count, !slots[firstWaiting].isWaiting { firstWaiting += 1 }
+  }
+
+  /// Takes over what other processes have changed.
+  mutating func take(_ contents: StoreContents) {
+    let gone = (slots[head...] + refused).filter { !contents.numbers.contains($0.number) }
+    for entry in gone { remove(entry.number) }
+    for entry in contents.entries { put(entry) }
+    last = max(last, contents.lastNumber)
+  }
+
+  // MARK: - Responses
+
+  /// The changes after a response of the feed was applied to the copy: nil for the writes that the copy
+  /// includes now.
+  func changes(after document: ChangesDocument, including known: Set<Int64>) -> [Int64: OutboxEntry?] {
+    var changes: [Int64: OutboxEntry?] = [:]
+    // A write that was not sent cannot be in the copy.
+    for var entry in entries.prefix(while: { $0.sentAt != nil || !$0.isWaiting }) {
       // After a reset, a confirmed write is in the copy, or was lost with the history.
       let isIncluded =
-        document.keys.contains(entry.key) || (document.isReset ? !entry.isWaiting : entry.isIncluded)
-      if isIncluded == entry.isIncluded { continue }
-      entries[index].isIncluded = isIncluded
-      changed.append(entry.number)
+        document.keys.contains(entry.key) || known.contains(entry.number)
+        || (document.isReset ? !entry.isWaiting : entry.isIncluded)
+      if let confirmed = entry.confirmed, isIncluded || confirmed.revision <= document.position.revision {
+        changes[entry.number] = .some(nil)
+      } else if isIncluded != entry.isIncluded {
+        entry.isIncluded = isIncluded
+        changes[entry.number] = entry
+      }
     }
-    let removed = dropIncluded(at: document.position)
-    return (removed, changed.filter { !removed.contains($0) })
+    return changes
   }
 
-  /// Removes the confirmed writes that the copy at a position includes. Returns their numbers.
-  mutating func dropIncluded(at position: ChangesDocument.Position?) -> [Int64] {
-    let revision = position?.revision ?? -1
-    let removed = entries.filter { entry in
-      guard entry.refusal == nil, let confirmed = entry.confirmed else { return false }
-      return entry.isIncluded || confirmed.revision <= revision
+  /// The changes after the response to a write: nil if the copy at `copy` includes it. Later writes that are
+  /// based on a state which this write has changed are now based on its result.
+  func changes(
+    confirming number: Int64,
+    at position: ChangesDocument.Position,
+    copy: ChangesDocument.Position?
+  ) -> [Int64: OutboxEntry?] {
+    guard let index = index(of: number) else { return [:] }
+    var entry = slots[index]
+    entry.confirmed = position
+    let isIncluded = entry.isIncluded || position.revision <= copy?.revision ?? -1
+    var changes: [Int64: OutboxEntry?] = [number: isIncluded ? nil : entry]
+    if conditions == 0 { return changes }
+    for var later in slots[index...].dropFirst() {
+      guard let base = later.base, Self.advances(base, entry, for: later.actions) else { continue }
+      later.base = position
+      changes[later.number] = later
     }
-    if removed.isEmpty { return [] }
-    let numbers = Set(removed.map(\.number))
-    entries.removeAll { numbers.contains($0.number) }
-    return removed.map(\.number)
+    return changes
   }
 
-  /// Notes the response to a write. Later writes that are based on a state that this write has changed are
-  /// now based on its result.
-  mutating func confirm(_ number: Int64, at position: ChangesDocument.Position) -> [Int64] {
-    guard let index = index(of: number) else { return [] }
-    entries[index].confirmed = position
-    let confirmed = entries[index]
-    var changed = [number]
-    for later in entries.indices where entries[later].isWaiting {
-      guard let base = entries[later].base, Self.advances(base, confirmed, for: entries[later]) else { continue }
-      entries[later].base = position
-      changed.append(entries[later].number)
+  mutating func apply(_ changes: [Int64: OutboxEntry?]) {
+    for (number, entry) in changes.sorted(by: { $0.key < $1.key }) {
+      if let entry { put(entry) } else { remove(number) }
     }
-    return changed
   }
+
+  // MARK: - Conditions
 
   /// The position on which a new conditional write is based: that of the copy, or that of a confirmed write
   /// which the copy does not include yet.
   func base(for actions: [ClientAction], at position: ChangesDocument.Position) -> ChangesDocument.Position {
-    let new = OutboxEntry(number: .max, key: "", at: Timestamp(millisecondsSince1970: 0), actions: actions)
-    return entries.reduce(position) { base, entry in
-      guard let confirmed = entry.confirmed, Self.advances(base, entry, for: new) else { return base }
+    confirmed.reduce(position) { base, entry in
+      guard let confirmed = entry.confirmed, Self.advances(base, entry, for: actions) else { return base }
       return confirmed
     }
   }
@@ -101,24 +162,32 @@ struct Outbox: Sendable {
   private static func advances(
     _ base: ChangesDocument.Position,
     _ confirmed: OutboxEntry,
-    for later: OutboxEntry
+    for actions: [ClientAction]
   ) -> Bool {
     guard let position = confirmed.confirmed else { return false }
     if position.revision == base.revision + 1 { return true }
     guard confirmed.base != nil else { return false }
-    return later.actions.allSatisfy { action in
+    return actions.allSatisfy { action in
       confirmed.actions.contains { other in
         other.collection == action.collection && (other.subject ?? action.subject) == action.subject
       }
     }
   }
 
+  // MARK: - Searching
+
   private func index(of number: Int64) -> Int? {
-    var (low, high) = (0, entries.count)
+    let index = firstIndex(from: number)
+    return index < slots.count && slots[index].number == number ? index : nil
+  }
+
+  /// The first index with this number or a higher one.
+  private func firstIndex(from number: Int64) -> Int {
+    var (low, high) = (head, slots.count)
     while low < high {
       let middle = (low + high) / 2
-      if entries[middle].number < number { low = middle + 1 } else { high = middle }
+      if slots[middle].number < number { low = middle + 1 } else { high = middle }
     }
-    return low < entries.count && entries[low].number == number ? low : nil
+    return low
   }
 }

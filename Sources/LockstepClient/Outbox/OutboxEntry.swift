@@ -9,6 +9,8 @@ struct OutboxEntry: Sendable, Equatable {
   var key: String
   /// When the app wrote it.
   let at: Timestamp
+  /// The process that made the write; nil in a test.
+  var process: String?
   var actions: [ClientAction]
   /// The state that the write is based on, if it must not overwrite a later one.
   var base: ChangesDocument.Position?
@@ -37,6 +39,7 @@ extension OutboxEntry {
     if let sentAt { object["sentAt"] = .integer(sentAt.millisecondsSince1970) }
     if let confirmed { object["confirmed"] = confirmed.json }
     if isIncluded { object["isIncluded"] = true }
+    if let process { object["process"] = .string(process) }
     if let refusal { object["refusal"] = refusal.json }
     return .object(object)
   }
@@ -55,6 +58,7 @@ extension OutboxEntry {
     confirmed = json["confirmed"].flatMap { ChangesDocument.Position($0) }
     isIncluded = json["isIncluded"]?.boolValue ?? false
     refusal = json["refusal"].map { ClientFailure(stored: $0) }
+    process = json["process"]?.stringValue
   }
 
   /// A new write.

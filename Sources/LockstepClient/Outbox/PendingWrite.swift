@@ -9,6 +9,29 @@ public struct WriteResult: Sendable, Equatable {
   public let results: [JSON]
 }
 
+/// How a write has ended.
+typealias WriteOutcome = Result<WriteResult, ClientFailure>
+
+extension Result where Success == WriteResult, Failure == ClientFailure {
+  /// The form in the store.
+  var json: JSON {
+    switch self {
+    case .success(let result): ["cursor": .string(result.cursor), "results": .array(result.results)]
+    case .failure(let failure): ["failure": failure.json]
+    }
+  }
+
+  init(_ json: JSON) {
+    if let failure = json["failure"] {
+      self = .failure(ClientFailure(stored: failure))
+    } else {
+      self = .success(
+        WriteResult(cursor: json["cursor"]?.stringValue ?? "", results: json["results"]?.arrayValue ?? [])
+      )
+    }
+  }
+}
+
 /// How far a write has come.
 enum WriteProgress: Sendable, Equatable {
   case pending

@@ -1,117 +1,155 @@
 import LockstepCollections
 import LockstepJSON
 import LockstepSQLite
+import LockstepTime
 
 /// The file of a client: the copy with its position, and the outbox. Each change is one transaction, which is
-/// on disk when `write` returns.
+/// on disk when `update` returns.
+///
+/// Several processes may use one file, such as an app and its extension. Each transaction begins with what the
+/// others have changed.
 ///
 /// One thread at a time may use it.
 final class ClientStore {
-  /// The contents of the file.
-  struct Contents {
-    var copy = ClientCopy()
-    var outbox = Outbox()
-    /// The user whose state this is; nil before the first login.
-    var user: String?
-    /// The collections that the client follows, in order; nil for all.
-    var followed: [String]?
-  }
-
-  /// A change of the file.
-  struct Change {
-    /// The collections that differ from the stored ones; nil for one that is gone.
-    var collections: [CollectionName: CollectionState?] = [:]
-    /// Set if the position has changed.
-    var position: ChangesDocument.Position??
-    /// Set if the owner has changed.
-    var owner: Owner?
-    /// Writes that were added or changed; nil for one that is gone.
-    var writes: [Int64: OutboxEntry?] = [:]
-
-    struct Owner {
-      let user: String?
-      let followed: [String]?
-    }
-
-    var isEmpty: Bool { collections.isEmpty && position == nil && owner == nil && writes.isEmpty }
-  }
-
   /// The version of the tables.
   private static let schema = 1
+  /// For how long the outcome of a write waits for the process that made the write.
+  private static let outcomeLifetime: Int64 = 3_600_000
 
-  private let connection: SQLiteConnection
+  let connection: SQLiteConnection
+  /// The changes of the file that this process has read.
+  private var seen = 0
+  /// The bytes of a collection as a whole, and of the changesets after it.
+  private var sizes: [CollectionName: (whole: Int, changesets: Int)] = [:]
 
   /// Opens a file, and creates it if there is none. Nil keeps everything in memory.
   init(path: String?) throws {
     connection = try path.map { try SQLiteConnection(path: $0) } ?? SQLiteConnection.inMemory()
-    let found = try connection.first("PRAGMA user_version") { try $0[0] as Int } ?? 0
-    guard found <= Self.schema else {
-      throw ClientFailure("The file \(path ?? "") belongs to a newer version of the app (schema \(found)).")
+    try connection.transaction {
+      let found = try connection.first("PRAGMA user_version") { try $0[0] as Int } ?? 0
+      guard found <= Self.schema else {
+        throw ClientFailure("The file \(path ?? "") belongs to a newer version of the app (schema \(found)).")
+      }
+      if found == 0 { try connection.execute(Self.tables) }
     }
-    if found == 0 { try connection.transaction { try connection.execute(Self.tables) } }
   }
 
-  func read() throws -> Contents {
-    var contents = Contents()
-    var position: ChangesDocument.Position?
-    try connection.forEach("SELECT user, followed, cursor, revision FROM client") { row in
-      contents.user = try row[0]
-      let followed: String? = try row[1]
-      contents.followed = followed.map { (JSON(trusting: Array($0.utf8)).arrayValue ?? []).compactMap(\.stringValue) }
-      guard let cursor: String = try row[2], let revision: Int = try row[3] else { return }
-      position = ChangesDocument.Position(cursor: cursor, revision: revision)
+  /// Everything that the file has.
+  func read() throws -> StoreContents {
+    seen = 0
+    return try connection.snapshot { try contents() }
+  }
+
+  /// What other processes have changed since the last reading; nil if they have changed nothing.
+  func newContents() throws -> StoreContents? {
+    guard try latestChange() != seen else { return nil }
+    return try connection.snapshot { try contents() }
+  }
+
+  /// Makes a change on top of what other processes have changed. `body` gets that, and returns the change;
+  /// nil to change nothing. If this throws, the file has not changed.
+  func update(at now: Timestamp, _ body: (StoreContents?) throws -> StoreChange?) throws {
+    let before = sizes
+    var isChanged = false
+    do {
+      try connection.transaction {
+        let change = try body(try latestChange() == seen ? nil : contents())
+        guard let change, !change.isEmpty else { return }
+        try write(change, as: seen + 1, at: now)
+        isChanged = true
+      }
+    } catch {
+      sizes = before
+      throw error
     }
-    var state = UserState()
-    let revision = Revision(number: position?.revision ?? 0)
-    try connection.forEach("SELECT name, kind, text FROM collections") { row in
-      let (name, kind, text): (String, String, String) = (try row[0], try row[1], try row[2])
-      let json = JSON(trusting: Array(text.utf8))
-      state.collections[CollectionName(text: name)] =
-        kind == "list" ? .list(Self.list(json, revision)) : .map(Self.map(json, revision))
+    if isChanged { seen += 1 }
+  }
+
+  /// Makes this process the one that follows the server, for some time. Returns when the lease of another one
+  /// ends; nil if it has none.
+  func lead(as process: String, from now: Timestamp, until end: Timestamp) throws -> Timestamp? {
+    try connection.transaction {
+      let other = try connection.first("SELECT leader, leader_until FROM client") { row -> Timestamp? in
+        guard let leader: String = try row[0], let until: Int = try row[1], leader != process else { return nil }
+        // A clock that was set back must not keep a dead leader for longer than a lease.
+        let latest = min(Int64(until), end.millisecondsSince1970)
+        return latest > now.millisecondsSince1970 ? Timestamp(millisecondsSince1970: latest) : nil
+      }
+      if let other = other ?? nil { return other }
+      let end = Int(end.millisecondsSince1970)
+      try connection.run("UPDATE client SET leader = ?, leader_until = ?", process, end)
+      return nil
     }
-    contents.copy = ClientCopy(state, position)
-    var entries: [OutboxEntry] = []
-    try connection.forEach("SELECT number, entry FROM outbox ORDER BY number") { row in
+  }
+
+  /// Ends the lease of this process.
+  func stopLeading(as process: String) throws {
+    try connection.transaction {
+      _ = try connection.run("UPDATE client SET leader = NULL, leader_until = NULL WHERE leader = ?", process)
+    }
+  }
+
+  /// The process that follows the server, and its connection; nil if none does.
+  func leader() throws -> (process: String, connection: ConnectionState?)? {
+    let found = try connection.first("SELECT leader, connection FROM client") { row in
+      let (process, text): (String?, String?) = (try row[0], try row[1])
+      return process.map { ($0, text.flatMap { ConnectionState(JSON(trusting: Array($0.utf8))) }) }
+    }
+    return found ?? nil
+  }
+
+  private func latestChange() throws -> Int {
+    try connection.first("SELECT change FROM client") { try $0[0] as Int } ?? 0
+  }
+
+  // MARK: - Reading
+
+  private func contents() throws -> StoreContents {
+    var contents = StoreContents()
+    try connection.forEach("SELECT change, last, user, followed, cursor, revision, connection FROM client") { row in
+      (contents.change, contents.lastNumber) = (try row[0], Int64(try row[1] as Int))
+      let followed: String? = try row[3]
+      contents.owner.user = try row[2]
+      contents.owner.followed = followed.map {
+        (JSON(trusting: Array($0.utf8)).arrayValue ?? []).compactMap(\.stringValue)
+      }
+      if let text: String = try row[6] { contents.connection = ConnectionState(JSON(trusting: Array(text.utf8))) }
+      guard let cursor: String = try row[4], let revision: Int = try row[5] else { return }
+      contents.position = ChangesDocument.Position(cursor: cursor, revision: revision)
+    }
+    try readCollections(into: &contents)
+    try connection.forEach("SELECT number FROM outbox") { contents.numbers.insert(Int64(try $0[0] as Int)) }
+    try connection.forEach("SELECT number, entry FROM outbox WHERE change > ? ORDER BY number", seen) { row in
       let (number, text): (Int, String) = (try row[0], try row[1])
-      if let entry = OutboxEntry(JSON(trusting: Array(text.utf8)), number: Int64(number)) { entries.append(entry) }
+      guard let entry = OutboxEntry(JSON(trusting: Array(text.utf8)), number: Int64(number)) else { return }
+      contents.entries.append(entry)
     }
-    contents.outbox = Outbox(entries)
+    try connection.forEach("SELECT number, outcome FROM outcomes WHERE change > ?", seen) { row in
+      let (number, text): (Int, String) = (try row[0], try row[1])
+      contents.outcomes.append((Int64(number), WriteOutcome(JSON(trusting: Array(text.utf8)))))
+    }
+    seen = contents.change
     return contents
   }
 
-  func write(_ change: Change) throws {
-    if change.isEmpty { return }
-    try connection.transaction {
-      for (name, state) in change.collections {
-        guard let state else {
-          try connection.run("DELETE FROM collections WHERE name = ?", name.description)
-          continue
-        }
-        try connection.run(
-          "INSERT OR REPLACE INTO collections (name, kind, text) VALUES (?, ?, ?)",
-          name.description,
-          state.kindName,
-          String(decoding: state.encoded, as: UTF8.self)
-        )
-      }
-      if let position = change.position {
-        try connection.run("UPDATE client SET cursor = ?, revision = ?", position?.cursor, position?.revision)
-      }
-      if let owner = change.owner {
-        let followed = owner.followed.map { JSON.array($0.map(JSON.string)).description }
-        try connection.run("UPDATE client SET user = ?, followed = ?", owner.user, followed)
-      }
-      for (number, entry) in change.writes {
-        if let entry {
-          try connection.run(
-            "INSERT OR REPLACE INTO outbox (number, entry) VALUES (?, ?)",
-            Int(number),
-            entry.json.description
-          )
-        } else {
-          try connection.run("DELETE FROM outbox WHERE number = ?", Int(number))
-        }
-      }
+  private func readCollections(into contents: inout StoreContents) throws {
+    let revision = Revision(number: contents.position?.revision ?? 0)
+    try connection.forEach("SELECT name FROM collections") { row in
+      contents.names.insert(CollectionName(text: try row[0] as String))
+    }
+    sizes = sizes.filter { contents.names.contains($0.key) }
+    try connection.forEach("SELECT name, kind, text FROM collections WHERE change > ?", seen) { row in
+      let (name, kind, text): (String, String, String) = (try row[0], try row[1], try row[2])
+      let json = JSON(trusting: Array(text.utf8))
+      contents.collections[CollectionName(text: name)] =
+        kind == "list" ? .list(Self.list(json, revision)) : .map(Self.map(json, revision))
+      sizes[CollectionName(text: name)] = (text.utf8.count, 0)
+    }
+    try connection.forEach("SELECT text FROM changesets WHERE change > ? ORDER BY number", seen) { row in
+      let text: String = try row[0]
+      guard let changeset = ChangesDocument.Changeset(JSON(trusting: Array(text.utf8))) else { return }
+      contents.changesets.append(changeset)
+      sizes[changeset.collection]?.changesets += text.utf8.count
     }
   }
 
@@ -129,16 +167,107 @@ final class ClientStore {
     return MapState(values, revision: revision)
   }
 
+  // MARK: - Writing
+
+  private func write(_ change: StoreChange, as number: Int, at now: Timestamp) throws {
+    for (name, state) in change.collections { try write(state, of: name, as: number) }
+    for changeset in change.changesets {
+      let text = changeset.json.description
+      try connection.run(
+        "INSERT INTO changesets (collection, text, change) VALUES (?, ?, ?)",
+        changeset.collection.description,
+        text,
+        number
+      )
+      sizes[changeset.collection, default: (0, 0)].changesets += text.utf8.count
+    }
+    if let position = change.position {
+      try connection.run("UPDATE client SET cursor = ?, revision = ?", position?.cursor, position?.revision)
+    }
+    if let owner = change.owner {
+      let followed = owner.followed.map { JSON.array($0.map(JSON.string)).description }
+      try connection.run("UPDATE client SET user = ?, followed = ?", owner.user, followed)
+    }
+    if let state = change.connection {
+      try connection.run("UPDATE client SET connection = ?", state.json.description)
+    }
+    for (entryNumber, entry) in change.writes { try write(entry, number: Int(entryNumber), as: number) }
+    let time = Int(now.millisecondsSince1970)
+    for (entryNumber, outcome) in change.outcomes {
+      try connection.run("DELETE FROM outcomes WHERE at < ?", time - Int(Self.outcomeLifetime))
+      try connection.run(
+        "INSERT OR REPLACE INTO outcomes (number, outcome, at, change) VALUES (?, ?, ?, ?)",
+        Int(entryNumber),
+        outcome.json.description,
+        time,
+        number
+      )
+    }
+    try connection.run("UPDATE client SET change = ?", number)
+  }
+
+  private func write(_ state: CollectionState?, of name: CollectionName, as number: Int) throws {
+    try connection.run("DELETE FROM changesets WHERE collection = ?", name.description)
+    guard let state else {
+      try connection.run("DELETE FROM collections WHERE name = ?", name.description)
+      sizes[name] = nil
+      return
+    }
+    let text = String(decoding: state.encoded, as: UTF8.self)
+    try connection.run(
+      "INSERT OR REPLACE INTO collections (name, kind, text, change) VALUES (?, ?, ?, ?)",
+      name.description,
+      state.kindName,
+      text,
+      number
+    )
+    sizes[name] = (text.utf8.count, 0)
+  }
+
+  private func write(_ entry: OutboxEntry?, number: Int, as change: Int) throws {
+    guard let entry else {
+      try connection.run("DELETE FROM outbox WHERE number = ?", number)
+      return
+    }
+    try connection.run(
+      "INSERT OR REPLACE INTO outbox (number, entry, change) VALUES (?, ?, ?)",
+      number,
+      entry.json.description,
+      change
+    )
+    try connection.run("UPDATE client SET last = max(last, ?)", number)
+  }
+
+  /// Whether the changesets of a collection take so much more than the collection that it is better written as
+  /// a whole. So a change of a long list costs little, and reading the file costs at most twice its size.
+  func isWorthRewriting(_ name: CollectionName) -> Bool {
+    guard let size = sizes[name] else { return true }
+    return size.changesets > max(65_536, size.whole)
+  }
+
   private static let tables = """
     CREATE TABLE client (
       only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+      change INTEGER NOT NULL DEFAULT 0,
+      last INTEGER NOT NULL DEFAULT 0,
       user TEXT,
       followed TEXT,
       cursor TEXT,
-      revision INTEGER
+      revision INTEGER,
+      connection TEXT,
+      leader TEXT,
+      leader_until INTEGER
     ) STRICT;
-    CREATE TABLE collections (name TEXT PRIMARY KEY, kind TEXT NOT NULL, text TEXT NOT NULL) STRICT;
-    CREATE TABLE outbox (number INTEGER PRIMARY KEY, entry TEXT NOT NULL) STRICT;
+    CREATE TABLE collections (name TEXT PRIMARY KEY, kind TEXT NOT NULL, text TEXT NOT NULL, change INTEGER NOT NULL)
+      STRICT;
+    CREATE TABLE changesets (
+      number INTEGER PRIMARY KEY, collection TEXT NOT NULL, text TEXT NOT NULL, change INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX changesets_of_collection ON changesets (collection);
+    CREATE TABLE outbox (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, change INTEGER NOT NULL) STRICT;
+    CREATE INDEX outbox_by_change ON outbox (change);
+    CREATE TABLE outcomes (number INTEGER PRIMARY KEY, outcome TEXT NOT NULL, at INTEGER NOT NULL, change INTEGER NOT NULL)
+      STRICT;
     INSERT INTO client (only_row) VALUES (1);
     PRAGMA user_version = 1;
     """

@@ -26,6 +26,16 @@ struct ChangesDocument: Sendable {
 
     let collection: CollectionName
     let change: Change
+    /// The changeset as the server sent it.
+    let json: JSON
+
+    /// Whether the change has all elements or values, so that the collection before does not matter.
+    var isWhole: Bool {
+      switch change {
+      case .items, .values: true
+      case .list, .map: false
+      }
+    }
   }
 
   struct ListChange: Sendable {
@@ -59,8 +69,10 @@ struct ChangesDocument: Sendable {
 }
 
 extension ChangesDocument.Changeset {
-  fileprivate init?(_ json: JSON) {
+  /// Reads a changeset. Nil for anything else.
+  init?(_ json: JSON) {
     guard let name = json["collection"]?.stringValue else { return nil }
+    self.json = json
     collection = CollectionName(text: name)
     if let items = json["items"]?.arrayValue {
       change = .items(items.map { EncodedJSON($0) })

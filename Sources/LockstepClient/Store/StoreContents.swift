@@ -1,0 +1,55 @@
+import LockstepCollections
+
+/// The contents of a client's file: everything, or what has changed since an earlier reading.
+struct StoreContents {
+  /// The number of changes that the file has had.
+  var change = 0
+  var owner = StoreOwner()
+  var position: ChangesDocument.Position?
+  /// The names of all collections.
+  var names: Set<CollectionName> = []
+  /// The collections that were written as a whole.
+  var collections: [CollectionName: CollectionState] = [:]
+  /// The changes of collections after that, in order.
+  var changesets: [ChangesDocument.Changeset] = []
+  /// The highest number of a write so far.
+  var lastNumber: Int64 = 0
+  /// The numbers of all writes.
+  var numbers: Set<Int64> = []
+  /// The writes that were added or changed, in order.
+  var entries: [OutboxEntry] = []
+  /// How writes of other processes than the sending one have ended.
+  var outcomes: [(number: Int64, outcome: WriteOutcome)] = []
+  /// The connection of the process that follows the server.
+  var connection: ConnectionState?
+}
+
+/// The user whose state a file has.
+struct StoreOwner: Equatable {
+  /// Nil before the first login.
+  var user: String?
+  /// The collections that the client follows, in order; nil for all.
+  var followed: [String]?
+}
+
+/// A change of a client's file.
+struct StoreChange {
+  /// The collections that are written as a whole; nil for one that is gone.
+  var collections: [CollectionName: CollectionState?] = [:]
+  /// The changes of other collections.
+  var changesets: [ChangesDocument.Changeset] = []
+  /// Set if the position has changed.
+  var position: ChangesDocument.Position??
+  /// Set if the owner has changed.
+  var owner: StoreOwner?
+  /// Writes that were added or changed; nil for one that is gone.
+  var writes: [Int64: OutboxEntry?] = [:]
+  /// The outcomes of writes of other processes.
+  var outcomes: [Int64: WriteOutcome] = [:]
+  var connection: ConnectionState?
+
+  var isEmpty: Bool {
+    collections.isEmpty && changesets.isEmpty && position == nil && owner == nil && writes.isEmpty && outcomes.isEmpty
+      && connection == nil
+  }
+}
