@@ -21,6 +21,17 @@ extension SQLiteConnection {
     }
   }
 
+  /// The same, but a commit is not on disk when this returns. It survives the end of the process. If the system
+  /// ends before a later transaction is on disk, this one and those after it may be lost, never only a part.
+  package func transactionWithoutSync<Result>(_ body: () throws -> Result) throws -> Result {
+    try run("PRAGMA synchronous = NORMAL")
+    defer { restoreSync() }
+    return try transaction(body)
+  }
+
+  /// Without a transaction, SQLite does not refuse this.
+  private func restoreSync() { _ = try? run("PRAGMA synchronous = FULL") }
+
   /// Runs `body`, which only reads, on a consistent snapshot taken at its first statement. Readers
   /// and the writer do not wait for each other.
   public func snapshot<Result>(_ body: () throws -> Result) throws -> Result {

@@ -230,6 +230,29 @@ struct OutboxTests {
     }
   }
 
+  @Test("A long outbox is sent in order, and shown as the server has it")
+  func longOutbox() throws {
+    let fixture = try ClientFixture()
+    fixture.server.goOffline()
+    fixture.clock.advance(by: .milliseconds(20))
+    fixture.clock.start { [photos = fixture.photos, settings = fixture.settings] in
+      for number in 0..<1_500 {
+        _ = try? await photos.add(Photo(id: "\(number)"), at: 0)
+        if number % 10 == 0 { _ = try? await settings.increment("count") }
+        // The server refuses this one.
+        if number % 100 == 0 { _ = try? await photos.move("missing \(number)", to: 0) }
+      }
+    }
+    fixture.clock.advance(by: .milliseconds(20))
+    #expect(fixture.client.status.pending == 1_665 && fixture.photos.elements.count == 1_500)
+    fixture.server.goOnline()
+    fixture.clock.advance(by: .seconds(60))
+    #expect(fixture.client.status.pending == 0 && fixture.client.refusedWrites.count == 15)
+    let ids = (0..<1_500).reversed().map { "\($0)" }
+    #expect(fixture.server.json(of: "favorites").arrayValue?.compactMap { $0["id"]?.stringValue } == ids)
+    #expect(fixture.ids == ids && fixture.settings.value("count", as: Int.self) == 150)
+  }
+
   @Test("A client that is run twice follows once")
   func runTwice() throws {
     let fixture = try ClientFixture()

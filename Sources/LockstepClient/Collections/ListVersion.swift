@@ -1,58 +1,93 @@
 import Foundation
 import LockstepCollections
 import LockstepReactor
+import Synchronization
 
-/// A list at one moment, with its elements decoded.
-struct ListVersion<Element: Codable & Identifiable & Equatable & Sendable>: Sendable, Equatable
-where Element.ID == String {
+/// A list at one moment, as the client shows it.
+struct ListVersion: Sendable, Equatable {
+  let list: ListState
+  let sequence: Int
+  let origin: ChangeOrigin
+
+  static func == (left: ListVersion, right: ListVersion) -> Bool { left.sequence == right.sequence }
+}
+
+/// The same with its elements decoded.
+struct DecodedList<Element: Codable & Identifiable & Equatable & Sendable>: Sendable where Element.ID == String {
   /// The elements that the type can read.
-  var list = ListState()
+  private(set) var list = ListState()
   /// The same, decoded.
-  var elements: [Element] = []
-  var sequence = 0
-  var origin = ChangeOrigin.server
+  private(set) var elements: [Element] = []
+  private(set) var sequence = -1
+  private(set) var origin = ChangeOrigin.server
   /// The list with the elements that the type cannot read.
   private var whole = ListState()
   private var unreadable: Set<ElementKey> = []
 
-  static func == (left: ListVersion, right: ListVersion) -> Bool { left.sequence == right.sequence }
-
   /// How many elements the type cannot read.
   var unreadableCount: Int { unreadable.count }
 
-  /// The version with another list. Decodes only what has changed.
-  func followed(by next: ListState, sequence: Int, origin: ChangeOrigin) -> ListVersion {
-    let difference = ListDifference(from: whole, to: next)
-    var version = self
-    (version.sequence, version.origin) = (sequence, origin)
-    if difference.isEmpty { return version }
-    version.whole = next
+  /// Takes over a later version. Decodes only what has changed.
+  mutating func take(_ version: ListVersion) {
+    (sequence, origin) = (version.sequence, version.origin)
+    let change = ListDifference(from: whole, to: version.list)
+    if change.isEmpty { return }
+    whole = version.list
     var decoded: [ElementKey: Element] = [:]
-    for item in difference.insertions.map(\.item) + difference.modifications.map(\.item) {
+    for item in change.insertions.map(\.item) + change.modifications.map(\.item) {
       if let element = Self.decode(item) {
         decoded[item.id] = element
-        version.unreadable.remove(item.id)
+        unreadable.remove(item.id)
       } else {
-        version.unreadable.insert(item.id)
+        unreadable.insert(item.id)
       }
     }
-    for deletion in difference.deletions { version.unreadable.remove(deletion.id) }
-    version.list = next
-    for id in version.unreadable { version.list.apply(.removed(id: id.text)) }
-    version.elements = Self.elements(of: version.list, decoded, before: self)
-    return version
+    for deletion in change.deletions { unreadable.remove(deletion.id) }
+    var readable = version.list
+    for id in unreadable { readable.apply(.removed(id: id.text)) }
+    let before = list
+    list = readable
+    edit(with: unreadable.isEmpty ? change : ListDifference(from: before, to: list), decoded)
   }
 
-  private static func elements(
-    of list: ListState,
-    _ decoded: [ElementKey: Element],
-    before: ListVersion
-  ) -> [Element] {
-    var known = decoded
-    for (item, element) in zip(before.list.items, before.elements) where known[item.id] == nil {
-      known[item.id] = element
+  /// Changes `elements` as the list has changed.
+  private mutating func edit(with change: ListDifference, _ decoded: [ElementKey: Element]) {
+    let gone = (change.deletions.map(\.index) + change.moves.map(\.from)).sorted()
+    let moved = change.moves.map { (index: $0.to, element: elements[$0.from]) }
+    // A list that became readable and is in no insertion, because another type of the element was read before,
+    // cannot be: a reader has one type.
+    let added = change.insertions.compactMap { item in decoded[item.item.id].map { (index: item.index, element: $0) } }
+    let arrivals = (added + moved).sorted { $0.index < $1.index }
+    if gone.count + arrivals.count <= 16 {
+      for index in gone.reversed() { elements.remove(at: index) }
+      for arrival in arrivals { elements.insert(arrival.element, at: min(arrival.index, elements.count)) }
+    } else {
+      elements = Self.merged(elements, without: gone, with: arrivals)
     }
-    return list.items.compactMap { known[$0.id] }
+    for modification in change.modifications where modification.newIndex < elements.count {
+      if let element = decoded[modification.item.id] { elements[modification.newIndex] = element }
+    }
+  }
+
+  private static func merged(
+    _ elements: [Element],
+    without gone: [Int],
+    with arrivals: [(index: Int, element: Element)]
+  ) -> [Element] {
+    var (result, next, nextGone): ([Element], Int, Int) = ([], 0, 0)
+    result.reserveCapacity(elements.count - gone.count + arrivals.count)
+    func takeStaying(upTo count: Int) {
+      while result.count < count, next < elements.count {
+        if nextGone < gone.count, gone[nextGone] == next { nextGone += 1 } else { result.append(elements[next]) }
+        next += 1
+      }
+    }
+    for arrival in arrivals {
+      takeStaying(upTo: arrival.index)
+      result.append(arrival.element)
+    }
+    takeStaying(upTo: .max)
+    return result
   }
 
   private static func decode(_ item: ListItem) -> Element? {
@@ -60,7 +95,7 @@ where Element.ID == String {
   }
 
   /// The changeset that leads from an earlier version to this one.
-  func changeset(since old: ListVersion) -> ListChangeset<Element> {
+  func changeset(since old: DecodedList) -> ListChangeset<Element> {
     let difference = ListDifference(from: old.list, to: list)
     return ListChangeset(
       deletions: difference.deletions.map { .init(index: $0.index, id: $0.id.text) },
@@ -70,5 +105,18 @@ where Element.ID == String {
         .init(index: $0.index, newIndex: $0.newIndex, element: elements[$0.newIndex])
       }
     )
+  }
+}
+
+/// Decodes the versions of a list when they are read, so that a version that no reader wants costs nothing.
+final class ListDecoder<Element: Codable & Identifiable & Equatable & Sendable>: Sendable where Element.ID == String {
+  private let newest = Mutex(DecodedList<Element>())
+
+  /// The version, or a later one that was read before.
+  func decode(_ version: ListVersion) -> DecodedList<Element> {
+    newest.withLock { newest in
+      if version.sequence > newest.sequence { newest.take(version) }
+      return newest
+    }
   }
 }

@@ -11,19 +11,23 @@ where Element.ID == String {
   /// The name of the module.
   public let name: String
   private let client: any ActionWriter
-  fileprivate let latest: Latest<ListVersion<Element>>
+  fileprivate let latest: Latest<ListVersion>
+  fileprivate let decoder = ListDecoder<Element>()
 
   init(_ name: String, _ client: any ActionWriter, _ shown: Shown) {
     (self.name, self.client) = (name, client)
-    latest = Latest(ListVersion())
-    show(shown)
+    latest = Latest(Self.version(of: shown, name))
+  }
+
+  private static func version(of shown: Shown, _ name: String) -> ListVersion {
+    ListVersion(list: shown.state.list(CollectionName(name)), sequence: shown.sequence, origin: shown.origin)
   }
 
   /// The elements in their order.
-  public var elements: [Element] { latest.value.elements }
+  public var elements: [Element] { decoder.decode(latest.value).elements }
 
   /// How many elements `Element` cannot read. They are left out.
-  public var unreadableCount: Int { latest.value.unreadableCount }
+  public var unreadableCount: Int { decoder.decode(latest.value).unreadableCount }
 
   /// The present list at once, then each change. A slow reader gets several changes as one, and each update
   /// begins with the list that the reader got before. So a view that applies one update after the other always
@@ -32,10 +36,7 @@ where Element.ID == String {
 
   /// Takes over what the client shows. The engine calls this in order.
   func show(_ shown: Shown) {
-    let present = latest.value
-    guard shown.sequence > present.sequence || shown.sequence == 0 else { return }
-    let next = shown.state.list(CollectionName(name))
-    latest.publish(present.followed(by: next, sequence: shown.sequence, origin: shown.origin))
+    if shown.sequence > latest.value.sequence { latest.publish(Self.version(of: shown, name)) }
   }
 
   // MARK: - Writing
@@ -113,17 +114,17 @@ where Element.ID == String {
   public struct Iterator: AsyncIteratorProtocol {
     /// A list without a reference gets no changes.
     let list: SyncedList<Element>
-    var versions: LatestValues<ListVersion<Element>>.Iterator
-    var seen: ListVersion<Element>?
+    var versions: LatestValues<ListVersion>.Iterator
+    var seen: DecodedList<Element>?
 
     /// The next update; nil when the client has ended or the task was cancelled.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> ListUpdate<Element>? {
       while let version = await versions.next(isolation: actor) {
-        let old = seen ?? ListVersion()
-        let changeset = version.changeset(since: old)
+        let (old, new) = (seen ?? DecodedList(), list.decoder.decode(version))
+        let changeset = new.changeset(since: old)
         if seen != nil, changeset.isEmpty { continue }
-        seen = version
-        return ListUpdate(old: old.elements, new: version.elements, changeset: changeset, origin: version.origin)
+        seen = new
+        return ListUpdate(old: old.elements, new: new.elements, changeset: changeset, origin: new.origin)
       }
       return nil
     }

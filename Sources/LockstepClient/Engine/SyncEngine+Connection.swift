@@ -113,7 +113,7 @@ extension SyncEngine {
     connection = next
     if commands.contains(where: { $0 != .send }) { epoch.publish(epoch.value + 1) }
     if commands.contains(.send) { writes.publish(writes.value + 1) }
-    if environment.neighbors != nil { try? update { StoreChange(connection: next) } }
+    if environment.neighbors != nil { try? update(sync: false) { StoreChange(connection: next) } }
     show(.server)
   }
 

@@ -58,7 +58,7 @@ extension SyncEngine {
   /// be written, nothing changes, so that the next response begins with what is in the file.
   func apply(_ document: ChangesDocument, since: String?, including known: [OutboxEntry]) throws {
     var (next, writes, isCurrent) = (copy, [Int64: OutboxEntry?](), true)
-    try update {
+    try update(sync: false) {
       // Another process may have changed the copy while the response was on its way.
       isCurrent = copy.position?.cursor == since
       guard isCurrent else { return nil }

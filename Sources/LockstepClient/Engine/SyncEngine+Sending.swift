@@ -65,7 +65,7 @@ extension SyncEngine {
   func confirm(_ number: Int64, at position: ChangesDocument.Position, _ body: JSON) throws {
     let result = WriteResult(cursor: position.cursor, results: body["results"]?.arrayValue ?? [])
     var (changes, isStale): ([Int64: OutboxEntry?], Bool) = ([:], false)
-    try update {
+    try update(sync: false) {
       guard let entry = outbox[number], entry.isWaiting else { return nil }
       changes = outbox.changes(confirming: number, at: position, copy: copy.position)
       // The copy had the write before the write was known to be in it, so both were shown.

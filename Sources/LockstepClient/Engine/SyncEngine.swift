@@ -80,14 +80,17 @@ actor SyncEngine: ActionWriter {
 
   /// Makes a change of the file, on top of what other processes have changed. `make` returns the change; memory
   /// is the caller's. If this throws, the file has not changed.
-  func update(_ make: () throws -> StoreChange?) throws {
+  ///
+  /// The app's writes, and what was sent, are on disk when this returns. Responses of the server need no `sync`,
+  /// because the server has them: after a power failure, the client gets them again.
+  func update(sync: Bool = true, _ make: () throws -> StoreChange?) throws {
     var (isChanged, news, before) = (false, false, user)
     defer {
       if news { show(newsFor: before) }
       if isChanged { environment.neighbors?.notify() }
     }
     do {
-      try store.update(at: environment.now()) { contents in
+      try store.update(at: environment.now(), sync: sync) { contents in
         if let contents {
           (news, before) = (true, user)
           take(contents)
@@ -130,8 +133,7 @@ actor SyncEngine: ActionWriter {
     if isLeading, user != before { dispatch(.login) }
   }
 
-  /// Changes a write in the file, and then in memory. Returns false if it is not waiting any more, because
-  /// another process has sent or cancelled it.
+  /// Changes a write in the file, and then in memory. Returns false if another process has sent or cancelled it.
   @discardableResult
   func change(_ number: Int64, _ body: (inout OutboxEntry) -> Void) throws -> Bool {
     var changed: OutboxEntry?
@@ -145,7 +147,7 @@ actor SyncEngine: ActionWriter {
     return changed != nil
   }
 
-  // MARK: - What is shown
+  // MARK: - Showing
 
   /// With more writes than this, the view is not rebuilt after each response.
   private static let shortOutbox = 500

@@ -3,8 +3,7 @@ import LockstepJSON
 import LockstepSQLite
 import LockstepTime
 
-/// The file of a client: the copy with its position, and the outbox. Each change is one transaction, which is
-/// on disk when `update` returns.
+/// The file of a client: the copy with its position, and the outbox. Each change is one transaction.
 ///
 /// Several processes may use one file, such as an app and its extension. Each transaction begins with what the
 /// others have changed.
@@ -40,19 +39,20 @@ final class ClientStore {
     return try connection.snapshot { try contents() }
   }
 
-  /// What other processes have changed since the last reading; nil if they have changed nothing.
+  /// The changes of other processes since the last reading; nil if there are none.
   func newContents() throws -> StoreContents? {
     guard try latestChange() != seen else { return nil }
     return try connection.snapshot { try contents() }
   }
 
   /// Makes a change on top of what other processes have changed. `body` gets that, and returns the change;
-  /// nil to change nothing. If this throws, the file has not changed.
-  func update(at now: Timestamp, _ body: (StoreContents?) throws -> StoreChange?) throws {
+  /// nil to change nothing. If this throws, the file has not changed. Without `sync`, a power failure may undo
+  /// the change, together with all later ones.
+  func update(at now: Timestamp, sync: Bool = true, _ body: (StoreContents?) throws -> StoreChange?) throws {
     let before = sizes
     var isChanged = false
     do {
-      try connection.transaction {
+      try (sync ? connection.transaction : connection.transactionWithoutSync) {
         let change = try body(try latestChange() == seen ? nil : contents())
         guard let change, !change.isEmpty else { return }
         try write(change, as: seen + 1, at: now)
@@ -68,7 +68,7 @@ final class ClientStore {
   /// Makes this process the one that follows the server, for some time. Returns when the lease of another one
   /// ends; nil if it has none.
   func lead(as process: String, from now: Timestamp, until end: Timestamp) throws -> Timestamp? {
-    try connection.transaction {
+    try connection.transactionWithoutSync {
       let other = try connection.first("SELECT leader, leader_until FROM client") { row -> Timestamp? in
         guard let leader: String = try row[0], let until: Int = try row[1], leader != process else { return nil }
         // A clock that was set back must not keep a dead leader for longer than a lease.
@@ -84,7 +84,7 @@ final class ClientStore {
 
   /// Ends the lease of this process.
   func stopLeading(as process: String) throws {
-    try connection.transaction {
+    try connection.transactionWithoutSync {
       _ = try connection.run("UPDATE client SET leader = NULL, leader_until = NULL WHERE leader = ?", process)
     }
   }

@@ -1,0 +1,196 @@
+import LockstepClientTesting
+import LockstepJSON
+import LockstepTime
+import LockstepReactor
+import LockstepReactorTesting
+import LockstepSQLite
+import LockstepTestSupport
+import Synchronization
+import Testing
+
+@testable import LockstepClient
+
+/// Wakes the clients of one file within a test.
+final class TestNeighbors: Sendable {
+  private let continuations = Mutex<[AsyncStream<Void>.Continuation]>([])
+
+  var neighbors: StoreNeighbors {
+    StoreNeighbors(
+      notify: { [self] in continuations.withLock { for each in $0 { each.yield() } } },
+      changes: { [self] in
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+          continuation.yield()
+          continuations.withLock { $0.append(continuation) }
+        }
+      }
+    )
+  }
+}
+
+extension LockstepClient {
+  /// A client of a file that others use too, as in another process.
+  convenience init(
+    sharing file: String,
+    with neighbors: TestNeighbors,
+    seed: UInt64,
+    _ server: FakeServer,
+    _ credentials: MemoryCredentials,
+    _ clock: VirtualClock
+  ) throws {
+    let numbers = Mutex(SeededNumbers(seed: seed))
+    let random: @Sendable () -> UInt64 = { numbers.withLock { $0.next() } }
+    try self.init(
+      store: ClientStore(path: file),
+      modules: [],
+      following: nil,
+      SyncEngine.Environment(
+        transport: server,
+        credentials: credentials,
+        clock: clock,
+        now: WallTime.of(clock),
+        random: { Double(random() >> 11) / Double(1 << 53) },
+        newKey: { String(random(), radix: 36) },
+        neighbors: neighbors.neighbors
+      )
+    )
+  }
+}
+
+/// Two clients of one file, as of an app and its extension.
+private struct SharedFile {
+  let folder: TemporaryDirectory
+  let clock = VirtualClock()
+  let server: FakeServer
+  let credentials: MemoryCredentials
+  let neighbors = TestNeighbors()
+  let (app, helper): (LockstepClient, LockstepClient)
+
+  init(token: String? = "token") throws {
+    folder = try TemporaryDirectory()
+    server = FakeServer(clock: clock)
+    credentials = MemoryCredentials(token)
+    app = try LockstepClient(sharing: folder.file("client.db"), with: neighbors, seed: 1, server, credentials, clock)
+    helper = try LockstepClient(sharing: folder.file("client.db"), with: neighbors, seed: 2, server, credentials, clock)
+  }
+
+  @discardableResult
+  func start(_ body: @escaping @Sendable () async throws -> Void) -> Task<Void, Never> {
+    let task = clock.start { try? await body() }
+    clock.advance(by: .milliseconds(20))
+    return task
+  }
+
+  func favorites() -> [String] { (server.json(of: "favorites").arrayValue ?? []).compactMap { $0["id"]?.stringValue } }
+}
+
+@Suite("Several processes on one file", .timeLimit(.minutes(2)))
+struct SharedFileTests {
+  @Test("One process follows the server, and sends and confirms the writes of both")
+  func oneFollows() throws {
+    let shared = try SharedFile()
+    shared.start { await shared.app.run() }
+    shared.start { await shared.helper.run() }
+    #expect(shared.app.status.connection == .live && shared.helper.status.connection == .live)
+    let polls = shared.server.requests.count { $0.target.hasPrefix("/v1/changes") }
+    let photos = shared.helper.list(of: Photo.self)
+    let result = Recorded<WriteResult>()
+    shared.start { result.set(try await photos.add(Photo(id: "a")).confirmed) }
+    #expect(result.value?.results.count == 1 && shared.favorites() == ["a"])
+    #expect(shared.app.list(of: Photo.self).elements.map(\.id) == ["a"])
+    let refusal = Recorded<Int?>()
+    shared.start {
+      do { _ = try await photos.move("missing", to: 0).confirmed } catch let failure as ClientFailure {
+        refusal.set(failure.status)
+      }
+    }
+    #expect(refusal.value == 404 && shared.app.refusedWrites.count == 1 && shared.helper.refusedWrites.count == 1)
+    shared.server.perform(["module": "favorites", "type": "add", "payload": ["id": "b"]])
+    shared.clock.advance(by: .milliseconds(20))
+    #expect(photos.elements.map(\.id) == ["a", "b"])
+    // The polls of one client: two for its own writes, one for that of another device.
+    #expect(shared.server.requests.count { $0.target.hasPrefix("/v1/changes") } <= polls + 5)
+  }
+
+  @Test("When the following process ends, another one takes over at once")
+  func takingOver() throws {
+    let shared = try SharedFile()
+    let running = shared.start { await shared.app.run() }
+    shared.start { await shared.helper.run() }
+    running.cancel()
+    shared.clock.advance(by: .milliseconds(20))
+    shared.start { _ = try await shared.helper.list(of: Photo.self).add(Photo(id: "a")) }
+    #expect(shared.favorites() == ["a"] && shared.helper.status.connection == .live)
+    #expect(shared.app.status.connection == .stopped)
+  }
+
+  @Test("When the following process was killed, another one takes over within a minute")
+  func killedProcess() throws {
+    let shared = try SharedFile()
+    let other = try ClientStore(path: shared.folder.file("client.db"))
+    let now = WallTime.of(shared.clock)()
+    let end = Timestamp(millisecondsSince1970: now.millisecondsSince1970 + 60_000)
+    #expect(try other.lead(as: "killed", from: now, until: end) == nil)
+    shared.start { await shared.helper.run() }
+    shared.start { _ = try await shared.helper.list(of: Photo.self).add(Photo(id: "a")) }
+    #expect(shared.favorites().isEmpty)
+    shared.clock.advance(by: .seconds(61))
+    #expect(shared.favorites() == ["a"] && shared.helper.status.pending == 0)
+  }
+
+  @Test("A write that another process has cancelled is not sent")
+  func cancelling() throws {
+    let shared = try SharedFile()
+    shared.server.goOffline()
+    shared.start { await shared.app.run() }
+    let write = Recorded<PendingWrite>()
+    shared.start { write.set(try await shared.helper.list(of: Photo.self).add(Photo(id: "a"))) }
+    #expect(shared.app.status.pending == 1 && write.value != nil)
+    let isCancelled = Recorded<Bool>()
+    shared.start { if let write = write.value { isCancelled.set(try await shared.helper.cancel(write)) } }
+    #expect(isCancelled.value == true)
+    #expect(shared.app.status.pending == 0)
+    shared.server.goOnline()
+    shared.clock.advance(by: .seconds(60))
+    #expect(shared.app.status.connection == .live && shared.favorites().isEmpty)
+  }
+
+  @Test("A logout in one process removes the copy and the writes of all")
+  func loggingOut() throws {
+    let shared = try SharedFile()
+    shared.start { await shared.app.run() }
+    shared.start { await shared.helper.run() }
+    let (photos, failure) = (shared.app.list(of: Photo.self), Recorded<ClientFailure>())
+    shared.server.goOffline()
+    shared.start {
+      do { _ = try await photos.add(Photo(id: "a")).confirmed } catch let error as ClientFailure { failure.set(error) }
+    }
+    #expect(photos.elements.count == 1)
+    shared.start { try await shared.helper.logOut() }
+    #expect(photos.elements.isEmpty && shared.app.status.pending == 0 && failure.value != nil)
+    shared.server.goOnline()
+    shared.clock.advance(by: .seconds(60))
+    #expect(shared.favorites().isEmpty && shared.app.status.connection == .needsLogin)
+  }
+
+  @Test("Two processes that both believe to follow the server apply each write once")
+  func twoLeaders() throws {
+    let shared = try SharedFile()
+    shared.start { await shared.app.run() }
+    // A suspended process does not know that its lease has ended.
+    let other = try SQLiteConnection(path: shared.folder.file("client.db"))
+    try other.execute("UPDATE client SET leader = NULL, leader_until = NULL")
+    shared.start { await shared.helper.run() }
+    for number in 1...20 {
+      for client in [shared.app, shared.helper] {
+        shared.clock.start { _ = try? await client.defaults().increment("count") }
+      }
+      if number % 5 == 0 { shared.server.loseNextResponse() }
+      shared.clock.advance(by: .milliseconds(number * 7))
+    }
+    shared.clock.advance(by: .seconds(300))
+    #expect(shared.server.json(of: "defaults/standard") == ["count": 40])
+    for client in [shared.app, shared.helper] {
+      #expect(client.defaults().value("count", as: Int.self) == 40 && client.status.pending == 0)
+    }
+  }
+}
