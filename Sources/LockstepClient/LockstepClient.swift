@@ -130,13 +130,24 @@ public final class LockstepClient: Sendable {
 
   // MARK: - Writes
 
-  /// Makes several writes that the server applies together, or not at all. When this returns, they are on disk
-  /// and shown.
+  /// Makes up to 500 writes that the server applies together, or not at all. When this returns, they are on disk
+  /// and shown. With `ifUnchanged`, they are refused if another device has changed anything that they name since
+  /// this device has seen it.
   @discardableResult
-  public func perform(_ body: (inout ClientTransaction) throws -> Void) async throws -> PendingWrite {
+  public func perform(
+    ifUnchanged: Bool = false,
+    _ body: (inout ClientTransaction) throws -> Void
+  ) async throws -> PendingWrite {
     var transaction = ClientTransaction()
     try body(&transaction)
-    return try await engine.write(transaction.actions, condition: nil)
+    return try await engine.write(transaction.actions, condition: ifUnchanged ? WriteCondition() : nil)
+  }
+
+  /// Performs an action of a module, such as one of your own. It is encoded as `{"type": …, "payload": …}`, as the
+  /// types that `lockstep swift` prints are.
+  @discardableResult
+  public func perform(_ action: some Encodable & Sendable, in module: String) async throws -> PendingWrite {
+    try await perform { try $0.perform(action, in: module) }
   }
 
   /// Removes a write that was not sent yet. Returns false if it was, because the server may have applied it.
@@ -175,6 +186,18 @@ public final class LockstepClient: Sendable {
   public func map(_ name: String) -> SyncedMap {
     views.add {
       SyncedMap(name, module: name, engine, $0)
+    } show: {
+      $0.show($1)
+    }
+  }
+
+  /// The user's profile.
+  public var profile: SyncedObject<Profile> { object("profile", of: Profile.self) }
+
+  /// An object with fixed members, such as one of your own.
+  public func object<Value>(_ name: String, of type: Value.Type) -> SyncedObject<Value> {
+    views.add {
+      SyncedObject(name, engine, $0)
     } show: {
       $0.show($1)
     }

@@ -48,14 +48,34 @@ where Element.ID == String {
     try await client.write([addition(of: element, at: index)])
   }
 
-  /// Replaces the content of an element.
+  /// Replaces the content of an element, or adds it if there is none with its id.
+  ///
+  /// With `ifUnchanged`, the write is refused if another device has changed or removed the element since this
+  /// device has seen it. With `resolve`, the app merges both instead.
   @discardableResult
-  public func replace(_ element: Element) async throws -> PendingWrite { try await add(element) }
+  public func replace(
+    _ element: Element,
+    ifUnchanged: Bool = false,
+    resolve: ConflictResolver<Element>? = nil
+  ) async throws -> PendingWrite {
+    let condition = WriteCondition(ifUnchanged: ifUnchanged, mine: element, resolve: resolve) { [self] merged in
+      [try addition(of: merged, at: nil)]
+    }
+    return try await client.write([addition(of: element, at: nil)], condition: condition)
+  }
 
-  /// Removes an element.
+  /// Changes members of an element, such as `["title": "Aurora"]`. The others stay. Null removes a member.
   @discardableResult
-  public func remove(_ id: Element.ID) async throws -> PendingWrite {
-    try await client.write([action("remove", ["id": .string(id)])])
+  public func update(_ id: Element.ID, with changes: some Encodable & Sendable) async throws -> PendingWrite {
+    try await client.write([change(of: id, with: changes)])
+  }
+
+  /// Removes an element. With `ifUnchanged`, the write is refused if another device has changed the element
+  /// since this device has seen it.
+  @discardableResult
+  public func remove(_ id: Element.ID, ifUnchanged: Bool = false) async throws -> PendingWrite {
+    let condition = ifUnchanged ? WriteCondition() : nil
+    return try await client.write([action("remove", ["id": .string(id)])], condition: condition)
   }
 
   /// Moves an element. `index` is its index after the move.
@@ -67,7 +87,7 @@ where Element.ID == String {
   /// Removes the element if there is one with its id, and adds it otherwise.
   @discardableResult
   public func toggle(_ element: Element) async throws -> PendingWrite {
-    try await client.write([action("toggle", try ElementCoding.content(of: element))])
+    try await client.write([toggling(element)])
   }
 
   /// Removes all elements.
@@ -78,6 +98,16 @@ where Element.ID == String {
     var payload = try ElementCoding.content(of: element)
     if let index { payload["index"] = JSON(index) }
     return action("add", payload)
+  }
+
+  func change(of id: Element.ID, with changes: some Encodable) throws -> ClientAction {
+    var payload = try ElementCoding.content(of: changes)
+    payload["id"] = .string(id)
+    return action("update", payload)
+  }
+
+  func toggling(_ element: Element) throws -> ClientAction {
+    action("toggle", try ElementCoding.content(of: element))
   }
 
   func action(_ type: String, _ payload: JSONObject) -> ClientAction {

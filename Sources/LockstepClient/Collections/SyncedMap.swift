@@ -38,27 +38,56 @@ public final class SyncedMap: Sendable {
   ) -> some AsyncSequence<Value?, Never> & Sendable { MapValuesSequence<Value>(map: self, key: key) }
 
   /// Sets the value of a key.
+  ///
+  /// With `ifUnchanged`, the write is refused if another device has changed the key since this device has seen
+  /// it. With `resolve`, the app merges both values instead.
   @discardableResult
-  public func set(_ key: String, _ value: some Encodable & Sendable) async throws -> PendingWrite {
-    try await write("set", ["key": .string(key), "value": try ElementCoding.json(value)])
+  public func set<Value: Codable & Sendable>(
+    _ key: String,
+    _ value: Value,
+    ifUnchanged: Bool = false,
+    resolve: ConflictResolver<Value>? = nil
+  ) async throws -> PendingWrite {
+    let condition = WriteCondition(ifUnchanged: ifUnchanged, mine: value, resolve: resolve) { [self] merged in
+      [try setting(key, merged)]
+    }
+    return try await client.write([setting(key, value)], condition: condition)
   }
 
-  /// Removes a key.
+  /// Removes a key. With `ifUnchanged`, the write is refused if another device has changed the key since this
+  /// device has seen it.
   @discardableResult
-  public func remove(_ key: String) async throws -> PendingWrite { try await write("remove", ["key": .string(key)]) }
+  public func remove(_ key: String, ifUnchanged: Bool = false) async throws -> PendingWrite {
+    let condition = ifUnchanged ? WriteCondition() : nil
+    return try await client.write([action("remove", ["key": .string(key)])], condition: condition)
+  }
 
   /// Adds to a number. A key without a value begins with 0.
   @discardableResult
   public func increment(_ key: String, by amount: Int = 1) async throws -> PendingWrite {
-    try await write("increment", ["key": .string(key), "by": JSON(amount)])
+    try await client.write([incrementing(key, by: amount)])
+  }
+
+  /// Sets the keys of an object. The others stay. Null removes a key.
+  @discardableResult
+  public func merge(_ values: some Encodable & Sendable) async throws -> PendingWrite {
+    try await client.write([merging(values)])
   }
 
   /// Removes all keys.
   @discardableResult
-  public func clear() async throws -> PendingWrite { try await write("clear", [:]) }
+  public func clear() async throws -> PendingWrite { try await client.write([action("clear", [:])]) }
 
-  private func write(_ type: String, _ payload: JSONObject) async throws -> PendingWrite {
-    try await client.write([action(type, payload)])
+  func setting(_ key: String, _ value: some Encodable) throws -> ClientAction {
+    action("set", ["key": .string(key), "value": try ElementCoding.json(value)])
+  }
+
+  func incrementing(_ key: String, by amount: Int) -> ClientAction {
+    action("increment", ["key": .string(key), "by": JSON(amount)])
+  }
+
+  func merging(_ values: some Encodable) throws -> ClientAction {
+    action("merge", ["values": .object(try ElementCoding.content(of: values))])
   }
 
   func action(_ type: String, _ payload: JSONObject) -> ClientAction {

@@ -1,10 +1,12 @@
 import LockstepCollections
+import LockstepModules
 import LockstepTime
 
 /// The state that the app shows: the copy with the pending writes on top.
 ///
 /// The writes are decided and applied by the modules' own reactors, the same code as on the server. A write
-/// that a reactor refuses shows nothing: the server will refuse it too, or knows more.
+/// that a reactor refuses shows nothing: the server will refuse it too, or knows more. A module that the client
+/// does not know has the actions of the favorites, as lists have that were declared without code.
 struct OptimisticView: Sendable {
   private let modules: [String: UserModule]
   private(set) var state = UserState()
@@ -36,7 +38,7 @@ struct OptimisticView: Sendable {
     let revision = Revision(number: steps)
     var next = state
     for action in entry.actions {
-      guard let module = modules[action.module] else { return }
+      let module = modules[action.module] ?? .favorites(named: action.module)
       let context = ActionContext(state: next, registered: RegisteredDefaults(), now: entry.at)
       guard let decided = try? module.read(action.type, action.payload), let mutations = try? decided.decide(context)
       else { return }

@@ -46,10 +46,10 @@ extension SyncEngine {
     case 408, 425, 429, 500...506, 508...599: lost(ClientFailure(response), after: response.retryAfter)
     case 409 where response["Retry-After"] != nil: lost(ClientFailure(response), after: response.retryAfter)
     case 412:
-      guard let resolve = resolvers[entry.number], let current = json?["current"],
+      guard let resolve = conditions[entry.number]?.resolve, let current = json?["current"],
         let cursor = json?["cursor"]?.stringValue
       else { return try refuse(entry.number, ClientFailure(response)) }
-      guard let mine = await resolve(current, entry.actions) else {
+      guard let mine = await resolve(current) else {
         return try refuse(entry.number, ClientFailure(response))
       }
       let base = ChangesDocument.Position(cursor: cursor, revision: response.revision ?? 0)

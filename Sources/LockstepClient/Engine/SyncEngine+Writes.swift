@@ -2,8 +2,14 @@ import LockstepReactor
 
 /// The writes of the app.
 extension SyncEngine {
+  /// The most actions that the server applies together.
+  private static let mostActions = 500
+
   /// Adds a write. When this returns, it is on disk and shown.
   func write(_ actions: [ClientAction], condition: WriteCondition?) throws -> PendingWrite {
+    guard (1...Self.mostActions).contains(actions.count) else {
+      throw ClientFailure("A transaction has 1 to \(Self.mostActions) writes, and this one has \(actions.count).")
+    }
     var entry = outbox.entry(actions, key: environment.newKey(), at: environment.now())
     entry.process = process
     try update {
@@ -19,7 +25,7 @@ extension SyncEngine {
     }
     let progress = Latest(WriteProgress.pending)
     outcomes[entry.number] = progress
-    if let condition { resolvers[entry.number] = condition.resolve }
+    conditions[entry.number] = condition
     outbox.put(entry)
     view.add(outbox)
     show(.local)
@@ -70,7 +76,7 @@ extension SyncEngine {
   }
 
   func settle(_ number: Int64, _ outcome: WriteOutcome) {
-    resolvers[number] = nil
+    conditions[number] = nil
     guard let progress = outcomes.removeValue(forKey: number) else { return }
     switch outcome {
     case .success(let result): progress.publish(.confirmed(result))

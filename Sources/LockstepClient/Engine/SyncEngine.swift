@@ -35,7 +35,7 @@ actor SyncEngine: ActionWriter {
   var user: String?
   var connection = ConnectionState()
   var outcomes: [Int64: Latest<WriteProgress>] = [:]
-  var resolvers: [Int64: Resolver] = [:]
+  var conditions: [Int64: WriteCondition] = [:]
   /// Counts the changes of the connection. A task of an earlier number must end.
   let epoch = Latest(0)
   /// Counts the writes, so that the sender looks again.

@@ -59,13 +59,3 @@ public struct PendingWrite: Sendable {
     }
   }
 }
-
-/// Merges a write with a state that has changed meanwhile: gets the current representation and the actions, and
-/// returns the actions to send instead, or nil to give up.
-typealias Resolver = @Sendable (_ current: JSON, _ mine: [ClientAction]) async -> [ClientAction]?
-
-/// The condition that nothing which the write names has changed since the copy.
-struct WriteCondition: Sendable {
-  /// Nil: the write is refused if something has changed.
-  var resolve: Resolver?
-}

@@ -4,9 +4,12 @@ import LockstepTime
 
 extension UserModule {
   /// `/v1/favorites`: a list that the user orders.
-  package static func favorites(quota: CollectionQuota = CollectionQuota()) -> UserModule {
+  package static func favorites(
+    named name: String = "favorites",
+    quota: CollectionQuota = CollectionQuota()
+  ) -> UserModule {
     var module = list(
-      "favorites",
+      name,
       of: Favorite.self,
       quota: quota,
       actions: FavoritesAction.cases,

@@ -1,0 +1,116 @@
+import LockstepCollections
+import LockstepJSON
+import LockstepReactor
+
+/// An object of the user with fixed members, such as the profile, as a value of a Swift type.
+public final class SyncedObject<Value: Codable & Equatable & Sendable>: Sendable {
+  /// The name of the module.
+  public let name: String
+  private let client: any ActionWriter
+  fileprivate let latest: Latest<MapVersion>
+
+  init(_ name: String, _ client: any ActionWriter, _ shown: Shown) {
+    (self.name, self.client) = (name, client)
+    latest = Latest(MapVersion(map: shown.state.map(CollectionName(name)), sequence: shown.sequence))
+  }
+
+  func show(_ shown: Shown) {
+    guard shown.sequence > latest.value.sequence else { return }
+    latest.publish(MapVersion(map: shown.state.map(CollectionName(name)), sequence: shown.sequence))
+  }
+
+  /// The object; nil if `Value` cannot read it, for example because a member without a default is missing.
+  public var value: Value? { Self.value(of: latest.value) }
+
+  /// The object at once, then each other one.
+  public var values: ObjectValues<Value> { ObjectValues(object: self) }
+
+  /// Sets the members that `changes` has. The others stay. `changes` is of `Value` or of any other type; members
+  /// that are nil are left out.
+  ///
+  /// With `ifUnchanged`, the write is refused if another device has changed the object since this device has
+  /// seen it.
+  @discardableResult
+  public func save(_ changes: some Encodable & Sendable, ifUnchanged: Bool = false) async throws -> PendingWrite {
+    try await client.write([saving(changes)], condition: ifUnchanged ? WriteCondition() : nil)
+  }
+
+  /// The same for a whole object. With `resolve`, the app merges both if another device has changed the object.
+  @discardableResult
+  public func save(_ value: Value, resolve: @escaping ConflictResolver<Value>) async throws -> PendingWrite {
+    let condition = WriteCondition(ifUnchanged: true, mine: value, resolve: resolve) { [self] merged in
+      [try saving(merged)]
+    }
+    return try await client.write([saving(value)], condition: condition)
+  }
+
+  func saving(_ changes: some Encodable) throws -> ClientAction {
+    ClientAction(module: name, type: "save", payload: .object(try ElementCoding.content(of: changes)))
+  }
+
+  fileprivate static func value(of version: MapVersion) -> Value? {
+    var object = JSONObject()
+    for (key, value) in version.map.values { object[key.text] = value.json }
+    return ElementCoding.decode(Value.self, from: JSON.object(object).encoded())
+  }
+}
+
+/// The values of an object, for any number of readers.
+public struct ObjectValues<Value: Codable & Equatable & Sendable>: AsyncSequence, Sendable {
+  /// Reading cannot fail.
+  public typealias Failure = Never
+
+  let object: SyncedObject<Value>
+
+  /// A reader of its own.
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(object: object, versions: object.latest.values.makeAsyncIterator())
+  }
+
+  /// Keeps the value that its reader has got.
+  public struct Iterator: AsyncIteratorProtocol {
+    /// An object without a reference gets no changes.
+    let object: SyncedObject<Value>
+    var versions: LatestValues<MapVersion>.Iterator
+    var seen: Value??
+
+    /// The next value; nil at the end or on cancellation.
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> Value?? {
+      while let version = await versions.next(isolation: actor) {
+        let value = SyncedObject<Value>.value(of: version)
+        if seen == .some(value) { continue }
+        seen = .some(value)
+        return .some(value)
+      }
+      return nil
+    }
+  }
+}
+
+/// The user's profile. A member that is nil is not changed by `save`.
+public struct Profile: Codable, Equatable, Sendable {
+  /// The company.
+  public var companyName: String?
+  /// The position in the company.
+  public var position: String?
+
+  /// A profile.
+  public init(companyName: String? = nil, position: String? = nil) {
+    (self.companyName, self.position) = (companyName, position)
+  }
+}
+
+/// An element of the favorites, or of a collection that was declared without code: a title and data of your own.
+public struct Favorite<Content: Codable & Equatable & Sendable>: Codable, Identifiable, Equatable, Sendable {
+  /// The id, which the app chooses.
+  public let id: String
+  /// A title for people.
+  public var title: String?
+  /// The data.
+  public var data: Content?
+
+  /// An element.
+  public init(id: String, title: String? = nil, data: Content? = nil) {
+    (self.id, self.title, self.data) = (id, title, data)
+  }
+}
