@@ -23,7 +23,8 @@ public final class LockstepClient: Sendable {
     case memory
   }
 
-  private let engine: SyncEngine
+  let engine: SyncEngine
+  let environment: SyncEngine.Environment
   private let views: ShownViews
   private let latest: Latest<ClientStatus>
 
@@ -91,7 +92,7 @@ public final class LockstepClient: Sendable {
       views.show(shown)
       latest.publish(ClientStatus(shown))
     }
-    (self.views, self.latest) = (views, latest)
+    (self.environment, self.views, self.latest) = (environment, views, latest)
     views.show(engine.first)
     latest.publish(ClientStatus(engine.first))
   }
@@ -229,6 +230,18 @@ public struct ClientStatus: Sendable, Equatable {
     case needsLogin
     /// The server refuses the client's requests.
     case failed
+
+    init(_ phase: ConnectionState.Phase) {
+      self =
+        switch phase {
+        case .idle, .stopped: .stopped
+        case .connecting: .connecting
+        case .live: .live
+        case .offline: .offline
+        case .needsLogin: .needsLogin
+        case .failed: .failed
+        }
+    }
   }
 
   /// The connection.
@@ -247,15 +260,7 @@ public struct ClientStatus: Sendable, Equatable {
   }
 
   init(_ shown: Shown) {
-    connection =
-      switch shown.connection.phase {
-      case .idle, .stopped: .stopped
-      case .connecting: .connecting
-      case .live: .live
-      case .offline: .offline
-      case .needsLogin: .needsLogin
-      case .failed: .failed
-      }
+    connection = Connection(shown.connection.phase)
     (isReady, pending) = (shown.isReady, shown.pending)
     (failure, storeFailure) = (shown.connection.failure, shown.storeFailure)
   }

@@ -77,6 +77,14 @@ enum ConnectionCommand: String, Sendable {
 }
 
 extension ConnectionState {
+  /// When to try again after another failure. The time grows with each failure in a row, by chance, because all
+  /// clients connect again after a restart. `random` is from 0 to 1. The server asks for `least`.
+  func retryTime(now: Timestamp, random: Double, after least: Duration) -> Timestamp {
+    let bound = min(60_000, 500 * (1 << min(attempt, 7)))
+    let delay = Int64(Double(bound) * (0.5 + random / 2))
+    return Timestamp(millisecondsSince1970: now.millisecondsSince1970 + max(delay, least.milliseconds))
+  }
+
   /// The next state, and what is to be done in this order. An event that means nothing in this state
   /// changes nothing.
   func next(after event: ConnectionEvent) -> (ConnectionState, [ConnectionCommand]) {

@@ -88,12 +88,8 @@ extension SyncEngine {
     rebuildSoon()
   }
 
-  /// Waits longer after each failure, by chance, because all clients connect again after a restart.
   func lost(_ failure: ClientFailure, after least: Duration = .zero) {
-    let bound = min(60_000, 500 * (1 << min(connection.attempt, 7)))
-    let delay = Double(bound) * (0.5 + environment.random() / 2)
-    let wait = max(Int64(delay), least.milliseconds)
-    let at = Timestamp(millisecondsSince1970: environment.now().millisecondsSince1970 + wait)
+    let at = connection.retryTime(now: environment.now(), random: environment.random(), after: least)
     dispatch(.noResponse(retryAt: at, failure))
   }
 }
