@@ -1,0 +1,133 @@
+import LockstepReactor
+
+/// A screen of the server, as a view model: a view that works with a `ReactorHost` works with it unchanged.
+///
+///     let form = lockstep.screen("workingHistory", initially: WorkingHistory(), actions: WorkingHistoryAction.self)
+///     async let running: Void = form.run()            // such as in `.task` of a SwiftUI view
+///     form.send(.setCompanyName("Aurora"))
+///     for await state in form.states { … }
+///     for await route in form.pulses(\.route) { … }   // once each
+///
+/// `run()` opens the screen, follows it and sends the actions, until its task is cancelled. Then it closes the
+/// screen. `initially` is shown until the server has opened the screen.
+///
+/// ## When the screen is lost
+///
+/// The server keeps a screen in memory. It ends when there was no request for 15 minutes, such as while the app was
+/// suspended, and when the server restarts. Then this object opens a new one, and the view shows its state: texts
+/// that the user has typed and not saved are gone. Actions that were sent to the lost screen, or wait, are not
+/// performed on the new one, because the user meant what the lost one showed. They come out of `failures()`.
+///
+/// To keep what the user has typed, pass `restoring`. It gets the last state that was shown and the one of the new
+/// screen, and returns actions that bring the new one to the last state. They are performed as one step, and before
+/// the new screen is shown. Actions that wait are sent after them.
+///
+///     restoring: { last, new in [.setCompanyName(last.companyName), .setPosition(last.position)] }
+///
+/// If another user has logged in, nothing is restored.
+public final class RemoteScreen<Action: ScreenAction, State: Decodable & Equatable & Sendable>: ViewModel {
+  let queue: ScreenQueue<Action>
+  let outputs: ScreenOutputs<Action, State>
+  let connection: ScreenConnection<Action, State>
+
+  init(
+    _ place: ScreenPlace,
+    initially state: State,
+    capacity: Int,
+    restoring restore: (@Sendable (_ last: State, _ new: State) -> [Action])?,
+    _ environment: ScreenEnvironment
+  ) {
+    queue = ScreenQueue(capacity: capacity)
+    outputs = ScreenOutputs(initially: state)
+    connection = ScreenConnection(place, queue, outputs, restoring: restore, environment)
+  }
+
+  /// Ends the sequences of a screen that never ran.
+  deinit {
+    queue.close()
+    outputs.finish()
+  }
+
+  /// Queues an action. The server performs the actions in the order of `send`, without loss or repetition as long as
+  /// the screen lives. Actions that wait while another one is under way go to the server as one step.
+  @discardableResult
+  public func send(_ action: Action) -> SendResult { queue.admit(action) }
+
+  /// The newest state that the server has sent.
+  public var currentState: State { outputs.states.value }
+
+  /// The latest state at once, then each newer one that differs. It ends with `run()`.
+  public var states: LatestValues<State> { outputs.states.values }
+
+  /// The pulses of a member of the state, such as `\.route`, each once: also after a new connection, and for a view
+  /// that appears again.
+  public func pulses<Value>(_ member: any KeyPath<State, Value?> & Sendable) -> ScreenPulses<State, Value> {
+    ScreenPulses(base: outputs.shown.values, member: member, delivered: outputs.delivered)
+  }
+
+  /// The actions that were not performed, from now on. Each call returns a new bounded queue.
+  public func failures(capacity: Int = 256) -> EventStream<ScreenActionFailure<Action>> {
+    outputs.failures.events(capacity: capacity)
+  }
+
+  /// How many actions the server has not performed yet.
+  public var pending: Int { queue.count }
+
+  /// Where the screen stands now.
+  public var status: ScreenStatus { outputs.statuses.value }
+
+  /// Where the screen stands, now and after each change.
+  public var statuses: LatestValues<ScreenStatus> { outputs.statuses.values }
+
+  /// Opens the screen, and follows it until the task is cancelled. Then the server closes it, waiting actions are
+  /// dropped, and all sequences end. A screen runs only once: a second call returns immediately.
+  public func run() async { await connection.run() }
+}
+
+/// Why the server has not performed an action.
+public struct ScreenActionFailure<Action: Sendable>: Error, Sendable {
+  /// The action. Nil: the actions that restore a lost screen.
+  public let action: Action?
+  /// The cause: the refusal of the server (409, 422), or that the screen was lost.
+  public let failure: ClientFailure
+}
+
+/// Where a remote screen stands.
+public struct ScreenStatus: Sendable, Equatable {
+  /// The connection of this screen to the server, as the last response has shown it.
+  public internal(set) var connection = ClientStatus.Connection.stopped
+  /// How often the server has opened the screen. More than 1: it was lost and opened again.
+  public internal(set) var openings = 0
+  /// Why there is no connection.
+  public internal(set) var failure: ClientFailure?
+}
+
+/// The state, the pulses and the failures of a remote screen, as its view sees them.
+final class ScreenOutputs<Action: ScreenAction, State: Equatable & Sendable>: Sendable {
+  let states: Latest<State>
+  let shown: Latest<ShownState<State>>
+  let statuses = Latest(ScreenStatus())
+  let failures = DispatchSubject<ScreenActionFailure<Action>>()
+  let delivered = DeliveredPulses<State>()
+
+  init(initially state: State) {
+    states = Latest(state)
+    shown = Latest(ShownState(opening: 0, state: state))
+  }
+
+  func show(_ state: State, of opening: Int) {
+    states.publish(state)
+    shown.publish(ShownState(opening: opening, state: state))
+  }
+
+  func fail(_ actions: [Action], _ failure: ClientFailure) {
+    for action in actions { failures.dispatch(ScreenActionFailure(action: action, failure: failure)) }
+  }
+
+  func finish() {
+    states.finish()
+    shown.finish()
+    statuses.finish()
+    failures.finish()
+  }
+}

@@ -1,0 +1,283 @@
+import Foundation
+import LockstepClient
+import LockstepJSON
+import LockstepReactor
+import Synchronization
+
+/// Screens in memory for tests of apps: it runs reactors behind the requests that a `RemoteScreen` sends, on the
+/// test's clock, and fails when the test says so.
+///
+///     let screens = FakeScreens(clock: clock)
+///     screens.add("counter") { _ in Counter() }
+///     let client = try LockstepClient(store: .memory, transport: screens, clock: clock)
+///
+/// The actions of the reactors are read from `{"type": …, "payload": …}`. Requests for anything else go to `others`,
+/// such as a `FakeServer`.
+public final class FakeScreens: ClientTransport {
+  private struct Contents: Sendable {
+    var kinds: [String: Kind] = [:]
+    var open: [String: Screen] = [:]
+    var opened = 0
+    var responses: [String: ClientResponse] = [:]
+    var isOffline = false
+    var lostResponses = 0
+    var revoked: Set<String> = []
+    var requests: [ClientRequest] = []
+  }
+
+  private struct Kind: Sendable {
+    let needsLogin: Bool
+    let make: @Sendable (_ arguments: JSON) -> any FakeScreen
+  }
+
+  private struct Screen: Sendable {
+    let token: String
+    let name: String
+    let hosted: any FakeScreen
+  }
+
+  private struct Unreachable: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  private let clock: any Clock<Duration>
+  private let others: (any ClientTransport)?
+  private let contents = Mutex(Contents())
+  /// Counts the changes for which requests wait, besides those of states.
+  private let changes = Latest(0)
+
+  /// A server without screens.
+  public init(clock: any Clock<Duration> = ContinuousClock(), others: (any ClientTransport)? = nil) {
+    (self.clock, self.others) = (clock, others)
+  }
+
+  /// Adds a kind of screen. `make` gets the arguments, which are an object.
+  public func add<R: Reactor>(
+    _ name: String,
+    needsLogin: Bool = true,
+    _ make: @escaping @Sendable (_ arguments: JSON) -> R
+  ) where R.Action: Decodable, R.State: Encodable {
+    let kind = Kind(needsLogin: needsLogin) { HostedFakeScreen(make($0)) }
+    contents.withLock { $0.kinds[name] = kind }
+  }
+
+  // MARK: - Failures
+
+  /// From now on, no request gets a response, and those that wait lose theirs.
+  public func goOffline() {
+    contents.withLock { $0.isOffline = true }
+    notify()
+  }
+
+  /// Requests get responses again.
+  public func goOnline() { contents.withLock { $0.isOffline = false } }
+
+  /// The next request that opens a screen or performs actions is performed, and its response is lost.
+  public func loseNextResponse() { contents.withLock { $0.lostResponses += 1 } }
+
+  /// Ends all screens, as the server does when there was no request for 15 minutes, and when it restarts.
+  public func endScreens() {
+    let screens = contents.withLock { contents in
+      contents.responses = [:]
+      defer { contents.open = [:] }
+      return Array(contents.open.values)
+    }
+    for screen in screens { screen.hosted.close() }
+    notify()
+  }
+
+  /// Refuses a token from now on, and ends its screens.
+  public func revokeSession(_ token: String) {
+    _ = contents.withLock { $0.revoked.insert(token) }
+    notify()
+  }
+
+  /// The requests so far, also those for other things than screens.
+  public var requests: [ClientRequest] { contents.withLock { $0.requests } }
+
+  /// How many screens are open.
+  public var openCount: Int { contents.withLock { $0.open.count } }
+
+  // MARK: - Requests
+
+  /// Responds as a server does.
+  public func response(to request: ClientRequest) async throws -> ClientResponse {
+    contents.withLock { $0.requests.append(request) }
+    try expectNetwork()
+    let url = URLComponents(string: request.target)
+    let path = (url?.path ?? "").split(separator: "/").map(String.init)
+    guard path.count >= 3, path[0] == "v1", path[1] == "reactors" else {
+      return try await others?.response(to: request) ?? Self.problem(404, "There is no such route.")
+    }
+    guard let kind = contents.withLock({ $0.kinds[path[2]] }) else { return Self.problem(404, "No such screen.") }
+    var token = request.fields["Authorization"].map { String($0.dropFirst("Bearer ".count)) } ?? ""
+    if !kind.needsLogin { token = "" }
+    if kind.needsLogin, isRevoked(token) { return Self.problem(401, "The session has ended.") }
+    let query = Dictionary((url?.queryItems ?? []).map { ($0.name, $0.value ?? "") }) { $1 }
+    switch (request.method, path.count) {
+    case ("POST", 3):
+      return try await once(request) { self.open(kind, path[2], token, query, request.body) }
+    case ("POST", 5):
+      return try await once(request) { await self.act(path, token, request.body) }
+    case ("GET", 4): return try await read(path, token, query, request.fields["If-None-Match"])
+    case ("DELETE", 4):
+      guard let screen = find(path, token) else { return Self.noScreen }
+      _ = contents.withLock { $0.open.removeValue(forKey: path[3]) }
+      screen.hosted.close()
+      return ClientResponse(status: 204)
+    default: return Self.problem(405, "The screen does not support this method.")
+    }
+  }
+
+  private func once(_ request: ClientRequest, _ work: () async -> ClientResponse) async throws -> ClientResponse {
+    let key = request.fields["Idempotency-Key"]
+    let known = contents.withLock { contents in key.flatMap { contents.responses[$0] } }
+    let response: ClientResponse
+    if let known { response = known } else { response = await work() }
+    let isLost = contents.withLock { contents in
+      if let key { contents.responses[key] = response }
+      defer { contents.lostResponses = max(0, contents.lostResponses - 1) }
+      return contents.lostResponses > 0
+    }
+    if isLost { throw Unreachable(description: "the response was lost") }
+    return response
+  }
+
+  private func open(_ kind: Kind, _ name: String, _ token: String, _ query: [String: String], _ body: [UInt8]?)
+    -> ClientResponse
+  {
+    var arguments = (try? JSON(parsing: body ?? []))?["arguments"]?.objectValue ?? JSONObject()
+    for (name, value) in query.sorted(by: { $0.key < $1.key }) { arguments[name] = .string(value) }
+    let hosted = kind.make(.object(arguments))
+    startInPlace { await hosted.run() }
+    let id = contents.withLock { contents in
+      contents.opened += 1
+      contents.open["\(contents.opened)"] = Screen(token: token, name: name, hosted: hosted)
+      return "\(contents.opened)"
+    }
+    var document = Self.document(hosted, id)
+    document["id"] = .string(id)
+    document["name"] = .string(name)
+    document["href"] = .string("/v1/reactors/\(name)/\(id)")
+    return ClientResponse(status: 201, body: JSON.object(document).encoded())
+  }
+
+  private func act(_ path: [String], _ token: String, _ body: [UInt8]?) async -> ClientResponse {
+    guard let screen = find(path, token) else { return Self.noScreen }
+    guard let json = try? JSON(parsing: body ?? []) else { return Self.problem(400, "The body is not JSON.") }
+    do {
+      try await screen.hosted.act(json.arrayValue ?? [json])
+    } catch let refusal as StepRefusal {
+      return Self.problem(409, "\(refusal.reason)")
+    } catch is DecodingError {
+      return Self.problem(422, "There is no such action.")
+    } catch {
+      return Self.noScreen
+    }
+    return ClientResponse(status: 200, body: JSON.object(Self.document(screen.hosted, path[3])).encoded())
+  }
+
+  private func read(_ path: [String], _ token: String, _ query: [String: String], _ known: String?) async throws
+    -> ClientResponse
+  {
+    guard let screen = find(path, token) else { return Self.noScreen }
+    let isKnown = { @Sendable in known == "\"\(path[3]).\(screen.hosted.shown.number)\"" }
+    if let seconds = query["wait"].flatMap({ Int($0) }), isKnown() {
+      await wait(seconds, for: screen.hosted) {
+        !isKnown() || self.find(path, token) == nil || self.contents.withLock { $0.isOffline } || self.isRevoked(token)
+      }
+    }
+    try expectNetwork()
+    if !token.isEmpty, isRevoked(token) { return Self.problem(401, "The session has ended.") }
+    guard find(path, token) != nil else { return Self.noScreen }
+    if isKnown() { return ClientResponse(status: 304) }
+    return ClientResponse(status: 200, body: JSON.object(Self.document(screen.hosted, path[3])).encoded())
+  }
+
+  private func wait(_ seconds: Int, for screen: any FakeScreen, until isOver: @escaping @Sendable () -> Bool) async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { [clock] in try? await clock.sleep(for: .seconds(seconds)) }
+      group.addTask { for await _ in screen.changes.values where isOver() { return } }
+      group.addTask { [changes] in for await _ in changes.values where isOver() { return } }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+
+  private func find(_ path: [String], _ token: String) -> Screen? {
+    contents.withLock { contents in
+      guard let screen = contents.open[path[3]], screen.name == path[2], screen.token == token else { return nil }
+      return screen
+    }
+  }
+
+  private func notify() { changes.publish(changes.value + 1) }
+
+  private func expectNetwork() throws {
+    if contents.withLock({ $0.isOffline }) { throw Unreachable(description: "there is no network") }
+  }
+
+  private func isRevoked(_ token: String) -> Bool { contents.withLock { token.isEmpty || $0.revoked.contains(token) } }
+
+  private static func document(_ screen: any FakeScreen, _ id: String) -> JSONObject {
+    let (number, state) = screen.shown
+    return ["cursor": .string("\(id).\(number)"), "state": state]
+  }
+
+  private static var noScreen: ClientResponse { problem(404, "There is no such screen, or it has ended.") }
+
+  private static func problem(_ status: Int, _ detail: String) -> ClientResponse {
+    let body: JSON = ["status": JSON(status), "detail": .string(detail)]
+    return ClientResponse(status: status, fields: ["Content-Type": "application/problem+json"], body: body.encoded())
+  }
+}
+
+/// A running reactor, whatever type it has.
+private protocol FakeScreen: AnyObject, Sendable {
+  /// Counts the states that clients see.
+  var changes: Latest<Int> { get }
+  var shown: (number: Int, state: JSON) { get }
+  func act(_ actions: [JSON]) async throws
+  func run() async
+  func close()
+}
+
+private final class HostedFakeScreen<R: Reactor>: FakeScreen where R.Action: Decodable, R.State: Encodable {
+  private final class Slot: Sendable {
+    let shown: Mutex<(number: Int, state: R.State)>
+    init(_ state: R.State) { shown = Mutex((1, state)) }
+  }
+
+  let changes = Latest(1)
+  private let slot: Slot
+  private let host: ReactorHost<R>
+
+  init(_ reactor: R) {
+    let (slot, changes) = (Slot(reactor.initialState), changes)
+    self.slot = slot
+    host = ReactorHost(reactor) { trace in
+      guard case .state(let state) = trace else { return }
+      let number = slot.shown.withLock { shown in
+        shown = (shown.number + 1, state)
+        return shown.number
+      }
+      changes.publish(number)
+    }
+    let initial = host.currentState
+    slot.shown.withLock { $0.state = initial }
+  }
+
+  var shown: (number: Int, state: JSON) {
+    let (number, state) = slot.shown.withLock { $0 }
+    let encoded = (try? JSONEncoder().encode(state)) ?? Data("null".utf8)
+    return (number, (try? JSON(parsing: [UInt8](encoded))) ?? .null)
+  }
+
+  func act(_ actions: [JSON]) async throws {
+    let decoded = try actions.map { try JSONDecoder().decode(R.Action.self, from: Data($0.encoded())) }
+    try await host.perform(decoded) { true }
+  }
+
+  func run() async { await host.run() }
+  func close() { host.close() }
+}
