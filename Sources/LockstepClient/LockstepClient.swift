@@ -35,14 +35,16 @@ public final class LockstepClient: Sendable {
     store: Store,
     credentials: any ClientCredentials = MemoryCredentials(),
     modules: [UserModule] = [],
-    following collections: [String]? = nil
+    collections: [String]? = nil,
+    following: Following = .polls
   ) throws {
     try self.init(
       store: store,
       transport: URLSessionTransport(server),
       credentials: credentials,
       modules: modules,
-      following: collections
+      collections: collections,
+      following: following
     )
   }
 
@@ -53,7 +55,8 @@ public final class LockstepClient: Sendable {
     transport: any ClientTransport,
     credentials: any ClientCredentials = MemoryCredentials(),
     modules: [UserModule] = [],
-    following collections: [String]? = nil,
+    collections: [String]? = nil,
+    following: Following = .polls,
     clock: any Clock<Duration> = ContinuousClock(),
     randomNumber: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
   ) throws {
@@ -65,6 +68,7 @@ public final class LockstepClient: Sendable {
       following: collections,
       SyncEngine.Environment(
         transport: transport,
+        following: following,
         credentials: credentials,
         clock: clock,
         now: WallTime.of(clock),
@@ -100,6 +104,10 @@ public final class LockstepClient: Sendable {
   /// Follows the server, and sends the outbox, until the task is cancelled. Run it once, as long as the app
   /// is in use.
   public func run() async { await engine.run() }
+
+  /// Tries again at once, for example when the app comes to the foreground. While the server responds, this does
+  /// nothing.
+  public func tryNow() async { await engine.tryNow() }
 
   /// Where the client stands now.
   public var status: ClientStatus { latest.value }

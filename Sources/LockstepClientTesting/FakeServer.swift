@@ -15,8 +15,8 @@ import Synchronization
 ///
 /// All tokens lead to the same state. Each token is valid until `revokeSession()`; a login makes one. The names of
 /// users are their addresses, so that a client notices another user.
-public final class FakeServer: ClientTransport {
-  private struct Contents: Sendable {
+public final class FakeServer: StreamingTransport {
+  struct Contents: Sendable {
     var history = [UserState()]
     var era = 1
     var responses: [String: (revision: Int, response: ClientResponse)] = [:]
@@ -142,6 +142,48 @@ public final class FakeServer: ClientTransport {
     }
   }
 
+  /// Streams the changes, as a server does for `Accept: text/event-stream`.
+  public func stream(of request: ClientRequest) async throws -> ClientStream {
+    contents.withLock { $0.requests.append(request) }
+    try expectNetwork()
+    let token = request.fields["Authorization"].map { String($0.dropFirst("Bearer ".count)) } ?? ""
+    let (parts, continuation) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
+    if isRevoked(token) {
+      continuation.finish()
+      return ClientStream(response: Self.problem(401, "The token is invalid or has expired."), parts: parts)
+    }
+    let query = Self.parts(of: request.target).query
+    let names = query["collections"].map { Set($0.split(separator: ",").map(String.init)) }
+    let since = Mutex(query["since"])
+    let changed = changes.values
+    // The reader's task makes the parts, so that they come in its time.
+    let made = AsyncThrowingStream<[UInt8], any Error> { [self, clock] in
+      while !Task.isCancelled {
+        try expectNetwork()
+        if isRevoked(token) { return nil }
+        let document = contents.withLock { contents -> JSON? in
+          let known = since.withLock { $0 }.flatMap { Self.revision(of: $0, contents) }
+          if known == contents.revision { return nil }
+          since.withLock { $0 = Self.cursor(contents, contents.revision) }
+          return Self.document(contents, since: known, names)
+        }
+        if let document { return Array("event: changes\ndata: \(document)\n\n".utf8) }
+        let isChanged = await withTaskGroup(of: Bool.self) { group in
+          group.addTask { (try? await clock.sleep(for: .seconds(15))) == nil }
+          group.addTask { [present = changes.value] in
+            for await value in changed where value != present { return true }
+            return true
+          }
+          defer { group.cancelAll() }
+          return await group.next() ?? true
+        }
+        if !isChanged { return Array(":\n\n".utf8) }
+      }
+      return nil
+    }
+    return ClientStream(response: ClientResponse(status: 200), parts: made)
+  }
+
   private func user(of token: String) -> String {
     token.hasPrefix("token of ") ? String(token.dropFirst("token of ".count)) : "user"
   }
@@ -211,6 +253,9 @@ public final class FakeServer: ClientTransport {
         guard let decided = try module.read(type, action["payload"] ?? [:]) else {
           return Self.problem(422, "There is no such action.", failed: index)
         }
+        if let changed = Self.change(of: action, in: decided.collection, contents) {
+          return Self.problem(412, "It was changed since.", failed: index, current: changed)
+        }
         let mutations = try decided.decide(context)
         if !mutations.isEmpty {
           _ = state.reduce(mutations, in: decided.collection, by: module.reducer, revision: revision)
@@ -233,100 +278,6 @@ public final class FakeServer: ClientTransport {
       fields: ["Revision": "\(contents.revision)", "Content-Type": "application/json"],
       body: JSON.object(["cursor": .string(cursor), "results": .array(results)]).encoded()
     )
-  }
-
-  // MARK: - Documents
-
-  private static func cursor(_ contents: Contents, _ revision: Int) -> String { "\(contents.era)-\(revision)" }
-
-  /// The revision of a cursor; nil if it is of another era or beyond the end.
-  private static func revision(of cursor: String, _ contents: Contents) -> Int? {
-    let parts = cursor.split(separator: "-").compactMap { Int($0) }
-    guard parts.count == 2, parts[1] < contents.history.count else { return nil }
-    // An earlier era knows what the restored backup has.
-    return parts[0] == contents.era ? parts[1] : nil
-  }
-
-  private static func document(_ contents: Contents, since: Int?, _ names: Set<String>?) -> JSON {
-    let new = contents.state
-    let old = since.map { contents.history[$0] } ?? UserState()
-    var changesets: [JSON] = []
-    for (name, state) in new.collections.sorted(by: { $0.key < $1.key }) {
-      guard names?.contains(name.description) ?? true else { continue }
-      switch state {
-      case .list(let list):
-        if since == nil {
-          changesets.append(["collection": .string("\(name)"), "kind": "list", "items": items(list)])
-        } else if let changeset = changeset(from: old.list(name), to: list, name) {
-          changesets.append(changeset)
-        }
-      case .map(let map):
-        if since == nil {
-          changesets.append(["collection": .string("\(name)"), "kind": "map", "values": object(map)])
-        } else if let changeset = changeset(from: old.map(name), to: map, name) {
-          changesets.append(changeset)
-        }
-      }
-    }
-    let keys = contents.responses.filter { $0.value.revision > since ?? -1 }.map(\.key).sorted()
-    return [
-      "cursor": .string(cursor(contents, contents.revision)), "revision": JSON(contents.revision),
-      "reset": .bool(since == nil), "changesets": .array(changesets), "keys": .array(keys.map(JSON.string)),
-    ]
-  }
-
-  private static func items(_ list: ListState) -> JSON { .array(list.items.map { .object($0.object) }) }
-
-  private static func object(_ map: MapState) -> JSON {
-    var object = JSONObject()
-    for (key, value) in map.values { object[key.text] = value.json }
-    return .object(object)
-  }
-
-  private static func changeset(from old: ListState, to new: ListState, _ name: CollectionName) -> JSON? {
-    let difference = ListDifference(from: old, to: new)
-    if difference.isEmpty { return nil }
-    return [
-      "collection": .string("\(name)"), "kind": "list",
-      "deletions": .array(difference.deletions.map { ["index": JSON($0.index), "id": .string($0.id.text)] }),
-      "insertions": .array(difference.insertions.map { ["index": JSON($0.index), "item": .object($0.item.object)] }),
-      "moves": .array(
-        difference.moves.map { ["from": JSON($0.from), "to": JSON($0.to), "id": .string($0.id.text)] }
-      ),
-      "modifications": .array(
-        difference.modifications.map {
-          ["index": JSON($0.index), "newIndex": JSON($0.newIndex), "item": .object($0.item.object)]
-        }
-      ),
-    ]
-  }
-
-  private static func changeset(from old: MapState, to new: MapState, _ name: CollectionName) -> JSON? {
-    var set = JSONObject()
-    for (key, value) in new.values where old[key.text] != value { set[key.text] = value.json }
-    let removed = old.values.filter { new[$0.key.text] == nil }.map { JSON.string($0.key.text) }
-    if set.isEmpty, removed.isEmpty { return nil }
-    return ["collection": .string("\(name)"), "kind": "map", "set": .object(set), "removed": .array(removed)]
-  }
-
-  private static func problem(_ status: Int, _ detail: String, failed: Int? = nil) -> ClientResponse {
-    var object: JSONObject = ["status": JSON(status), "detail": .string(detail)]
-    if let failed { object["failed"] = JSON(failed) }
-    return ClientResponse(
-      status: status,
-      fields: ["Content-Type": "application/problem+json"],
-      body: JSON.object(object).encoded()
-    )
-  }
-
-  private static func parts(of target: String) -> (path: String, query: [String: String]) {
-    let parts = target.split(separator: "?", maxSplits: 1)
-    var query: [String: String] = [:]
-    for pair in parts.dropFirst().first?.split(separator: "&") ?? [] {
-      let sides = pair.split(separator: "=", maxSplits: 1).map(String.init)
-      query[sides[0]] = sides.count > 1 ? sides[1] : ""
-    }
-    return (parts.first.map(String.init) ?? "", query)
   }
 }
 

@@ -51,7 +51,8 @@ struct ClientModelTests {
         seed: seed &* 100 &+ UInt64(number),
         server,
         MemoryCredentials("token"),
-        clock
+        clock,
+        following: number < 2 ? .polls : .events
       )
       let (photos, view) = (client.list(of: Photo.self), View())
       clock.start { await client.run() }

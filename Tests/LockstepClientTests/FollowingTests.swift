@@ -94,4 +94,78 @@ struct FollowingTests {
     #expect(fixture.settings.value("opened", as: Int.self) == 1)
     #expect(fixture.client.status.pending == 0)
   }
+
+  @Test("A client that follows a stream gets many changes with one request")
+  func stream() throws {
+    let (clock, server) = (VirtualClock(), FakeServer(clock: VirtualClock()))
+    let client = try LockstepClient(
+      store: .memory,
+      transport: server,
+      credentials: MemoryCredentials("token"),
+      following: .events,
+      clock: clock
+    )
+    let photos = client.list(of: Photo.self)
+    clock.start { await client.run() }
+    clock.advance(by: .milliseconds(20))
+    #expect(client.status.connection == .live)
+    for number in 1...10 {
+      server.perform(["module": "favorites", "type": "add", "payload": ["id": .string("\(number)")]])
+      clock.advance(by: .milliseconds(20))
+    }
+    #expect(photos.elements.count == 10)
+    #expect(server.requests.count { $0.target.hasPrefix("/v1/changes") } == 1)
+    server.goOffline()
+    clock.advance(by: .milliseconds(20))
+    #expect(client.status.connection == .offline)
+    server.goOnline()
+    clock.advance(by: .seconds(60))
+    #expect(client.status.connection == .live)
+  }
+
+  @Test("A stream without a sign for 45 seconds is begun again")
+  func silence() throws {
+    let (clock, streams) = (VirtualClock(), Recorded<Int>())
+    let transport = SilentTransport { streams.set((streams.value ?? 0) + 1) }
+    let credentials = MemoryCredentials("token")
+    let client = try LockstepClient(
+      store: .memory,
+      transport: transport,
+      credentials: credentials,
+      following: .events,
+      clock: clock
+    )
+    clock.start { await client.run() }
+    clock.advance(by: .seconds(44))
+    #expect(streams.value == 1 && client.status.connection == .live)
+    clock.advance(by: .seconds(2))
+    #expect(streams.value == 2)
+  }
+
+  @Test("A stream may be cut anywhere")
+  func parsing() throws {
+    let text = ": comment\n\nevent: changes\nid: 1\ndata: {\"a\":1}\n\ndata:two\r\ndata: lines\r\n\r\n"
+    for cut in 0...text.utf8.count {
+      var parser = EventParser()
+      let bytes = Array(text.utf8)
+      let events = try parser.read(Array(bytes[..<cut])) + parser.read(Array(bytes[cut...]))
+      #expect(events.map { String(decoding: $0, as: UTF8.self) } == ["{\"a\":1}", "two\nlines"])
+    }
+  }
+}
+
+/// A server that accepts a stream and sends nothing.
+private struct SilentTransport: StreamingTransport {
+  let onStream: @Sendable () -> Void
+
+  func response(to request: ClientRequest) async throws -> ClientResponse {
+    ClientResponse(status: 200, body: Array(#"{"id":"ada"}"#.utf8))
+  }
+
+  func stream(of request: ClientRequest) async throws -> ClientStream {
+    onStream()
+    let (parts, continuation) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
+    continuation.onTermination = { _ in }
+    return ClientStream(response: ClientResponse(status: 200), parts: parts)
+  }
 }

@@ -35,7 +35,8 @@ extension LockstepClient {
     seed: UInt64,
     _ server: FakeServer,
     _ credentials: MemoryCredentials,
-    _ clock: VirtualClock
+    _ clock: VirtualClock,
+    following: Following = .polls
   ) throws {
     let numbers = Mutex(SeededNumbers(seed: seed))
     let random: @Sendable () -> UInt64 = { numbers.withLock { $0.next() } }
@@ -45,6 +46,7 @@ extension LockstepClient {
       following: nil,
       SyncEngine.Environment(
         transport: server,
+        following: following,
         credentials: credentials,
         clock: clock,
         now: WallTime.of(clock),

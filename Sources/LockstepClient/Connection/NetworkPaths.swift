@@ -1,8 +1,10 @@
 #if canImport(Network)
   import Network
+#endif
 
-  /// The moments at which the device has a network again.
-  enum NetworkPaths {
+/// The moments at which the device has a network again.
+enum NetworkPaths {
+  #if canImport(Network)
     static var returns: AsyncStream<Void> {
       AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
         let monitor = NWPathMonitor()
@@ -11,10 +13,8 @@
         monitor.start(queue: .global())
       }
     }
-  }
-#else
-  /// This system does not tell when it has a network again. The next attempt finds out.
-  enum NetworkPaths {
-    static var returns: AsyncStream<Void> { AsyncStream { _ in } }
-  }
-#endif
+  #else
+    /// This system does not tell. The next attempt finds out.
+    static var returns: AsyncStream<Void> { AsyncStream { $0.finish() } }
+  #endif
+}

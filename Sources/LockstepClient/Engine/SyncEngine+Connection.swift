@@ -55,7 +55,10 @@ extension SyncEngine {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.renewLeaseRepeatedly() }
       group.addTask { await self.rebuildRepeatedly() }
+      group.addTask { await self.wakeWhenNetworkReturns() }
+      group.addTask { await self.wakeAfterSleep() }
       group.addTask { await self.followConnections() }
+      // The lease or the connection has ended. The other tasks never end by themselves.
       await group.next()
       group.cancelAll()
     }
@@ -119,6 +122,28 @@ extension SyncEngine {
 
   func retryTimeHasCome(in began: Int) {
     if epoch.value == began, !Task.isCancelled { dispatch(.time) }
+  }
+
+  // MARK: - Waking up
+
+  /// Begins the connection again, because the old one may be dead without a sign.
+  func wake() { dispatch(.wake) }
+
+  /// Tries again at once if the server did not respond before.
+  func tryNow() { dispatch(.visible) }
+
+  private func wakeWhenNetworkReturns() async {
+    for await _ in NetworkPaths.returns where connection.phase == .offline { wake() }
+    await untilCancelled()
+  }
+
+  /// Notices that the device was asleep or the process suspended, because a short pause took long.
+  private func wakeAfterSleep() async {
+    while true {
+      let before = environment.now()
+      guard (try? await environment.clock.sleep(for: .seconds(10))) != nil else { return }
+      if environment.now().milliseconds(since: before) > 25_000 { wake() }
+    }
   }
 
   // MARK: - Other processes

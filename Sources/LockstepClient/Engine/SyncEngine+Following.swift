@@ -2,12 +2,16 @@ import LockstepCollections
 import LockstepJSON
 import LockstepTime
 
-/// The polls.
+/// The requests for changes.
 extension SyncEngine {
   func follow(in began: Int) async {
     while !Task.isCancelled, epoch.value == began {
       do {
-        try await pollOnce(in: began)
+        if environment.following == .events, let transport = environment.transport as? any StreamingTransport {
+          try await streamOnce(transport, in: began)
+        } else {
+          try await pollOnce(in: began)
+        }
       } catch {
         if Task.isCancelled || epoch.value != began { return }
         lost(ClientFailure(of: error))
@@ -17,36 +21,104 @@ extension SyncEngine {
 
   /// The time between two polls, in milliseconds.
   static let shortestPause: Int64 = 10
+  /// For how long the server may be silent.
+  static let patience = Duration.seconds(45)
 
-  func pollOnce(in epoch: Int) async throws {
+  /// A request for the changes since the copy. The response includes the writes `known`.
+  private func changesRequest(_ known: [OutboxEntry], wait: Int?, accept: String) -> ClientRequest {
+    var query: [String] = []
+    if let cursor = copy.position?.cursor { query.append("since=\(cursor)") }
+    if let followed { query.append("collections=\(followed.map(\.percentEncoded).joined(separator: ","))") }
+    if let wait { query.append("wait=\(wait)") }
+    var fields = ["Accept": accept]
+    if let latest = known.last?.confirmed { fields["Cursor"] = latest.cursor }
+    let target = "/v1/changes" + (query.isEmpty ? "" : "?\(query.joined(separator: "&"))")
+    return ClientRequest(target: target, fields: fields, patience: Self.patience)
+  }
+
+  private func pollOnce(in epoch: Int) async throws {
     let (isLive, began) = (connection.phase == .live, environment.now())
     let known = outbox.confirmed.filter { !$0.isIncluded }
     let cursor = copy.position?.cursor
-    var query: [String] = []
-    if let cursor { query.append("since=\(cursor)") }
-    if let followed { query.append("collections=\(followed.map(\.percentEncoded).joined(separator: ","))") }
-    var fields = ["Accept": "application/json"]
-    // The response includes these writes.
-    if let latest = known.last?.confirmed { fields["Cursor"] = latest.cursor }
     let waits = isLive && known.isEmpty
-    if waits { query.append("wait=30") }
-    let target = "/v1/changes" + (query.isEmpty ? "" : "?\(query.joined(separator: "&"))")
-    let response = try await send(ClientRequest(target: target, fields: fields, patience: .seconds(45)), in: epoch)
+    let request = changesRequest(known, wait: waits ? 30 : nil, accept: "application/json")
+    let response = try await send(request, in: epoch)
     guard !Task.isCancelled, self.epoch.value == epoch else { return }
+    guard response.status == 200 else { return noteRefusal(response, of: cursor) }
     let arrived = environment.now()
-    switch response.status {
-    case 200:
-      guard let json = try? JSON(parsing: response.body), let document = ChangesDocument(json) else {
-        throw ClientFailure("The server is not a Lockstep server: its response is not a document of changes.")
+    let document = try Self.document(response.body)
+    try apply(document, since: cursor, including: known)
+    dispatch(.response)
+    // Without a pause, a server that responds at once to each request would keep both sides busy. If nothing has
+    // changed, the server stops: then not all clients must ask the next one at the same time.
+    let isEarly = waits && document.changesets.isEmpty && arrived.milliseconds(since: began) < 15_000
+    let work = environment.now().milliseconds(since: arrived)
+    let pause = isEarly ? Int64(environment.random() * 1_000) : max(4 * work, Self.shortestPause)
+    try await environment.clock.sleep(for: .milliseconds(pause))
+  }
+
+  /// Applies the events of a stream until it ends, which it only does by a failure.
+  private func streamOnce(_ transport: any StreamingTransport, in epoch: Int) async throws {
+    let known = outbox.confirmed.filter { !$0.isIncluded }
+    let cursor = copy.position?.cursor
+    let request = changesRequest(known, wait: nil, accept: "text/event-stream")
+    let found = try await authorized(request, in: epoch)
+    guard let request = found.request else { return noteRefusal(found.response, of: cursor) }
+    let stream = try await transport.stream(of: request)
+    guard !Task.isCancelled, self.epoch.value == epoch else { return }
+    guard stream.response.status == 200 else {
+      var response = stream.response
+      for try await part in stream.parts { response.body += part }
+      return noteRefusal(response, of: cursor)
+    }
+    dispatch(.response)
+    lastPartAt = environment.now()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await self.failAfterSilence() }
+      group.addTask { try await self.applyEvents(of: stream, since: cursor, including: known, in: epoch) }
+      try await group.next()
+      group.cancelAll()
+    }
+  }
+
+  private func applyEvents(
+    of stream: ClientStream,
+    since cursor: String?,
+    including known: [OutboxEntry],
+    in epoch: Int
+  ) async throws {
+    var (parser, since, known) = (EventParser(), cursor, known)
+    for try await part in stream.parts {
+      lastPartAt = environment.now()
+      for event in try parser.read(part) {
+        guard !Task.isCancelled, self.epoch.value == epoch else { return }
+        let document = try Self.document(event)
+        // Another process has changed the copy. The next stream begins there.
+        guard try apply(document, since: since, including: known) else { return }
+        (since, known) = (document.position.cursor, [])
       }
-      try apply(document, since: cursor, including: known)
-      dispatch(.response)
-      // Without a pause, a server that responds at once to each request would keep both sides busy. If nothing has
-      // changed, the server stops: then not all clients must ask the next one at the same time.
-      let isEarly = waits && document.changesets.isEmpty && arrived.milliseconds(since: began) < 15_000
-      let work = environment.now().milliseconds(since: arrived)
-      let pause = isEarly ? Int64(environment.random() * 1_000) : max(4 * work, Self.shortestPause)
-      try await environment.clock.sleep(for: .milliseconds(pause))
+    }
+    throw ClientFailure("The server has ended the stream.")
+  }
+
+  /// Throws when the server has sent nothing for some time. It sends something every 15 seconds.
+  private func failAfterSilence() async throws {
+    while true {
+      let silence = Duration.milliseconds(environment.now().milliseconds(since: lastPartAt))
+      if silence >= Self.patience { throw ClientFailure("The server has sent nothing for \(Self.patience).") }
+      try await environment.clock.sleep(for: Self.patience - silence)
+    }
+  }
+
+  private static func document(_ body: [UInt8]) throws -> ChangesDocument {
+    guard let json = try? JSON(parsing: body), let document = ChangesDocument(json) else {
+      throw ClientFailure("The server is not a Lockstep server: its response is not a document of changes.")
+    }
+    return document
+  }
+
+  private func noteRefusal(_ response: ClientResponse, of cursor: String?) {
+    switch response.status {
     case 400 where cursor != nil: copy.forgetPosition()
     case 401: dispatch(.unauthorized(ClientFailure(response)))
     case 408, 429, 500...506, 508...599: lost(ClientFailure(response), after: response.retryAfter)
@@ -55,11 +127,12 @@ extension SyncEngine {
   }
 
   /// Applies a response to a request with the cursor `since`. It includes the writes `known`. If the file cannot
-  /// be written, nothing changes, so that the next response begins with what is in the file.
-  func apply(_ document: ChangesDocument, since: String?, including known: [OutboxEntry]) throws {
+  /// be written, nothing changes, so that the next response begins with what is in the file. Returns false if
+  /// another process has changed the copy meanwhile: then the response does not fit.
+  @discardableResult
+  func apply(_ document: ChangesDocument, since: String?, including known: [OutboxEntry]) throws -> Bool {
     var (next, writes, isCurrent) = (copy, [Int64: OutboxEntry?](), true)
     try update(sync: false) {
-      // Another process may have changed the copy while the response was on its way.
       isCurrent = copy.position?.cursor == since
       guard isCurrent else { return nil }
       next = copy
@@ -82,10 +155,11 @@ extension SyncEngine {
       }
       return change
     }
-    guard isCurrent else { return }
+    guard isCurrent else { return false }
     copy = next
     outbox.apply(writes)
     rebuildSoon()
+    return true
   }
 
   func lost(_ failure: ClientFailure, after least: Duration = .zero) {

@@ -58,15 +58,26 @@ extension SyncEngine {
     rebuild(.local)
   }
 
-  /// Sends a request with the token, in the connection `began`. Nothing is sent for another user than the one
-  /// for whom the request was made: if the token belongs to another one, the connection begins again.
+  /// Sends a request with the token, in the connection `began`.
   func send(_ request: ClientRequest, in began: Int) async throws -> ClientResponse {
-    guard let token = try await environment.credentials.token() else { return ClientResponse(status: 401) }
+    let found = try await authorized(request, in: began)
+    guard let request = found.request else { return found.response }
+    return try await environment.transport.response(to: request)
+  }
+
+  /// A request with the token, or the response that refuses the token. Nothing is sent for another user than the
+  /// one for whom the request was made: if the token belongs to another one, the connection begins again.
+  func authorized(
+    _ request: ClientRequest,
+    in began: Int
+  ) async throws -> (request: ClientRequest?, response: ClientResponse) {
+    let unknown = ClientResponse(status: 401)
+    guard let token = try await environment.credentials.token() else { return (nil, unknown) }
     if token != checkedToken {
       let fields = ["Authorization": "Bearer \(token)"]
       let response = try await environment.transport.response(to: ClientRequest(target: "/v1/me", fields: fields))
       guard response.status == 200, let id = (try? JSON(parsing: response.body))?["id"]?.stringValue else {
-        return response
+        return (nil, response)
       }
       guard epoch.value == began else { throw CancellationError() }
       let isOther = user != nil && user != id
@@ -76,6 +87,6 @@ extension SyncEngine {
     guard epoch.value == began else { throw CancellationError() }
     var request = request
     request.fields["Authorization"] = "Bearer \(token)"
-    return try await environment.transport.response(to: request)
+    return (request, unknown)
   }
 }

@@ -9,6 +9,7 @@ import LockstepTime
 actor SyncEngine: ActionWriter {
   struct Environment: Sendable {
     var transport: any ClientTransport
+    var following = Following.polls
     var credentials: any ClientCredentials
     var clock: any Clock<Duration>
     var now: @Sendable () -> Timestamp
@@ -44,6 +45,8 @@ actor SyncEngine: ActionWriter {
   let staleness = Latest(0)
   /// The token whose user is known to be `user`.
   var checkedToken: String?
+  /// When the last part of a stream came.
+  var lastPartAt = Timestamp(millisecondsSince1970: 0)
   var storeFailure: ClientFailure?
   var shownCount = 0
   var isRunning = false

@@ -41,7 +41,7 @@ extension ScreenConnection {
     }
     // See `SyncEngine.pollOnce`.
     let isEarly = waits && response.status == 304 && now.milliseconds(since: sentAt) < 15_000
-    let pause = isEarly ? Int(environment.client.random() * 1_000) : 0
+    let pause = isEarly ? Int64(environment.client.random() * 1_000) : 0
     try await environment.client.clock.sleep(for: .milliseconds(max(SyncEngine.shortestPause, pause)))
     // A login on this device ends the screen of the session before.
     if let owner = open.token, await token() != owner, isCurrent(began) { restart() }

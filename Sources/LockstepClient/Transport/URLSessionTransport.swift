@@ -1,13 +1,16 @@
 import Foundation
+import Synchronization
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
 
 /// Sends requests with `URLSession`.
-public final class URLSessionTransport: ClientTransport {
+public final class URLSessionTransport: StreamingTransport {
   private let server: URL
   private let session: URLSession
+  private let streams = StreamDelegate()
+  private let streaming: URLSession
 
   /// A transport to the server at a URL such as `https://state.example.com`. Responses are never cached, and
   /// cookies are not kept.
@@ -19,12 +22,37 @@ public final class URLSessionTransport: ClientTransport {
     configuration.httpMaximumConnectionsPerHost = max(configuration.httpMaximumConnectionsPerHost, 4)
     self.server = server
     session = URLSession(configuration: configuration)
+    streaming = URLSession(configuration: configuration, delegate: streams, delegateQueue: nil)
   }
 
-  deinit { session.invalidateAndCancel() }
+  deinit {
+    session.invalidateAndCancel()
+    streaming.invalidateAndCancel()
+  }
 
   /// Sends a request.
   public func response(to request: ClientRequest) async throws -> ClientResponse {
+    let (data, response) = try await session.data(for: message(request))
+    return try Self.response(response, [UInt8](data), server)
+  }
+
+  /// Sends a request, and reads its response while it arrives.
+  public func stream(of request: ClientRequest) async throws -> ClientStream {
+    let task = streaming.dataTask(with: try message(request))
+    let (parts, continuation) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
+    continuation.onTermination = { _ in task.cancel() }
+    let response = try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { head in
+        streams.add(task.taskIdentifier, head, continuation)
+        task.resume()
+      }
+    } onCancel: {
+      task.cancel()
+    }
+    return ClientStream(response: try Self.response(response, [], server), parts: parts)
+  }
+
+  private func message(_ request: ClientRequest) throws -> URLRequest {
     guard let url = URL(string: server.absoluteString.trimmingSuffix("/") + request.target) else {
       throw ClientFailure("\(server) is not the URL of a server.")
     }
@@ -33,11 +61,52 @@ public final class URLSessionTransport: ClientTransport {
     message.timeoutInterval = request.patience / .seconds(1)
     for (name, value) in request.fields { message.setValue(value, forHTTPHeaderField: name) }
     if let body = request.body { message.httpBody = Data(body) }
-    let (data, response) = try await session.data(for: message)
+    return message
+  }
+
+  private static func response(_ response: URLResponse, _ body: [UInt8], _ server: URL) throws -> ClientResponse {
     guard let response = response as? HTTPURLResponse else { throw ClientFailure("\(server) does not speak HTTP.") }
     var fields: [String: String] = [:]
     for case (let name as String, let value as String) in response.allHeaderFields { fields[name] = value }
-    return ClientResponse(status: response.statusCode, fields: fields, body: [UInt8](data))
+    return ClientResponse(status: response.statusCode, fields: fields, body: body)
+  }
+}
+
+/// Passes on the parts of responses while they arrive.
+private final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
+  private struct Stream: Sendable {
+    var head: CheckedContinuation<URLResponse, any Error>?
+    let parts: AsyncThrowingStream<[UInt8], any Error>.Continuation
+  }
+
+  private let open = Mutex<[Int: Stream]>([:])
+
+  func add(
+    _ task: Int,
+    _ head: CheckedContinuation<URLResponse, any Error>,
+    _ parts: AsyncThrowingStream<[UInt8], any Error>.Continuation
+  ) {
+    open.withLock { $0[task] = Stream(head: head, parts: parts) }
+  }
+
+  func urlSession(
+    _ session: URLSession,
+    dataTask: URLSessionDataTask,
+    didReceive response: URLResponse,
+    completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+  ) {
+    open.withLock { $0[dataTask.taskIdentifier]?.head.take() }?.resume(returning: response)
+    completionHandler(.allow)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    _ = open.withLock { $0[dataTask.taskIdentifier]?.parts }?.yield([UInt8](data))
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    guard let stream = open.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
+    stream.head?.resume(throwing: error ?? ClientFailure("The server has sent no response."))
+    stream.parts.finish(throwing: error)
   }
 }
 

@@ -137,7 +137,6 @@ struct ScreenFixture {
       transport: server,
       credentials: MemoryCredentials(token),
       clock: clock,
-      now: { Date(timeIntervalSince1970: 1_800_000_000 + clock.now.offset / .seconds(1)) },
       // All delays are in the middle, and all keys differ.
       randomNumber: { [numbers] in .max / 2 + numbers.next() }
     )

@@ -81,7 +81,6 @@ struct ScriptedScreenTests {
       transport: transport,
       credentials: MemoryCredentials("token"),
       clock: clock,
-      now: { Date(timeIntervalSince1970: clock.now.offset / .seconds(1)) },
       randomNumber: { .max / 2 + numbers.next() }
     )
     let screen: Screen = client.screen("form", initially: Form.State(name: "initial"))
