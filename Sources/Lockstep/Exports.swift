@@ -1,4 +1,4 @@
-// Re-exports everything that the code of a module needs, so that it can import `Lockstep` alone.
+// Re-exports everything that the code of a module or a screen needs, so that it can import `Lockstep` alone.
 
 @_exported import LockstepCollections
 @_exported import LockstepJSON
@@ -6,5 +6,6 @@
 @_exported import LockstepPostgreSQL
 @_exported import LockstepReactor
 @_exported import LockstepSQLite
+@_exported import LockstepScreens
 @_exported import LockstepStore
 @_exported import LockstepTime

@@ -3,24 +3,29 @@ import LockstepHTTP
 
 /// The `lockstep` command: finds the subcommand and runs it.
 enum Command {
-  /// Every command of a server with these modules. To add a command, add it here.
-  static func all(_ modules: [UserModule] = []) -> [CommandEntry] {
+  /// Every command of a server with these modules and screens. To add a command, add it here.
+  static func all(_ modules: [UserModule] = [], _ screens: [ScreenDeclaration] = []) -> [CommandEntry] {
     [
-      ServeCommand.entry(modules), BackupCommand.entry, RestoreCommand.entry(modules), CheckCommand.entry(modules),
+      ServeCommand.entry(modules, screens), BackupCommand.entry, RestoreCommand.entry(modules),
+      CheckCommand.entry(modules),
       MigrateCommand.entry(modules), CopyCommand.entry(modules),
     ] + UserCommands.entries(modules) + [
-      TailCommand.entry, HealthCommand.entry, OpenAPICommand.entry(modules), CompletionsCommand.entry,
+      TailCommand.entry, HealthCommand.entry, OpenAPICommand.entry(modules, screens), CompletionsCommand.entry,
     ]
   }
 
-  static func run(_ arguments: [String], _ modules: [UserModule]) -> ExitCode {
+  static func run(
+    _ arguments: [String],
+    _ modules: [UserModule] = [],
+    _ screens: [ScreenDeclaration] = []
+  ) -> ExitCode {
     guard let first = arguments.first else { return usageError(Help.command) }
     switch first {
     case "--help", "-h", "help": return Terminal.print(Help.command)
     case "--version", "version":
       if arguments.count > 1 { return usageError("lockstep: unexpected argument “\(arguments[1])” after \(first).\n") }
       return Terminal.print("lockstep \(lockstepVersion)\n")
-    default: return runCommand(first, Array(arguments.dropFirst()), all(modules))
+    default: return runCommand(first, Array(arguments.dropFirst()), all(modules, screens))
     }
   }
 

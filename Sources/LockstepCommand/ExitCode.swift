@@ -15,7 +15,7 @@ enum ExitCode: Int32 {
   case noUser = 67
   /// A resource that the command needs is not available, such as a network address or a thread.
   case unavailable = 69
-  /// The declaration of one of this program's modules is invalid.
+  /// The declaration of one of this program's modules or screens is invalid.
   case program = 70
   /// A file cannot be created, or would have to be overwritten.
   case cannotCreate = 73
@@ -37,7 +37,7 @@ enum ExitCode: Int32 {
       switch error {
       case let error as CommandError: error.code
       case let error as MaintenanceError: Self.code(for: error)
-      case is InvalidModuleError: .program
+      case is InvalidModuleError, is InvalidScreenError: .program
       case let error as StoreError: Self.code(for: error)
       case let error as SQLiteError: Self.code(for: error)
       case let error as PostgreSQLError: Self.code(for: error)

@@ -5,19 +5,23 @@ import Lockstep
 ///
 ///     import LockstepCommand
 ///
-///     ServerCommand.run([.shopping])
+///     ServerCommand.run(modules: [.shopping], screens: [.shoppingForm])
 public enum ServerCommand {
   /// Runs the command that the process's arguments name (`serve`, `check`, `--help`), and ends the
-  /// process. `modules` are the program's own, besides `favorites`, `defaults` and `profile`.
+  /// process. `modules` are the program's own, besides `favorites`, `defaults` and `profile`, and
+  /// `screens` those besides the built-in ones.
   ///
   /// Options come from the command line and from variables, as for `lockstep`. Call this first, on
   /// the main thread, because it decides which threads get signals.
-  public static func run(_ modules: [UserModule] = []) -> Never {
+  public static func run(modules: [UserModule] = [], screens: [ScreenDeclaration] = []) -> Never {
     openStandardStreams()
     // This must happen before commands read passwords and users' data into memory.
     ProcessLimits.forbidDumps()
-    exit(Command.run(Array(CommandLine.arguments.dropFirst()), modules).rawValue)
+    exit(Command.run(Array(CommandLine.arguments.dropFirst()), modules, screens).rawValue)
   }
+
+  /// Runs a command of a server with these modules and no screens of its own.
+  public static func run(_ modules: [UserModule]) -> Never { run(modules: modules) }
 
   /// Opens each of the descriptors 0 to 2 that was closed when the process started. Otherwise the
   /// next file or socket would get that number, and the server would write its log to that file.

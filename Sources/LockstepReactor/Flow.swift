@@ -33,7 +33,7 @@ public struct Flow<Element: Sendable>: Sendable {
   }
 
   /// Adds the elements of another stream. `convert` changes an element, or drops it with `nil`.
-  package func merging<Elements: AsyncSequence & Sendable>(
+  public func merging<Elements: AsyncSequence & Sendable>(
     _ elements: Elements,
     _ convert: @escaping @Sendable (Elements.Element) async -> Element?
   ) -> Flow {

@@ -13,17 +13,23 @@ public struct Pulse<Value> {
   /// How often a value was assigned.
   public private(set) var count: UInt64 = 0
 
+  /// How often a value other than `nil` was assigned: how often the pulse fired. Clearing a pulse
+  /// does not change it.
+  public private(set) var fired: UInt64 = 0
+
   /// Starts with a value and a count of 0.
   public init(wrappedValue: Value) {
     value = wrappedValue
   }
 
-  /// The value. Every assignment increases `count`.
+  /// The value. Every assignment increases `count`. An assignment other than `nil` also increases
+  /// `fired`.
   public var wrappedValue: Value {
     get { value }
     set {
       value = newValue
       count &+= 1
+      if (newValue as? any NilComparable)?.isNil != true { fired &+= 1 }
     }
   }
 
@@ -34,6 +40,22 @@ public struct Pulse<Value> {
   }
 }
 
+extension Pulse {
+  /// Assigns `nil`. If the value is `nil` already, does nothing, so observers are not notified.
+  public mutating func clear<Wrapped>() where Value == Wrapped? {
+    if value != nil { wrappedValue = nil }
+  }
+}
+
 extension Pulse: Sendable where Value: Sendable {}
 /// Compares the counts too, so a state differs from the one before after every assignment.
 extension Pulse: Equatable where Value: Equatable {}
+
+/// An optional, whatever it wraps.
+private protocol NilComparable {
+  var isNil: Bool { get }
+}
+
+extension Optional: NilComparable {
+  fileprivate var isNil: Bool { self == nil }
+}

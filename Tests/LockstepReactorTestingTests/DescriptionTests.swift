@@ -26,7 +26,7 @@ struct DescriptionTests {
       describe(Outer()).map { "\($0.path): \($0.leaf)" } == [
         "inner.number: 1", "inner.text: nil", "list[0].number: 1", "list[0].text: nil", "list[1].number: 2",
         "list[1].text: nil", #"map["a"]: 2"#, #"map["b"]: 1"#, "set: {1, 2, 3}", "kind: plain", "empty: []",
-        "alert.value: nil", "alert.count: 0",
+        "alert.value: nil", "alert.count: 0", "alert.fired: 0",
       ]
     )
     #expect(describe(3).map { "\($0.path): \($0.leaf)" } == ["state: 3"])

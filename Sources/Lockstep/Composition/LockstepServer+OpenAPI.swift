@@ -3,22 +3,24 @@ import LockstepHTTPServer
 import LockstepMaintenance
 
 extension LockstepServer {
-  /// The body of the response to `GET /openapi.json` from a server with these modules: OpenAPI 3.1,
-  /// in UTF-8.
+  /// The body of the response to `GET /openapi.json` from a server with these modules and
+  /// screens: OpenAPI 3.1, in UTF-8.
   ///
   /// The routes that it describes need a store. So this function creates an empty store in a new
   /// folder below `TMPDIR` or `/tmp`, and removes the folder before it returns. It blocks for about
-  /// 100 ms. Throws `InvalidModuleError` if a module is invalid, and other errors, such as
-  /// `StoreError`, if the folder or the store cannot be created.
-  public static func openAPI(_ configuration: Configuration = Configuration(), modules: [UserModule] = []) throws
-    -> [UInt8]
-  {
+  /// 100 ms. Throws `InvalidModuleError` or `InvalidScreenError` if a declaration is invalid, and
+  /// other errors, such as `StoreError`, if the folder or the store cannot be created.
+  public static func openAPI(
+    _ configuration: Configuration = Configuration(),
+    modules: [UserModule] = [],
+    screens: [ScreenDeclaration] = []
+  ) throws -> [UInt8] {
     let folder = try ScratchFolder()
     defer { folder.remove() }
     var configuration = configuration
     configuration.data = folder.store
     let environment = Environment(time: .system, writeLog: { _ in }, droppedLogLines: { 0 })
-    let services = try Services.durable(configuration, modules: modules, time: environment.time)
+    let services = try Services.durable(configuration, modules: modules, screens: screens, time: environment.time)
     defer { services.shutDown() }
     let components = try Components(
       configuration,

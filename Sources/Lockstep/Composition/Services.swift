@@ -47,23 +47,26 @@ public struct Services: Sendable {
   }
 
   /// Opens the store that the configuration names, and creates the services of a server with these
-  /// modules besides `favorites`, `defaults` and `profile`. The caller must shut them down.
+  /// modules besides `favorites`, `defaults` and `profile`, and with these screens besides the
+  /// built-in ones. The caller must shut them down.
   ///
   /// A PostgreSQL server that cannot be reached is tried again for half a minute. `onWait` then gets the
   /// first failure.
   ///
-  /// Throws `InvalidModuleError` if a module is invalid, and `StoreError` if the store cannot be
-  /// opened.
+  /// Throws `InvalidModuleError` if a module is invalid, `InvalidScreenError` if a screen is, and
+  /// `StoreError` if the store cannot be opened.
   public static func durable(
     _ configuration: Configuration,
     modules: [UserModule] = [],
+    screens: [ScreenDeclaration] = [],
     time: TimeSource,
     onWait: @escaping @Sendable (any Error) -> Void = { _ in }
   ) throws -> Services {
     try ModuleCheck.check(modules)
+    try ScreenCheck.check(screens, modules: modules)
     let store = try open(configuration, Migrator(of: modules), time, onWait)
     do {
-      let users = try UserServices(configuration, own: modules, store: store, time: time)
+      let users = try UserServices(configuration, own: modules, ownScreens: screens, store: store, time: time)
       var services = Services(store: store) {
         users.shutDown()
         store.close()

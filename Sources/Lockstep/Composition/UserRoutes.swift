@@ -84,6 +84,7 @@ extension UserServices {
     _ logger: Logger
   ) throws -> ScreenDirectory {
     let directory = ScreenDirectory(
+      environment: ScreenEnvironment(users: screens.users, clock: clock, now: time.now),
       limits: configuration.screens,
       waiting: configuration.waiting,
       node: feed == nil ? nil : ScreenNode(ofNode: nodeID),
@@ -106,7 +107,7 @@ extension UserServices {
   ) -> ScreenRoutes {
     var screens = screens
     screens.upstream = LoggingProfileUpstream(screens.upstream, logger: logger, monotonic: time.monotonic)
-    let kinds = screens.kinds
+    let kinds = screens.declarations + ownScreens
     return ScreenRoutes(
       kinds: kinds,
       catalogue: Catalogue.document(modules: modules, screens: kinds),

@@ -51,8 +51,16 @@ struct UserServices: Sendable {
   let modules: [UserModule]
   /// Tests replace the services of screens.
   var screens: ScreenServices
+  /// The screens of the program.
+  let ownScreens: [ScreenDeclaration]
 
-  init(_ configuration: Configuration, own: [UserModule], store: DurableStore, time: TimeSource) throws {
+  init(
+    _ configuration: Configuration,
+    own: [UserModule],
+    ownScreens: [ScreenDeclaration],
+    store: DurableStore,
+    time: TimeSource
+  ) throws {
     let sodium = try Sodium()
     let eras = EraSource(Era(random: sodium.randomWord()))
     let inFlightKeys = InFlightKeys()
@@ -62,6 +70,7 @@ struct UserServices: Sendable {
     let encoders = 2
     self.time = time
     self.own = own
+    self.ownScreens = ownScreens
     self.store = String(store.id.prefix(Cursor.storeDigits))
     path = configuration.store == nil ? configuration.data : nil
     hashing = try WorkerPool(name: "hash", threads: 2, capacity: 64)
@@ -170,7 +179,7 @@ struct UserServices: Sendable {
     screens = ScreenServices(
       accounts: accounts,
       maximumPasswordBytes: configuration.accounts.passwordRules.maximumBytes,
-      states: LedgerUserStates(
+      users: LedgerUsers(
         cache: cache,
         registry: registry,
         followed: followed,

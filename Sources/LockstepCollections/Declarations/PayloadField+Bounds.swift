@@ -13,7 +13,15 @@ extension PayloadField<String> {
 
   /// Text that a user is typing on a screen, valid or not. The limit of 4 KiB is far above any
   /// valid input, and low enough for thousands of screens.
-  package static func typed(_ name: String) -> PayloadField { .text(name, bytes: 0...4_096) }
+  public static func typed(_ name: String) -> PayloadField { .text(name, bytes: 0...4_096) }
+
+  /// Secret text that a user is typing, such as a password. Its schema says `writeOnly`: no state
+  /// shows it.
+  public static func secret(_ name: String) -> PayloadField {
+    PayloadField([SchemaMember(name: name, schema: ["type": "string", "writeOnly": true])]) { reader, _ in
+      reader.string(name, upTo: 4_096, isRequired: true)
+    }
+  }
 }
 
 extension PayloadField<String?> {

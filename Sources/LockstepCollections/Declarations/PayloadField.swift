@@ -78,8 +78,9 @@ extension PayloadField<PatchDocument> {
 }
 
 extension PayloadField<ClientNetwork> {
-  /// The client's network. This field reads no member of the payload.
-  package static var network: PayloadField { PayloadField([]) { _, network in network } }
+  /// The network of the client that sends the action, for limits on attempts. This field reads no
+  /// member of the payload.
+  public static var network: PayloadField { PayloadField([]) { _, network in network } }
 }
 
 extension JSON {

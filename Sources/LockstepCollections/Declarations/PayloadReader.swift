@@ -67,9 +67,9 @@ package struct PayloadReader {
   /// An optional string of any length. `nil` if it is missing or null.
   package mutating func nullableText(_ name: String) -> String? { string(name, upTo: .max) }
 
-  /// An optional string with at most `bound` bytes. `nil` if it is missing or null.
-  package mutating func string(_ name: String, upTo bound: Int) -> String? {
-    guard let value = value(name), !value.isNull else { return nil }
+  /// A string with at most `bound` bytes. An optional string is `nil` if it is missing or null.
+  package mutating func string(_ name: String, upTo bound: Int, isRequired: Bool = false) -> String? {
+    guard let value = isRequired ? required(name) : value(name), isRequired || !value.isNull else { return nil }
     guard let text = value.stringValue else {
       add(name, "It must be a string, and is \(value.typeName).")
       return nil

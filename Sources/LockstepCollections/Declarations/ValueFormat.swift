@@ -5,7 +5,7 @@ import LockstepTime
 package struct SchemaMember: Sendable {
   @usableFromInline package let name: String
   let schema: JSON
-  let isRequired: Bool
+  package let isRequired: Bool
 
   @usableFromInline
   package init(name: String, schema: JSON, isRequired: Bool = true) {

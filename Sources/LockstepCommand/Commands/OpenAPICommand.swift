@@ -17,9 +17,9 @@ enum OpenAPICommand {
     exclusive: [storeOptionNames]
   )
 
-  static func entry(_ modules: [UserModule]) -> CommandEntry {
+  static func entry(_ modules: [UserModule], _ screens: [ScreenDeclaration]) -> CommandEntry {
     CommandEntry(syntax) { configuration in
-      try Terminal.show(LockstepServer.openAPI(configuration, modules: modules) + "\n".utf8)
+      try Terminal.show(LockstepServer.openAPI(configuration, modules: modules, screens: screens) + "\n".utf8)
       return .success
     }
   }

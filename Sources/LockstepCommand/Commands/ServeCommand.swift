@@ -34,10 +34,10 @@ enum ServeCommand {
     }
   )
 
-  static func entry(_ modules: [UserModule]) -> CommandEntry {
+  static func entry(_ modules: [UserModule], _ screens: [ScreenDeclaration]) -> CommandEntry {
     CommandEntry(syntax) { configuration in
       do {
-        return try serve(configuration, modules)
+        return try serve(configuration, modules, screens)
       } catch let error as StoreError where configuration.store == nil {
         // Another start cannot succeed, as with the commands.
         if case .newerSchema = error { throw error }
@@ -50,7 +50,11 @@ enum ServeCommand {
   /// With fewer descriptors, the server could not read the store.
   private static let leastDescriptors = 40
 
-  private static func serve(_ configuration: Configuration, _ modules: [UserModule]) throws -> ExitCode {
+  private static func serve(
+    _ configuration: Configuration,
+    _ modules: [UserModule],
+    _ screens: [ScreenDeclaration]
+  ) throws -> ExitCode {
     try ProcessLimits.expectThreads(for: configuration)
     let descriptorLimit = ProcessLimits.raiseDescriptorLimit()
     guard descriptorLimit >= leastDescriptors else {
@@ -72,7 +76,7 @@ enum ServeCommand {
     let server = try LockstepServer(
       configuration,
       environment: environment,
-      services: Services.durable(configuration, modules: modules, time: time) { error in
+      services: Services.durable(configuration, modules: modules, screens: screens, time: time) { error in
         logger.log(.warning, "waiting for the database", ["error": .string("\(error)")])
       }
     )

@@ -36,6 +36,7 @@ public struct FieldName: Sendable, ExpressibleByStringLiteral {
   // HTTP (RFC 9110), caching (RFC 9111), links (RFC 8288) and preferences (RFC 7240).
   package static let accept: FieldName = "Accept"
   package static let acceptEncoding: FieldName = "Accept-Encoding"
+  package static let acceptLanguage: FieldName = "Accept-Language"
   package static let allow: FieldName = "Allow"
   package static let authorization: FieldName = "Authorization"
   package static let cacheControl: FieldName = "Cache-Control"

@@ -34,6 +34,17 @@ extension RequestHead {
   /// Whether the client accepts a page with at least the quality value of JSON, as browsers do.
   package var wantsPage: Bool { prefers("text/html") }
 
+  /// The tags of `Accept-Language` in lowercase, the preferred ones first, at most 16 (RFC 9110,
+  /// 12.5.4).
+  package var preferredLanguages: [String] {
+    guard has(.acceptLanguage) else { return [] }
+    let values = qualityValues(.acceptLanguage, allowsParameters: false).filter { $0.quality > 0 && $0.name != "*" }
+    let sorted = values.enumerated().sorted {
+      ($1.element.quality, $0.offset) < ($0.element.quality, $1.offset)
+    }
+    return sorted.prefix(16).map(\.element.name)
+  }
+
   private func prefers(_ type: String) -> Bool {
     guard has(.accept) else { return false }
     var (wanted, json) = (0, 0)

@@ -65,6 +65,12 @@ extension RouteParameter {
     ["type": "string", "minLength": 1, "maxLength": JSON(IdempotencyKey.maximumBytes)]
   )
 
+  static let acceptLanguage = header(
+    "Accept-Language",
+    "The languages that the user prefers, for the texts in the state. The user default `language` comes before them.",
+    ["type": "string", "examples": ["de-AT, en;q=0.8"]]
+  )
+
   static let requestID = header(
     "X-Request-Id",
     "An id for the request in the server's log: 1 to \(RequestIDs.longest) visible ASCII characters. Any other value "

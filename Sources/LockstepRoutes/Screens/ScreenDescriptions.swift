@@ -8,7 +8,7 @@ struct ScreenDescriptions {
   private static let part = "Reactors"
   private static let access = RouteDescription.Access.anybodyOrUser
 
-  let kinds: [ScreenKind]
+  let kinds: [ScreenDeclaration]
 
   static var catalogue: RouteDescription {
     // Payloads, states and arguments are JSON Schemas, so each is an object.
@@ -43,7 +43,7 @@ struct ScreenDescriptions {
       "openScreen",
       part: Self.part,
       access: Self.access,
-      parameters: [name] + queryArguments + [.idempotencyKey],
+      parameters: [name] + queryArguments + [.acceptLanguage, .idempotencyKey],
       body: body,
       responses: [
         RouteResponse(
@@ -144,11 +144,11 @@ struct ScreenDescriptions {
     return schemas
   }
 
-  private static func state(of kind: ScreenKind) -> JSON { .reference(stateKey(of: kind)) }
+  private static func state(of kind: ScreenDeclaration) -> JSON { .reference(stateKey(of: kind)) }
 
-  private static func stateKey(of kind: ScreenKind) -> String { "\(kind.name.inPascalCase).screen" }
+  private static func stateKey(of kind: ScreenDeclaration) -> String { "\(kind.name.inPascalCase).screen" }
 
-  private static func openedKey(of kind: ScreenKind) -> String { "Opened.\(kind.name).screen" }
+  private static func openedKey(of kind: ScreenDeclaration) -> String { "Opened.\(kind.name).screen" }
 
   private var states: [String: JSON] {
     Dictionary(kinds.map { (Self.stateKey(of: $0), $0.state) }) { first, _ in first }

@@ -13,7 +13,7 @@ package struct ScreenRoutes: Sendable {
   static let bodyLimit = 64 * 1024
   static let maximumActions = 500
 
-  private let kinds: [String: ScreenKind]
+  private let kinds: [String: ScreenDeclaration]
   private let catalogue: JSON
   private let directory: ScreenDirectory
   private let authenticator: TokenAuthenticator
@@ -24,7 +24,7 @@ package struct ScreenRoutes: Sendable {
   private let forwarder: ScreenForwarder?
 
   package init(
-    kinds: [ScreenKind],
+    kinds: [ScreenDeclaration],
     catalogue: JSON,
     directory: ScreenDirectory,
     authenticator: TokenAuthenticator,
@@ -71,7 +71,7 @@ package struct ScreenRoutes: Sendable {
   /// Finds the kind of screen that a request names, and the session if the kind needs one.
   private func admitted(
     _ request: Request,
-    _ respond: @escaping @Sendable (ScreenKind, LiveSession?) throws -> HandlerResult
+    _ respond: @escaping @Sendable (ScreenDeclaration, LiveSession?) throws -> HandlerResult
   ) throws -> HandlerResult {
     let name = request.parameters["name"] ?? ""
     guard let kind = kinds[name] else {
@@ -88,7 +88,7 @@ package struct ScreenRoutes: Sendable {
     try admitted(request) { try respond(try find(request.parameters["id"] ?? "", $0, $1)) }
   }
 
-  private func find(_ id: String, _ kind: ScreenKind, _ session: LiveSession?) throws(Problem) -> Screen {
+  private func find(_ id: String, _ kind: ScreenDeclaration, _ session: LiveSession?) throws(Problem) -> Screen {
     guard let screen = directory.find(id, kind: kind.name, of: session) else { throw .noSuchScreen }
     return screen
   }
@@ -98,13 +98,17 @@ package struct ScreenRoutes: Sendable {
   private func open(_ request: Request) throws -> HandlerResult {
     try admitted(request) { kind, session in
       try request.withBody { body in
-        let arguments = try arguments(of: request, body)
+        let opening = ScreenOpening(
+          session: session,
+          arguments: .object(try arguments(of: request, body)),
+          languages: request.head.preferredLanguages
+        )
         // The id of an anonymous screen is enough to use the screen. So a response that contains
         // such an id is never repeated.
         let owner = session.map { ScreenIdempotency.Owner.session($0.id) }
         return try directory.responses.once(request, body, of: owner, at: monotonic()) {
           do {
-            return opened(try await directory.open(kind, for: session, arguments: .object(arguments)))
+            return opened(try await directory.open(kind, opening))
           } catch {
             throw Problem(opening: error) ?? error
           }

@@ -3,7 +3,7 @@ import LockstepJSON
 
 /// `GET /v1/reactors`: the modules of users and the kinds of screens.
 package enum Catalogue {
-  package static func document(modules: [UserModule], screens: [ScreenKind]) -> JSON {
+  package static func document(modules: [UserModule], screens: [ScreenDeclaration]) -> JSON {
     let users = modules.map { module -> JSON in
       [
         "name": .string(module.name), "scope": "user", "auth": true, "actions": module.actions, "state": module.state,
@@ -12,7 +12,7 @@ package enum Catalogue {
     let screens = screens.map { screen -> JSON in
       [
         "name": .string(screen.name), "scope": "screen", "auth": .bool(screen.needsSession),
-        "href": .string(ScreenLink(name: screen.name).href), "start": .bool(screen.isStart),
+        "href": .string(ScreenLink(screen.name).href), "start": .bool(screen.isStart),
         "arguments": screen.arguments, "actions": screen.actions, "state": screen.state,
       ]
     }

@@ -54,7 +54,6 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
     var number: UInt64 = 1
     var state: R.State
     var encoded: [UInt8]?
-    var failures = ScreenFailures()
     var runningEffects = 0
   }
 
@@ -66,14 +65,20 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
 
   private let slot: LockedState<Slot>
   private let host: ReactorHost<R>
-  private let declaration: ScreenDeclaration<R>
-  private let observer: ScreenObserver
+  private let actions: [ActionCase<R.Action>]
+  private let format: ValueFormat<R.State>
+  private let errors: ErrorAction
 
-  init(_ reactor: R, _ declaration: ScreenDeclaration<R>, _ observer: ScreenObserver) {
+  /// `changed` is called when clients see a new state, or when an effect has begun or ended.
+  init(
+    _ reactor: R,
+    _ actions: [ActionCase<R.Action>],
+    _ format: ValueFormat<R.State>,
+    _ errors: ErrorAction,
+    changed: @escaping @Sendable () -> Void
+  ) {
     let slot = LockedState(Slot(state: reactor.initialState))
-    self.slot = slot
-    self.declaration = declaration
-    self.observer = observer
+    (self.slot, self.actions, self.format, self.errors) = (slot, actions, format, errors)
     // Called while mutations are reduced, so a state is in the slot before its step returns.
     host = ReactorHost(reactor, capacity: Self.capacity) { trace in
       switch trace {
@@ -83,15 +88,15 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
           return slot.state
         }
         withExtendedLifetime(replaced) {}
-        observer.changed()
+        changed()
       case .failure(let failure):
-        Self.record(ScreenFailure(failure), slot, observer)
+        errors.report(ScreenFailure(failure))
       case .effectStarted:
         slot.withLock { $0.runningEffects += 1 }
-        observer.changed()
+        changed()
       case .effectEnded:
         slot.withLock { $0.runningEffects -= 1 }
-        observer.changed()
+        changed()
       default: break
       }
     }
@@ -99,26 +104,17 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
     slot.withLock { $0.state = initial }
   }
 
-  private static func record(_ failure: ScreenFailure, _ slot: LockedState<Slot>, _ observer: ScreenObserver) {
-    let count = slot.withLock { slot in
-      slot.failures.count += 1
-      slot.failures.last = failure
-      return slot.failures.count
-    }
-    observer.failed(failure, count == 1)
-  }
-
   var shown: EncodedState {
     let (number, state, known) = slot.withLock { ($0.number, $0.state, $0.encoded) }
     if let known { return EncodedState(number: number, encoded: known) }
-    let encoded = declaration.state.encode(state).encoded()
+    let encoded = format.encode(state).encoded()
     if encoded.count <= Self.keptLength { slot.withLock { if $0.number == number { $0.encoded = encoded } } }
     return EncodedState(number: number, encoded: encoded)
   }
 
   var number: UInt64 { slot.withLock { $0.number } }
 
-  var failures: ScreenFailures { slot.withLock { $0.failures } }
+  var failures: ScreenFailures { errors.reported }
 
   var runningEffects: Int { slot.withLock { $0.runningEffects } }
 
@@ -134,7 +130,7 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
       // A `Refusal` or an unreadable action is a mistake of the client, which the response
       // explains. Any other error is a failure of the server.
       if !(refusal.reason is Refusal || refusal.reason is UnreadableActionsError) {
-        Self.record(ScreenFailure(origin: "action", error: refusal.reason), slot, observer)
+        errors.report(ScreenFailure(origin: "action", error: refusal.reason))
       }
       throw refusal
     }
@@ -148,7 +144,7 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
     var firstFailed: Int?
     for (index, action) in actions.enumerated() {
       do throws(Refusal) {
-        read.append(try declaration.actions.read(action, from: network))
+        read.append(try self.actions.read(action, from: network))
       } catch {
         firstFailed = firstFailed ?? index
         if case .invalid(let found) = error.moved(under: "/\(index)") { faults += found }

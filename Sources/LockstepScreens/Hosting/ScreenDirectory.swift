@@ -58,6 +58,7 @@ package final class ScreenDirectory: Sendable {
   /// The requests that wait, by the screen's id.
   package let waiters: WaiterRegistry<String>
   package let responses = ScreenIdempotency()
+  private let environment: ScreenEnvironment
   private let limits: ScreenLimits
   /// Nil: there are no other nodes.
   private let node: ScreenNode?
@@ -69,6 +70,7 @@ package final class ScreenDirectory: Sendable {
 
   /// `random` must be unpredictable. `monotonic` is the server's clock, in nanoseconds.
   package init(
+    environment: ScreenEnvironment,
     limits: ScreenLimits,
     waiting: WaitingLimits,
     node: ScreenNode? = nil,
@@ -76,6 +78,7 @@ package final class ScreenDirectory: Sendable {
     monotonic: @escaping @Sendable () -> Int64,
     logger: Logger
   ) {
+    self.environment = environment
     self.limits = limits
     self.node = node
     self.random = random
@@ -87,12 +90,13 @@ package final class ScreenDirectory: Sendable {
   package var metrics: ScreenMetrics { contents.withLock { $0.metrics } }
 
   /// - Throws: `TooManyScreensError`, `SessionEndedError`, and the errors of
-  ///   `ScreenKind.makeEngine`.
-  package func open(_ kind: ScreenKind, for session: LiveSession?, arguments: JSON) async throws -> Screen {
+  ///   `ScreenDeclaration.makeEngine`.
+  package func open(_ kind: ScreenDeclaration, _ opening: ScreenOpening) async throws -> Screen {
+    let session = opening.session
     endExpired()
     if session == nil { evictAnonymous() }
     let id = ofNode(word() + word())
-    let engine = try await kind.makeEngine(session, arguments, observer(of: id, kind))
+    let engine = try await kind.makeEngine(opening, environment, observer(of: id, kind))
     let now = monotonic()
     let screen = Screen(id: id, tag: ofNode(word()), kind: kind.name, session: session, engine: engine, now: now)
     do {
@@ -110,7 +114,7 @@ package final class ScreenDirectory: Sendable {
     return screen
   }
 
-  private func observer(of id: String, _ kind: ScreenKind) -> ScreenObserver {
+  private func observer(of id: String, _ kind: ScreenDeclaration) -> ScreenObserver {
     ScreenObserver(
       changed: { [waiters] in waiters.wake(id) },
       failed: { [weak self] failure, isFirst in
@@ -121,7 +125,7 @@ package final class ScreenDirectory: Sendable {
   }
 
   /// Counts every failure, and logs the first of each screen.
-  private func record(_ failure: ScreenFailure, of kind: ScreenKind, isFirst: Bool) {
+  private func record(_ failure: ScreenFailure, of kind: ScreenDeclaration, isFirst: Bool) {
     contents.withLock { $0.metrics.failures[kind.name, default: 0] += 1 }
     guard isFirst else { return }
     logger.log(

@@ -1,8 +1,11 @@
 import LockstepReactor
+import LockstepThreading
 
-/// A failure of a screen's reactor, such as in an effect or in a stream that the reactor merges.
+/// A failure of a screen: of an effect, of a stream that the reactor merges, or one that the reactor
+/// reports.
 package struct ScreenFailure: Sendable {
-  /// The part that failed: `action`, `actionStream`, `mutationStream` or `stateStream`.
+  /// The part that failed: `action`, `actionStream`, `mutationStream`, `stateStream`, or the part that
+  /// the reactor names.
   package let origin: String
   package let error: any Error
 
@@ -25,6 +28,28 @@ extension ScreenFailure {
 
 /// The failures of one screen since it was opened.
 package struct ScreenFailures: Sendable {
-  package internal(set) var count = 0
-  package internal(set) var last: ScreenFailure?
+  package fileprivate(set) var count = 0
+  package fileprivate(set) var last: ScreenFailure?
+}
+
+/// The one place through which all failures of a screen go: to the inspector, which shows the count
+/// and the last one, and on to the metrics and the log.
+final class ErrorAction: Sendable {
+  private let failures = LockedState(ScreenFailures())
+  private let failed: @Sendable (_ failure: ScreenFailure, _ isFirst: Bool) -> Void
+
+  init(_ failed: @escaping @Sendable (_ failure: ScreenFailure, _ isFirst: Bool) -> Void) { self.failed = failed }
+
+  var reported: ScreenFailures { failures.withLock { $0 } }
+
+  func report(_ failure: ScreenFailure) {
+    // A cancelled effect, for example of a screen that was closed, is no failure.
+    if failure.error is CancellationError { return }
+    let count = failures.withLock { failures in
+      failures.count += 1
+      failures.last = failure
+      return failures.count
+    }
+    failed(failure, count == 1)
+  }
 }

@@ -1,5 +1,5 @@
 /// The offset of a time zone from UTC at any moment.
-struct TimeZoneRules: Sendable, Equatable {
+package struct TimeZoneRules: Sendable, Equatable {
   /// A change of the offset.
   struct Transition: Sendable, Equatable {
     /// Seconds since 1970.
@@ -16,7 +16,7 @@ struct TimeZoneRules: Sendable, Equatable {
   let rule: RecurringRule?
 
   /// Seconds ahead of UTC at a time in seconds since 1970.
-  func offset(at time: Int64) -> Int {
+  package func offset(at time: Int64) -> Int {
     guard let last = transitions.last else { return rule?.offset(at: time) ?? first }
     if time >= last.time { return rule?.offset(at: time) ?? last.offset }
     // Finds the first transition after `time`.

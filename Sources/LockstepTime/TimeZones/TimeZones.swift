@@ -22,7 +22,7 @@ package final class TimeZones: Sendable {
   var count: Int { cache.withLock { $0.count } }
 
   /// Throws if there is no such zone, its file cannot be read, or too many reads wait already.
-  func rules(of name: String) async throws(TimeZoneError) -> TimeZoneRules {
+  package func rules(of name: String) async throws(TimeZoneError) -> TimeZoneRules {
     guard let name = TimeZoneName(name) else { throw TimeZoneError("This is not the name of a time zone.") }
     if let rules = cached(name) { return rules }
     return try await flights.value(of: name) { () throws(TimeZoneError) in

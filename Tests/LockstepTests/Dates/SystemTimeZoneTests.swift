@@ -3,6 +3,7 @@ import LockstepTestSupport
 import Testing
 
 @testable import LockstepCollections
+@testable import LockstepScreens
 @testable import LockstepTime
 
 /// The folder of the system's time zones.

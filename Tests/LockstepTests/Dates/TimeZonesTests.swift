@@ -4,6 +4,7 @@ import LockstepThreading
 import Testing
 
 @testable import LockstepCollections
+@testable import LockstepScreens
 @testable import LockstepTime
 
 @Suite("Time zones are looked up by name", .timeLimit(.minutes(10)))

@@ -15,7 +15,7 @@ struct CompositionTests {
       services = ScreenServices(
         accounts: accounts,
         maximumPasswordBytes: 256,
-        states: states,
+        users: states,
         upstream: upstream,
         dates: StubDates()
       )
@@ -49,8 +49,8 @@ struct CompositionTests {
 
   @Test("A link to a screen contains its arguments, with any characters")
   func links() {
-    #expect(ScreenLink(name: "login").present() == "/v1/reactors/login")
-    let link = ScreenLink(name: "photoDetail", arguments: ["photoId": "a/b ü&=?#%+", "b": "~"])
+    #expect(ScreenLink("login").present() == "/v1/reactors/login")
+    let link = ScreenLink("photoDetail", ["photoId": "a/b ü&=?#%+", "b": "~"])
     #expect(link.href == "/v1/reactors/photoDetail?b=~&photoId=a%2Fb%20%C3%BC%26%3D%3F%23%25%2B")
   }
 
@@ -59,13 +59,13 @@ struct CompositionTests {
     let services = ScreenServices(
       accounts: StubLogIn(nil, []),
       maximumPasswordBytes: 256,
-      states: StubUserStates(),
+      users: StubUserStates(),
       upstream: LocalProfileUpstream(),
       dates: StubDates()
     )
-    let names = services.kinds.map(\.name)
-    #expect(Set(names).count == names.count)
+    let names = services.declarations.map(\.name)
+    #expect(Set(names).count == names.count && Set(names) == ScreenServices.names)
     let next = FavoritesCoordinator().next(for: .photoDetail(photoId: "a"))
-    #expect(next == ScreenLink(name: "photoDetail", arguments: ["photoId": "a"]) && names.contains("photoDetail"))
+    #expect(next == ScreenLink("photoDetail", ["photoId": "a"]) && names.contains("photoDetail"))
   }
 }

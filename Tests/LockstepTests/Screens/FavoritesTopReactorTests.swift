@@ -10,7 +10,7 @@ struct FavoritesTopReactorTests {
   @Test("It shows the ids in order, and follows the changes of all devices")
   func follows() {
     let states = StubUserStates(.favorites("a", "b"))
-    let test = TestReactor(FavoritesTopReactor(user: states.followed))
+    let test = TestReactor(FavoritesTopReactor(user: states.user))
     #expect(test.state == FavoritesTopReactor.State(favoriteIds: ["a", "b"]))
     states.announce { $0.favorites.apply(.inserted(id: "c", at: 0)) }
     test.receive { $0.favoriteIds = ["c", "a", "b"] }
@@ -26,7 +26,7 @@ struct FavoritesTopReactorTests {
   @Test("A change between reading the state and starting the screen is not lost")
   func between() {
     let states = StubUserStates(.favorites("a"))
-    let reactor = FavoritesTopReactor(user: states.followed)
+    let reactor = FavoritesTopReactor(user: states.user)
     states.announce { $0.favorites.apply(.cleared) }
     let test = TestReactor(reactor)
     #expect(test.state.favoriteIds == [])
@@ -35,7 +35,7 @@ struct FavoritesTopReactorTests {
 
   @Test("Each tap on a row routes to its photo until the list appears, and a tap on a missing row is refused")
   func routes() {
-    let test = TestReactor(FavoritesTopReactor(user: StubUserStates(.favorites("a", "b")).followed))
+    let test = TestReactor(FavoritesTopReactor(user: StubUserStates(.favorites("a", "b")).user))
     test.send(.tapFavoritePhoto(row: 1)) { $0.route = .photoDetail(photoId: "b") }
     test.send(.tapFavoritePhoto(row: 1)) { $0.route = .photoDetail(photoId: "b") }
     for row in [2, .max] {
@@ -52,7 +52,7 @@ struct FavoritesTopReactorTests {
   @Test("While inactive, the screen emits nothing; on activation, it emits the latest state at once")
   func active() {
     let states = StubUserStates(.favorites("a"))
-    let test = TestReactor(FavoritesTopReactor(user: states.followed))
+    let test = TestReactor(FavoritesTopReactor(user: states.user))
     test.send(.setActive(false))
     states.announce { $0.favorites.apply(.inserted(id: "b")) }
     states.announce { $0.favorites.apply(.removed(id: "a")) }

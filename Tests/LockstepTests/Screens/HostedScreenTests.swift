@@ -19,11 +19,8 @@ struct HostedScreenTests {
   private func world() -> (screen: HostedScreen<Recorder>, seen: EntryLog, failures: EntryLog) {
     let (seen, failures) = (EntryLog(), EntryLog())
     let reactor = Recorder(clock: clock, merged: merged)
-    let observer = ScreenObserver(
-      changed: { seen.add("shown") },
-      failed: { failures.add("\($0.origin): \($0.message)\($1 ? " (first)" : "")") }
-    )
-    let screen = HostedScreen(reactor, Recorder.declaration, observer)
+    let errors = ErrorAction { failures.add("\($0.origin): \($0.message)\($1 ? " (first)" : "")") }
+    let screen = HostedScreen(reactor, Recorder.actions, .text, errors) { seen.add("shown") }
     clock.start { await screen.run() }
     clock.settle()
     return (screen, seen, failures)
@@ -129,17 +126,22 @@ struct HostedScreenTests {
       log.add(String(decoding: $0, as: UTF8.self))
     }
     let directory = ScreenDirectory(
+      environment: ScreenEnvironment(
+        users: StubUserStates(),
+        clock: clock,
+        now: { Timestamp(millisecondsSince1970: 0) }
+      ),
       limits: ScreenLimits(),
       waiting: WaitingLimits(),
       random: { UInt64.random(in: 0 ... .max) },
       monotonic: { 0 },
       logger: logger
     )
-    let kind = ScreenKind.withoutSession(Recorder.declaration) { [clock, merged] in
-      Recorder(clock: clock, merged: merged)
+    let kind = ScreenDeclaration.anonymous("recorder", actions: Recorder.actions, state: .text) { [merged] screen in
+      Recorder(clock: screen.clock, merged: merged)
     }
     for _ in 0..<2 {
-      let screen = try await directory.open(kind, for: nil, arguments: [:])
+      let screen = try await directory.open(kind, ScreenOpening())
       for _ in 0..<2 {
         await #expect(throws: StepRefusal.self) {
           let action: JSON = ["type": "do", "payload": ["value": "fail at once"]]
@@ -172,17 +174,13 @@ private final class EntryLog: Sendable {
 private struct Recorder: Reactor {
   static let reductions = Mutex<[String: Int]>([:])
 
-  static let declaration = ScreenDeclaration<Recorder>(
-    name: "recorder",
-    actions: [ActionCase("do", .typed("value")) { $0 }],
-    state: .text
-  )
+  static let actions = [ActionCase<String>("do", .typed("value")) { $0 }]
 
-  let clock: VirtualClock
+  let clock: any Clock<Duration>
   let merged: DispatchSubject<String>
   private let failing = DispatchSubject<Bool>()
 
-  init(clock: VirtualClock, merged: DispatchSubject<String>) {
+  init(clock: any Clock<Duration>, merged: DispatchSubject<String>) {
     self.clock = clock
     self.merged = merged
   }

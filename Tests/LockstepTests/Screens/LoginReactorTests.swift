@@ -106,7 +106,7 @@ struct LoginReactorTests {
     let printed = [
       "\(state)", String(reflecting: state), "\(LoginReactor.Action.setPassword(Password(secret)))",
       String(reflecting: LoginReactor.Mutation.password(Password(secret), .ok)),
-      "\(LoginReactor.declaration.state.encode(state))",
+      "\(LoginReactor.format.encode(state))",
     ]
     for text in printed { #expect(!text.contains("correct") && !text.contains("horse")) }
     var dumped = ""

@@ -9,15 +9,7 @@ import Testing
 @Suite("The photo screen", .timeLimit(.minutes(10)))
 struct PhotoDetailReactorTests {
   private static func test(_ id: String, _ states: StubUserStates) async -> TestReactor<PhotoDetailReactor> {
-    TestReactor(
-      await PhotoDetailReactor(
-        photoId: id,
-        session: .stub(),
-        states: states,
-        user: states.followed,
-        dates: StubDates()
-      )
-    )
+    TestReactor(await PhotoDetailReactor(photoId: id, user: states.user, dates: StubDates()))
   }
 
   @Test("It shows the date in the user's language and time zone, and follows the changes of other devices")
@@ -46,7 +38,7 @@ struct PhotoDetailReactorTests {
   func toggles() async {
     var snapshot = UserSnapshot.Contents()
     snapshot.favorites.apply(.inserted(id: "a", title: "Aurora"))
-    let states = StubUserStates(UserSnapshot(snapshot))
+    let states = StubUserStates(snapshot)
     let test = await Self.test("a", states)
     #expect(test.state.title == "Aurora")
     let date = test.state.dateAdded
@@ -67,7 +59,7 @@ struct PhotoDetailReactorTests {
     let states = StubUserStates()
     let test = await Self.test("a", states)
     #expect(test.state == PhotoDetailReactor.State(photoId: "a"))
-    states.fail(with: "There is no room.")
+    states.fail(with: .refused(.quotaExceeded("There is no room.")))
     test.send(.toggleFavorite) { $0.error = "There is no room." }
     states.fail(with: nil)
     test.send(.toggleFavorite, { $0.error = nil }) { state in

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepReactor
 import Synchronization
 
@@ -8,7 +9,7 @@ import Synchronization
 @testable import LockstepStore
 
 /// A user's state that a test controls.
-final class StubUserStates: UserStates {
+final class StubUserStates: ScreenUsers {
   struct Change: Equatable {
     var toggled: String?
     var title: String?
@@ -16,19 +17,17 @@ final class StubUserStates: UserStates {
   }
 
   private let subject = DispatchSubject<UserSnapshot?>()
-  private let state = Mutex((snapshot: UserSnapshot.Contents(), changes: [Change](), failure: StateChangeError?.none))
+  private let state: Mutex<(snapshot: UserSnapshot.Contents, changes: [Change], failure: StateChangeError?)>
 
-  init(_ snapshot: UserSnapshot = UserSnapshot()) {
-    state.withLock { $0.snapshot = snapshot.contents }
+  init(_ contents: UserSnapshot.Contents = UserSnapshot.Contents()) {
+    state = Mutex((contents, [], nil))
   }
 
   /// The requested changes, in order.
   var changes: [Change] { state.withLock { $0.changes } }
 
-  /// From now on, all changes fail with this message. If it is nil, they succeed.
-  func fail(with message: String?) {
-    state.withLock { $0.failure = message.map { StateChangeError(message: $0) } }
-  }
+  /// From now on, all changes fail with this error. If it is nil, they succeed.
+  func fail(with error: StateChangeError?) { state.withLock { $0.failure = error } }
 
   /// Publishes a change of the state.
   func announce(_ change: (inout UserSnapshot.Contents) -> Void) {
@@ -39,26 +38,34 @@ final class StubUserStates: UserStates {
     subject.dispatch(UserSnapshot(snapshot))
   }
 
-  /// Follows the state from now on.
-  var followed: FollowedState {
-    FollowedState(published: PublishedStates(of: subject), found: UserSnapshot(state.withLock { $0.snapshot }))
-  }
-
-  func follow(_ session: LiveSession) async throws -> FollowedState { followed }
-
-  func toggleFavorite(_ id: String, _ content: FavoriteContent, by session: LiveSession) async throws(StateChangeError)
-  {
-    try note(Change(toggled: id, title: content.title))
-    announce { snapshot in
-      let isThere = snapshot.favorites[id] != nil
-      snapshot.favorites.apply(isThere ? .removed(id: id) : .inserted(id: id, title: content.title))
+  /// The user, whose state is followed from now on.
+  var user: ScreenUser {
+    let found = UserSnapshot(state.withLock { $0.snapshot })
+    let followed = FollowedState(published: PublishedStates(of: subject), found: found, names: found.names)
+    return ScreenUser(LiveSession.stub().user, followed) { [self] actions in
+      for action in actions { try perform(action) }
     }
   }
 
-  func saveProfile(_ fields: [String: String], by session: LiveSession) async throws(StateChangeError) {
-    try note(Change(saved: fields))
-    announce { snapshot in
-      for (name, text) in fields { snapshot.profile.apply(.set(key: name, value: EncodedJSON(.string(text)))) }
+  func open(
+    for session: LiveSession,
+    following names: Set<CollectionName>
+  ) async throws -> (user: ScreenUser, language: String?) {
+    (user, state.withLock { $0.snapshot.language })
+  }
+
+  private func perform(_ action: ModuleAction) throws(StateChangeError) {
+    let payload = action.payload.objectValue ?? JSONObject()
+    if action.module == "favorites", action.type == "toggle", let id = payload["id"]?.stringValue {
+      let title = payload["title"]?.stringValue
+      try note(Change(toggled: id, title: title))
+      announce { $0.favorites.apply($0.favorites[id] != nil ? .removed(id: id) : .inserted(id: id, title: title)) }
+    } else {
+      let texts = payload.compactMap { member in member.value.stringValue.map { (member.name, $0) } }
+      try note(Change(saved: Dictionary(texts) { first, _ in first }))
+      announce { contents in
+        for (name, text) in texts { contents.profile.apply(.set(key: name, value: EncodedJSON(.string(text)))) }
+      }
     }
   }
 
@@ -81,11 +88,32 @@ extension ListMutation {
 }
 
 extension UserSnapshot {
-  /// A snapshot with these favorites.
-  static func favorites(_ ids: String...) -> UserSnapshot {
-    var contents = Contents()
-    for id in ids { contents.favorites.apply(.inserted(id: id)) }
-    return UserSnapshot(contents)
+  /// The parts of a state that built-in screens follow.
+  struct Contents: Sendable {
+    var favorites = ListState()
+    var profile = MapState()
+    var language: String?
+    var timeZone: String?
+
+    /// A state with these favorites.
+    static func favorites(_ ids: String...) -> Contents {
+      var contents = Contents()
+      for id in ids { contents.favorites.apply(.inserted(id: id)) }
+      return contents
+    }
+  }
+
+  convenience init(_ contents: Contents) {
+    var defaults = MapState()
+    for (key, text) in [("language", contents.language), ("timeZone", contents.timeZone)] {
+      if let text { defaults.apply(.set(key: key, value: EncodedJSON(.string(text)))) }
+    }
+    let suite = DefaultsAction.collection("standard")
+    let (favorites, profile) = (CollectionName("favorites"), CollectionName("profile"))
+    self.init(
+      [favorites: .list(contents.favorites), profile: .map(contents.profile), suite: .map(defaults)],
+      [favorites, profile, suite]
+    )
   }
 }
 

@@ -20,15 +20,9 @@ struct WorkingHistoryReactorTests {
       let clock = VirtualClock()
       var snapshot = UserSnapshot.Contents()
       snapshot.profile.set(company, position)
-      states = StubUserStates(UserSnapshot(snapshot))
+      states = StubUserStates(snapshot)
       upstream = StubUpstream(clock, failing: failures)
-      let reactor = WorkingHistoryReactor(
-        session: .stub(),
-        states: states,
-        user: states.followed,
-        upstream: upstream
-      )
-      test = TestReactor(reactor, clock: clock)
+      test = TestReactor(WorkingHistoryReactor(user: states.user, upstream: upstream), clock: clock)
     }
 
     /// Types into both fields.
@@ -168,7 +162,7 @@ struct WorkingHistoryReactorTests {
   @Test("If the profile cannot be stored after the upstream has accepted it, the user is asked too")
   func notStored() {
     let world = World()
-    world.states.fail(with: "It's full.")
+    world.states.fail(with: .refused(.quotaExceeded("It's full.")))
     world.type("A", "B")
     world.test.send(.save) { $0.isLoading = true }
     world.test.advance(by: .seconds(2))

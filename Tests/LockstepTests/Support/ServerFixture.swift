@@ -21,6 +21,7 @@ final class ServerFixture: Sendable {
   let directory: TemporaryDirectory
   let configuration: Configuration
   private let modules: [UserModule]
+  private let screens: [ScreenDeclaration]
   private let replace: @Sendable (inout ScreenServices) -> Void
   let running: Mutex<LockstepServer?>
   /// Created at the first response.
@@ -29,6 +30,7 @@ final class ServerFixture: Sendable {
   private init(
     _ change: (inout Configuration) -> Void,
     modules: [UserModule],
+    screens: [ScreenDeclaration],
     replacing replace: @escaping @Sendable (inout ScreenServices) -> Void
   ) throws {
     directory = try TemporaryDirectory()
@@ -41,19 +43,21 @@ final class ServerFixture: Sendable {
     change(&configuration)
     self.configuration = configuration
     self.modules = modules
+    self.screens = screens
     self.replace = replace
-    running = Mutex(try Self.start(configuration, modules, time, log, replace))
+    running = Mutex(try Self.start(configuration, modules, screens, time, log, replace))
   }
 
-  /// Runs `body` with a server, which has stopped when this returns. `modules` are additional
-  /// modules. `replacing` replaces services of the screens by stubs.
+  /// Runs `body` with a server, which has stopped when this returns. `modules` and `screens` are
+  /// additional. `replacing` replaces services of the screens by stubs.
   static func run(
     _ change: (inout Configuration) -> Void = { _ in },
     modules: [UserModule] = [],
+    screens: [ScreenDeclaration] = [],
     replacing replace: @escaping @Sendable (inout ScreenServices) -> Void = { _ in },
     _ body: (ServerFixture) async throws -> Void
   ) async throws {
-    let users = try ServerFixture(change, modules: modules, replacing: replace)
+    let users = try ServerFixture(change, modules: modules, screens: screens, replacing: replace)
     do {
       try await body(users)
     } catch {
@@ -70,12 +74,13 @@ final class ServerFixture: Sendable {
   private static func start(
     _ configuration: Configuration,
     _ modules: [UserModule],
+    _ screens: [ScreenDeclaration],
     _ time: ManualTime,
     _ log: LogRecorder,
     _ replace: (inout ScreenServices) -> Void
   ) throws -> LockstepServer {
     func services() throws -> Services {
-      var services = try Services.durable(configuration, modules: modules, time: time.serverTime)
+      var services = try Services.durable(configuration, modules: modules, screens: screens, time: time.serverTime)
       if var screens = services.users?.screens {
         replace(&screens)
         services.users?.screens = screens
@@ -108,7 +113,7 @@ final class ServerFixture: Sendable {
     await stop()
     var configuration = configuration
     change(&configuration)
-    let next = try Self.start(configuration, modules, time, log, replace)
+    let next = try Self.start(configuration, modules, screens, time, log, replace)
     running.withLock { $0 = next }
   }
 

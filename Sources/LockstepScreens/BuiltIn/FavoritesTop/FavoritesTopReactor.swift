@@ -27,9 +27,9 @@ struct FavoritesTopReactor: Reactor {
     case active(Bool)
   }
 
-  let user: FollowedState
+  let user: ScreenUser
 
-  var initialState: State { State(favoriteIds: Self.ids(user.latest)) }
+  var initialState: State { State(favoriteIds: Self.ids(user.state)) }
 
   func mutate(_ action: Action, in state: State) -> Effect<Mutation> {
     switch action {
@@ -52,35 +52,11 @@ struct FavoritesTopReactor: Reactor {
   }
 
   func transform(mutation: Flow<Mutation>) -> Flow<Mutation> {
-    user.merged(into: mutation) { .favorites(Self.ids($0)) }
+    mutation.merging(user.states) { .favorites(Self.ids($0)) }
   }
 
   /// Hides states while the client does not show the screen.
   func transform(state: Flow<State>) -> Flow<State> { state.filter(\.isActive) }
 
-  private static func ids(_ user: UserSnapshot) -> [String] { user.favorites.items.map(\.id.text) }
-}
-
-extension FavoritesTopReactor {
-  /// `link` returns the `href` of the screen that a route opens.
-  static func declaration(link: @escaping @Sendable (Route) -> String?) -> ScreenDeclaration<FavoritesTopReactor> {
-    let route = ValueFormat<Route>(
-      .member("name", .text) { _ in "photoDetail" },
-      .member("photoId", .text) { route in
-        switch route {
-        case .photoDetail(let photoId): photoId
-        }
-      },
-      .optional("href", .text, link)
-    )
-    return ScreenDeclaration(
-      name: "favoritesTop",
-      actions: [
-        ActionCase("viewWillAppear") { .viewWillAppear },
-        ActionCase("tapFavoritePhoto", .index("row")) { .tapFavoritePhoto(row: $0) },
-        ActionCase("setActive", .flag("value")) { .setActive($0) },
-      ],
-      state: ValueFormat(.member("favoriteIds", .list(of: .text), \.favoriteIds), .optional("route", route, \.route))
-    )
-  }
+  private static func ids(_ user: UserSnapshot) -> [String] { user.list("favorites").items.map(\.id.text) }
 }

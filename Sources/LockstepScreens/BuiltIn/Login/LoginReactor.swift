@@ -1,6 +1,5 @@
 import LockstepAccounts
 import LockstepCollections
-import LockstepJSON
 import LockstepReactor
 import LockstepStore
 
@@ -125,48 +124,3 @@ package protocol LogInService: Sendable {
 }
 
 extension StoredAccounts: LogInService {}
-
-extension PayloadField {
-  /// A password. Clients never see it in a state.
-  fileprivate static func password(_ name: String) -> PayloadField where Value == Password {
-    PayloadField([SchemaMember(name: name, schema: ["type": "string", "writeOnly": true])]) { reader, _ in
-      guard let text = reader.text(name) else { return nil }
-      if text.utf8.count > 4_096 { reader.add(name, "It must have at most 4096 bytes, and has \(text.utf8.count).") }
-      return Password(text)
-    }
-  }
-}
-
-extension LoginReactor {
-  static var declaration: ScreenDeclaration<LoginReactor> {
-    let user = ValueFormat<User>(
-      .member("id", .text, \.id.description),
-      .member("email", .text, \.email),
-      .member("createdAt", .text, \.createdAt.description)
-    )
-    let session = ValueFormat<SignedIn>(
-      .member("id", .text, \.session.id.description),
-      .member("token", .text, \.token.text),
-      .member("expiresAt", .text, \.session.expiresAt.description),
-      .member("user", user, \.user)
-    )
-    return ScreenDeclaration(
-      name: "login",
-      actions: [
-        ActionCase("setUsername", .typed("value")) { .setUsername($0) },
-        ActionCase("setPassword", .password("value")) { .setPassword($0) },
-        ActionCase("submit", .network) { .submit($0) },
-        ActionCase("setActive", .flag("value")) { .setActive($0) },
-      ],
-      state: ValueFormat(
-        .member("username", .text, \.username),
-        .member("usernameValidation", .validation, \.usernameValidation),
-        .member("passwordValidation", .validation, \.passwordValidation),
-        .member("isLoginEnabled", .flag, \.isLoginEnabled),
-        .member("isExecuting", .flag, \.isExecuting),
-        .optional("error", .text, \.error),
-        .optional("session", session, \.session)
-      )
-    )
-  }
-}

@@ -1,4 +1,3 @@
-import LockstepAccounts
 import LockstepCollections
 import LockstepJSON
 import LockstepModules
@@ -34,19 +33,15 @@ struct PhotoDetailReactor: Reactor {
     let dateAdded: String?
   }
 
-  let session: LiveSession
-  let states: any UserStates
+  let user: ScreenUser
   let dates: any DateTexts
-  let user: FollowedState
   let initialState: State
 
-  init(photoId: String, session: LiveSession, states: any UserStates, user: FollowedState, dates: any DateTexts) async {
-    self.session = session
-    self.states = states
+  init(photoId: String, user: ScreenUser, dates: any DateTexts) async {
     self.user = user
     self.dates = dates
     var state = State(photoId: photoId)
-    Self.reduce(&state, .favorite(await Self.favorite(photoId, in: user.latest, dates)))
+    Self.reduce(&state, .favorite(await Self.favorite(photoId, in: user.state, dates)))
     initialState = state
   }
 
@@ -56,9 +51,9 @@ struct PhotoDetailReactor: Reactor {
       .concat(
         state.error == nil ? .none : .just(.failed(nil)),
         // Emits nothing on success, because the screen follows the user's state.
-        .run { [states, session] emit in
+        .run { [user] emit in
           do throws(StateChangeError) {
-            try await states.toggleFavorite(state.photoId, state.content, by: session)
+            try await user.perform("favorites", "toggle", .object(state.content.object(withID: state.photoId)))
           } catch {
             try await emit(.failed(error.message))
           }
@@ -81,33 +76,21 @@ struct PhotoDetailReactor: Reactor {
   }
 
   func transform(mutation: Flow<Mutation>) -> Flow<Mutation> {
-    user.merged(into: mutation) { [photoId = initialState.photoId, dates] in
+    mutation.merging(user.states) { [photoId = initialState.photoId, dates] in
       .favorite(await Self.favorite(photoId, in: $0, dates))
     }
   }
 
   private static func favorite(_ id: String, in user: UserSnapshot, _ dates: any DateTexts) async -> Favorite? {
-    guard let item = user.favorites[id] else { return nil }
+    guard let item = user.list("favorites")[id] else { return nil }
     var date: String?
     if let addedAt = item.object["addedAt"]?.stringValue.flatMap({ Timestamp($0) }) {
-      date = await dates.text(addedAt, language: user.language, timeZone: user.timeZone)
+      date = await dates.text(
+        addedAt,
+        language: user.userDefault("language")?.stringValue,
+        timeZone: user.userDefault("timeZone")?.stringValue
+      )
     }
     return Favorite(content: FavoriteContent(of: item.object), dateAdded: date)
-  }
-}
-
-extension PhotoDetailReactor {
-  static var declaration: ScreenDeclaration<PhotoDetailReactor> {
-    ScreenDeclaration(
-      name: "photoDetail",
-      actions: [ActionCase("toggleFavorite") { .toggleFavorite }],
-      state: ValueFormat(
-        .member("photoId", .text, \.photoId),
-        .optional("title", .text, \.title),
-        .member("isFavorite", .flag, \.isFavorite),
-        .optional("dateAdded", .text, \.dateAdded),
-        .optional("error", .text, \.error)
-      )
-    )
   }
 }

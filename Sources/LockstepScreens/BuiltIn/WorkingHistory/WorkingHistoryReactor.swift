@@ -1,4 +1,3 @@
-import LockstepAccounts
 import LockstepCollections
 import LockstepModules
 import LockstepReactor
@@ -63,16 +62,14 @@ struct WorkingHistoryReactor: Reactor {
     case saved(companyName: String, position: String, UserSnapshot)
   }
 
-  let session: LiveSession
-  let states: any UserStates
-  let user: FollowedState
+  let user: ScreenUser
   let upstream: any ProfileUpstream
   /// The last answer to a prompt. A save waits for the answer to its own prompt.
   private let answers = Latest<PromptAnswer?>(nil)
 
   var initialState: State {
     var state = State()
-    Self.reduce(&state, .profile(user.latest))
+    Self.reduce(&state, .profile(user.state))
     return state
   }
 
@@ -132,31 +129,30 @@ struct WorkingHistoryReactor: Reactor {
   }
 
   func transform(mutation: Flow<Mutation>) -> Flow<Mutation> {
-    user.merged(into: mutation) { .profile($0) }
+    mutation.merging(user.states) { .profile($0) }
   }
 
   private func save(_ state: State, _ emit: Emitter<Mutation>) async throws {
     let (companyName, position) = (state.companyName.text, state.position.text)
-    let fields = ["companyName": companyName.trimmingWhitespace(), "position": position.trimmingWhitespace()]
     let profile = OutgoingProfile(
-      user: session.user,
-      companyName: fields["companyName"],
-      position: fields["position"]
+      user: user.id,
+      companyName: companyName.trimmingWhitespace(),
+      position: position.trimmingWhitespace()
     )
     let prompt = SavePrompt(save: state.saves + 1, answers: answers, emit: emit)
     let isSaved: Void? = try await retryWhenConfirmed(prompt) {
       try await upstream.send(profile)
-      try await states.saveProfile(fields, by: session)
+      try await user.perform("profile", "save", profile.fields)
     }
-    if isSaved != nil { try await emit(.saved(companyName: companyName, position: position, user.latest)) }
+    if isSaved != nil { try await emit(.saved(companyName: companyName, position: position, user.state)) }
   }
 }
 
 extension WorkingHistoryReactor.State {
   /// Copies the profile into fields without typed text.
   fileprivate mutating func follow(_ user: UserSnapshot) {
-    if !companyName.isTyped { companyName.text = user.profile["companyName"]?.json.stringValue ?? "" }
-    if !position.isTyped { position.text = user.profile["position"]?.json.stringValue ?? "" }
+    if !companyName.isTyped { companyName.text = user.map("profile")["companyName"]?.json.stringValue ?? "" }
+    if !position.isTyped { position.text = user.map("profile")["position"]?.json.stringValue ?? "" }
   }
 }
 
@@ -185,36 +181,5 @@ private struct SavePrompt: RetryPrompt {
     case let failure as StateChangeError: failure.message
     default: "Something went wrong."
     }
-  }
-}
-
-extension WorkingHistoryReactor {
-  static var declaration: ScreenDeclaration<WorkingHistoryReactor> {
-    let choices = Choice.allCases.map(\.rawValue)
-    let prompt = ValueFormat<Prompt>(
-      .member("id", .text, \.id),
-      .member("title", .text) { _ in "The profile was not saved" },
-      .member("message", .text, \.message),
-      .member("choices", .list(of: .text(oneOf: choices))) { _ in choices }
-    )
-    return ScreenDeclaration(
-      name: "workingHistory",
-      actions: [
-        ActionCase("setCompanyName", .typed("value")) { .setCompanyName($0) },
-        ActionCase("setPosition", .typed("value")) { .setPosition($0) },
-        ActionCase("save") { .save },
-        ActionCase("answer", .text("prompt"), .text("choice", oneOf: choices)) { .answer(prompt: $0, choice: $1) },
-      ],
-      state: ValueFormat(
-        .member("companyName", .text, \.companyName.text),
-        .member("position", .text, \.position.text),
-        .member("validatedCompanyName", .validation, \.companyName.validation),
-        .member("validatedPosition", .validation, \.position.validation),
-        .member("saveEnabled", .flag, \.saveEnabled),
-        .member("isLoading", .flag, \.isLoading),
-        .optional("prompt", prompt, \.prompt),
-        .member("saved", .count, \.saved)
-      )
-    )
   }
 }

@@ -1,3 +1,5 @@
+import LockstepTime
+
 extension Timestamp {
   /// The date and time as people write them. `language` is a tag such as `de-AT`: see
   /// `DateLanguage`. Without a time zone, the text is in UTC and says so.
@@ -20,26 +22,7 @@ extension Timestamp {
   }
 }
 
-struct LocalTime {
-  let date: CivilDate
-  let hour: Int
-  let minute: Int
-  let second: Int
-
-  /// `seconds` are local seconds since 1970.
-  init(_ seconds: Int) {
-    let second = (seconds % 86_400 + 86_400) % 86_400
-    date = CivilDate(daysSince1970: (seconds - second) / 86_400)
-    hour = second / 3_600
-    minute = second / 60 % 60
-    self.second = second % 60
-  }
-
-  /// For example `2026-11-21T09:05:00`.
-  var standardText: String {
-    "\(date.year.padded(to: 4))-\(date.month.twoDigits)-\(date.day.twoDigits)T\(clock):\(second.twoDigits)"
-  }
-
+extension LocalTime {
   func text(in language: DateLanguage) -> String {
     let (year, day) = (date.year, date.day)
     switch language {
@@ -67,7 +50,6 @@ struct LocalTime {
   private var frenchDate: String {
     "\(date.day == 1 ? "1er" : "\(date.day)") \(month(DateLanguage.frenchMonths)) \(date.year)"
   }
-  private var clock: String { "\(hour.twoDigits):\(minute.twoDigits)" }
   private var shortClock: String { "\(hour):\(minute.twoDigits)" }
 
   /// A date's month is from 1 to 12, and there are 12 names.
@@ -77,10 +59,4 @@ struct LocalTime {
 extension Int {
   /// For 0 to 99.
   fileprivate var twoDigits: String { self < 10 ? "0\(self)" : "\(self)" }
-
-  /// The number in decimal, with leading zeros up to `width` digits.
-  package func padded(to width: Int) -> String {
-    let digits = String(self)
-    return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits
-  }
 }

@@ -1,19 +1,26 @@
 import LockstepCollections
-import LockstepModules
 import LockstepReactor
 import LockstepThreading
 
 /// The users with open screens. Publishes each committed state of these users to their screens.
 ///
 /// A newer state replaces an older one, so a slow screen misses states, but never the latest. Of a
-/// state, only the parts that screens show are kept. When the last screen of a user ends, the user
-/// is removed from here.
+/// state, only the collections that open screens follow are kept. When the last screen of a user
+/// ends, the user is removed from here.
 package final class FollowedUsers: Sendable {
   private struct Followed: Sendable {
     let subject = DispatchSubject<UserSnapshot?>()
     var followers = 0
-    /// The newest known values.
-    var own: UserSnapshot.OwnValues?
+    /// How many screens follow each collection.
+    var names: [CollectionName: Int] = [:]
+    /// The newest known state.
+    var newest: (revision: Revision, snapshot: UserSnapshot)?
+
+    mutating func keep(_ state: UserState, _ registered: RegisteredDefaults) -> UserSnapshot {
+      let snapshot = UserSnapshot(state.collections, Set(names.keys), registered)
+      newest = (state.revision, snapshot)
+      return snapshot
+    }
   }
 
   private let users = LockedState<[UserID: Followed]>([:])
@@ -24,29 +31,42 @@ package final class FollowedUsers: Sendable {
 
   var count: Int { users.withLock { $0.count } }
 
-  /// The states of a user that are published from now on.
-  func publications(of user: UserID) -> PublishedStates {
+  /// The states of a user that are published from now on, with these collections.
+  func publications(of user: UserID, _ names: Set<CollectionName>) -> PublishedStates {
     let subject = users.withLock { users in
       users[user, default: Followed()].followers += 1
+      for name in names { users[user, default: Followed()].names[name, default: 0] += 1 }
       return users[user, default: Followed()].subject
     }
-    return PublishedStates(of: subject) { [self] in leave(user) }
+    return PublishedStates(of: subject) { [self] in leave(user, names) }
   }
 
-  private func leave(_ user: UserID) {
+  private func leave(_ user: UserID, _ names: Set<CollectionName>) {
     // Releases the values after the lock, because they may be large.
     let removed = users.withLock { users -> Followed? in
-      users[user]?.followers -= 1
-      return users[user]?.followers == 0 ? users.removeValue(forKey: user) : nil
+      guard var followed = users[user] else { return nil }
+      followed.followers -= 1
+      for name in names {
+        let count = (followed.names[name] ?? 1) - 1
+        followed.names[name] = count == 0 ? nil : count
+      }
+      users[user] = followed.followers == 0 ? nil : followed
+      return followed
     }
     withExtendedLifetime(removed) {}
   }
 
-  /// Remembers the state that a screen read from the store, unless a newer one was published.
-  func remember(_ state: UserState, of user: UserID) {
+  /// Remembers the state that a screen read from the store, unless a newer one was published with all
+  /// collections that the screen follows.
+  func remember(_ state: UserState, of user: UserID, _ registered: RegisteredDefaults) {
     users.withLock { users in
-      guard let followed = users[user], followed.own == nil else { return }
-      users[user]?.own = UserSnapshot.OwnValues(state)
+      guard let followed = users[user] else { return }
+      if let newest = followed.newest, newest.revision >= state.revision,
+        newest.snapshot.names.isSuperset(of: followed.names.keys)
+      {
+        return
+      }
+      _ = users[user]?.keep(state, registered)
     }
   }
 
@@ -60,12 +80,13 @@ package final class FollowedUsers: Sendable {
     guard users.withLock({ $0[user] != nil }) else { return }
     passing.withLock { _ in
       guard isNewest() else { return }
-      let own = UserSnapshot.OwnValues(state)
-      let subject = users.withLock { users in
-        users[user]?.own = own
-        return users[user]?.subject
+      let publication = users.withLock { users -> (DispatchSubject<UserSnapshot?>, UserSnapshot)? in
+        guard var followed = users[user] else { return nil }
+        let snapshot = followed.keep(state, registered)
+        users[user] = followed
+        return (followed.subject, snapshot)
       }
-      subject?.dispatch(UserSnapshot(own, registered))
+      if let (subject, snapshot) = publication { subject.dispatch(snapshot) }
     }
   }
 
@@ -73,8 +94,8 @@ package final class FollowedUsers: Sendable {
   package func publish(_ registered: RegisteredDefaults) {
     passing.withLock { _ in
       for followed in users.withLock({ Array($0.values) }) {
-        guard let own = followed.own else { continue }
-        followed.subject.dispatch(UserSnapshot(own, registered))
+        guard let newest = followed.newest?.snapshot, newest.followsDefaults else { continue }
+        followed.subject.dispatch(UserSnapshot(newest.collections, newest.names, registered))
       }
     }
   }
@@ -98,38 +119,4 @@ package final class PublishedStates: Sendable {
 
   /// The newest state at once, then each newer one that differs.
   var values: LatestValues<UserSnapshot?> { states.values }
-}
-
-extension UserSnapshot {
-  /// The user's own values that a snapshot shows.
-  struct OwnValues: Sendable {
-    let favorites: ListState
-    let profile: MapState
-    let language: MapValue?
-    let timeZone: MapValue?
-
-    init(_ state: UserState) {
-      let standard = state.map(DefaultsAction.collection(DefaultsAction.standardSuite))
-      favorites = state.list(CollectionName("favorites"))
-      profile = state.map(CollectionName("profile"))
-      language = standard["language"]
-      timeZone = standard["timeZone"]
-    }
-  }
-
-  /// Contains the user's own values, and registered defaults for keys that the user has not set.
-  convenience init(_ own: OwnValues, _ registered: RegisteredDefaults) {
-    func text(_ own: MapValue?, _ key: String) -> String? {
-      let suite = DefaultsAction.standardSuite
-      return (own ?? registered.value(of: key, in: suite, at: registered.revision))?.json.stringValue
-    }
-    self.init(
-      Contents(
-        favorites: own.favorites,
-        profile: own.profile,
-        language: text(own.language, "language"),
-        timeZone: text(own.timeZone, "timeZone")
-      )
-    )
-  }
 }

@@ -18,6 +18,14 @@ public struct OutgoingProfile: Sendable, Equatable {
       "position": position.map(JSON.string) ?? .null,
     ]
   }
+
+  /// The payload of the action `save` of the module `profile`.
+  var fields: JSON {
+    var fields = JSONObject()
+    if let companyName { fields["companyName"] = .string(companyName) }
+    if let position { fields["position"] = .string(position) }
+    return .object(fields)
+  }
 }
 
 /// Another server that must accept a profile before it is saved.

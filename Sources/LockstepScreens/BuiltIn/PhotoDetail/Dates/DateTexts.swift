@@ -1,3 +1,6 @@
+import LockstepTime
+
+/// Writes dates for people. Tests replace it.
 package protocol DateTexts: Sendable {
   /// A moment as people write it, in a language and an IANA time zone. An unknown language gives
   /// ISO 8601. An unknown time zone gives UTC, and the text says so.

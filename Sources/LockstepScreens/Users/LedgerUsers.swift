@@ -1,0 +1,79 @@
+import LockstepAccounts
+import LockstepCollections
+import LockstepModules
+import LockstepStore
+import LockstepSync
+import LockstepThreading
+
+/// Reads users' states through the cache, and changes them through the ledger.
+package struct LedgerUsers: ScreenUsers {
+  let cache: StateCache
+  let registry: RegisteredLedger
+  let followed: FollowedUsers
+  let ledger: Ledger
+  let modules: [UserModule]
+  /// One step may cause hundreds of writes, and a user may have many screens. This limits how many
+  /// of a user's writes are in the writer's queue. The others wait here.
+  let turns: FairShareLimiter<UserID>
+
+  package init(
+    cache: StateCache,
+    registry: RegisteredLedger,
+    followed: FollowedUsers,
+    ledger: Ledger,
+    modules: [UserModule],
+    turns: FairShareLimiter<UserID>
+  ) {
+    self.cache = cache
+    self.registry = registry
+    self.followed = followed
+    self.ledger = ledger
+    self.modules = modules
+    self.turns = turns
+  }
+
+  package func open(
+    for session: LiveSession,
+    following names: Set<CollectionName>
+  ) async throws -> (user: ScreenUser, language: String?) {
+    // Bound before the state is read, so that no commit in between is missed.
+    let published = followed.publications(of: session.user, names)
+    let state = try await cache.load(session.user).state
+    let registered = registry.current
+    followed.remember(state, of: session.user, registered)
+    let suite = CollectionName("defaults", part: DefaultsAction.standardSuite)
+    let language = UserSnapshot(state.collections, [suite], registered).userDefault("language")?.stringValue
+    let found = UserSnapshot(state.collections, names, registered)
+    let user = ScreenUser(session.user, FollowedState(published: published, found: found, names: names)) { actions in
+      try await perform(actions, by: session)
+    }
+    return (user, language)
+  }
+
+  private func perform(_ actions: [ModuleAction], by session: LiveSession) async throws {
+    let transaction = Transaction(
+      user: session.user,
+      session: session,
+      actions: try actions.map { try $0.read(by: modules) },
+      // Without an idempotency key, no response is kept.
+      response: { _ in StoredResponse(status: 200, fields: [], body: nil) },
+      refusal: { _ in nil }
+    )
+    _ = try await turns.run(for: session.user) {
+      let reservation = ledger.reserve(session.user)
+      if reservation.needsLoading { try await ledger.load(reservation) }
+      return try await withCompletion { try ledger.submit(transaction, reservation, completion: $0) }
+    }
+  }
+}
+
+extension ModuleAction {
+  /// Reads the action by its module. Throws a refusal if there is no such action, or if the payload is
+  /// not valid.
+  func read(by modules: [UserModule]) throws(Refusal) -> UserAction {
+    guard let action = try modules.first(where: { $0.name == module })?.read(type, payload) else {
+      throw .notFound("There is no action \(type) of \(module).")
+    }
+    return action
+  }
+}
