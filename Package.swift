@@ -241,7 +241,7 @@ let package = Package(
     ),
     .testTarget(
       name: "ShoppingListTests",
-      dependencies: ["Lockstep", "ShoppingList"],
+      dependencies: ["Lockstep", "LockstepReactorTesting", "ShoppingList"],
       path: "Examples/ShoppingList/Tests/ShoppingListTests"
     ),
 

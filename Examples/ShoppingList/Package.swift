@@ -8,7 +8,10 @@ let package = Package(
     .executableTarget(name: "ShoppingList", dependencies: [.product(name: "Lockstep", package: "lockstep")]),
     .testTarget(
       name: "ShoppingListTests",
-      dependencies: ["ShoppingList", .product(name: "Lockstep", package: "lockstep")]
+      dependencies: [
+        "ShoppingList", .product(name: "Lockstep", package: "lockstep"),
+        .product(name: "LockstepReactorTesting", package: "lockstep"),
+      ]
     ),
   ],
   swiftLanguageModes: [.v6]

@@ -109,6 +109,42 @@ struct ShoppingListTests {
     #expect(!file.contains("Bread"))
   }
 
+  @Test("Its form checks what is typed, saves it for the module, and leads to the form of the item")
+  func form() async throws {
+    let shop = try await Shop(in: try TemporaryDirectory())
+    #expect(try await shop.ask("PUT", "/v1/shopping/milk", #"{"name":"Milk"}"#).status == 201)
+    let opened = try JSON(parsing: try await shop.ask("POST", "/v1/reactors/shoppingForm", "").body)
+    let href = try #require(opened["href"]?.stringValue)
+
+    /// Waits for a state that fulfils a condition.
+    func state(where isExpected: (JSON) -> Bool) async throws -> JSON {
+      var response = try await shop.ask("GET", href)
+      for _ in 0..<20 where !isExpected(try JSON(parsing: response.body)["state"] ?? .null) {
+        let tag = try #require(response.field("ETag"))
+        response = try await shop.ask("GET", "\(href)?wait=10", nil, ["If-None-Match: \(tag)"])
+        if response.status == 304 { response = try await shop.ask("GET", href) }
+      }
+      return try JSON(parsing: response.body)["state"] ?? .null
+    }
+    func act(_ actions: String) async throws -> Int { try await shop.ask("POST", "\(href)/actions", actions).status }
+
+    #expect(try await act(#"{"type":"setName","payload":{"value":" milk "}}"#) == 200)
+    let taken = try await state { $0["validatedName"]?["kind"] == "failed" }
+    #expect(taken["validatedName"]?["message"] == "This is on the list already.")
+    #expect(try await act(#"{"type":"save"}"#) == 409)
+    #expect(try await act(#"{"type":"setName","payload":{"value":"Bread"}}"#) == 200)
+    _ = try await state { $0["saveEnabled"] == true }
+    #expect(try await act(#"[{"type":"setAmount","payload":{"value":"3"}},{"type":"save"}]"#) == 200)
+    let route = try await state { $0["route"] != nil }["route"]
+    #expect(route?["id"] == 1 && route?["name"] == "shoppingForm")
+    let next = try await shop.ask("POST", try #require(route?["href"]?.stringValue), "")
+    let shown = try JSON(parsing: next.body)["state"]
+    #expect(shown?["name"] == "Bread" && shown?["amount"] == "3")
+    let items = try await shop.json("/v1/shopping")["items"]?.arrayValue?.compactMap { $0["name"]?.stringValue }
+    #expect(items == ["Milk", "Bread"])
+    await shop.stop()
+  }
+
   @Test("A server without the shopping list refuses a store that has one, and the store stays as it was")
   func withoutModule() async throws {
     let folder = try TemporaryDirectory()

@@ -1,3 +1,3 @@
 import LockstepCommand
 
-ServerCommand.run([.shopping])
+ServerCommand.run(modules: [.shopping], screens: [.shoppingForm])
