@@ -73,6 +73,11 @@ typedef struct lockstep_transfer {
   size_t received;
   size_t limit;
   int has_head;
+  // The body of the response, if the caller wants it.
+  int keeps_body;
+  char *body;
+  size_t body_length;
+  size_t body_capacity;
   char error[CURL_ERROR_SIZE];
 } lockstep_transfer;
 
@@ -84,12 +89,28 @@ typedef struct lockstep_bounds {
   int ignores_proxies;
 } lockstep_bounds;
 
-// Counts the bytes of a body and discards them. Past the limit, the transfer ends.
-static inline size_t lockstep_count_response(char *bytes, size_t size, size_t count, void *transfer) {
-  (void)bytes;
+// Counts the bytes of a response. Past the limit, the transfer ends.
+static inline size_t lockstep_count_bytes(size_t length, lockstep_transfer *into) {
+  into->received += length;
+  return into->received > into->limit ? 0 : length;
+}
+
+// Keeps the bytes of a body, or discards them if the caller does not want it.
+static inline size_t lockstep_take_body(char *bytes, size_t size, size_t count, void *transfer) {
   lockstep_transfer *into = (lockstep_transfer *)transfer;
-  into->received += size * count;
-  return into->received > into->limit ? 0 : size * count;
+  size_t length = size * count;
+  if (length == 0 || lockstep_count_bytes(length, into) == 0) return 0;
+  if (!into->keeps_body) return length;
+  if (length > into->body_capacity - into->body_length) {
+    size_t capacity = 2 * (into->body_length + length);
+    char *body = (char *)realloc(into->body, capacity);
+    if (!body) return 0;
+    into->body = body;
+    into->body_capacity = capacity;
+  }
+  memcpy(into->body + into->body_length, bytes, length);
+  into->body_length += length;
+  return length;
 }
 
 // Called for each line of a head. libcurl accepts a head without an empty line at its end.
@@ -97,12 +118,13 @@ static inline size_t lockstep_count_line(char *bytes, size_t size, size_t count,
   size_t length = size * count;
   if (length >= 5 && !memcmp(bytes, "HTTP/", 5)) ((lockstep_transfer *)transfer)->has_head = 0;
   if (length <= 2 && length > 0 && bytes[length - 1] == '\n') ((lockstep_transfer *)transfer)->has_head = 1;
-  return lockstep_count_response(bytes, size, count, transfer);
+  return lockstep_count_bytes(length, (lockstep_transfer *)transfer);
 }
 
 static inline void lockstep_transfer_free(const lockstep_curl *curl, lockstep_transfer *transfer) {
   if (transfer->easy) curl->easy_cleanup(transfer->easy);
   curl->slist_free_all(transfer->fields);
+  free(transfer->body);
   free(transfer);
 }
 
@@ -112,18 +134,21 @@ static inline int lockstep_add_field(const lockstep_curl *curl, lockstep_transfe
   return fields != NULL;
 }
 
-// Starts a POST. Returns NULL if memory is short or the library does not know an option. All
-// arguments are copied. `authorities` is a file of certificates to trust, or NULL for the system's.
-static inline lockstep_transfer *lockstep_post_begin(const lockstep_curl *curl, CURLM *multi, const char *url,
-                                                     const char *content_type, const char *user_agent,
-                                                     const char *authorities, const void *body, size_t length,
-                                                     lockstep_bounds bounds) {
+// Starts a POST, or a GET for JSON that keeps the body of the response if `content_type` is NULL.
+// Returns NULL if memory is short or the library does not know an option. All arguments are copied.
+// `authorities` is a file of certificates to trust, or NULL for the system's.
+static inline lockstep_transfer *lockstep_transfer_begin(const lockstep_curl *curl, CURLM *multi, const char *url,
+                                                         const char *content_type, const char *user_agent,
+                                                         const char *authorities, const void *body, size_t length,
+                                                         lockstep_bounds bounds) {
   lockstep_transfer *transfer = (lockstep_transfer *)calloc(1, sizeof *transfer);
   if (!transfer) return NULL;
   transfer->limit = bounds.response_bytes;
   CURL *easy = transfer->easy = curl->easy_init();
+  transfer->keeps_body = !content_type;
   char type[256];
-  snprintf(type, sizeof type, "Content-Type: %s", content_type);
+  snprintf(type, sizeof type, "%s: %s", content_type ? "Content-Type" : "Accept",
+           content_type ? content_type : "application/json");
   // With `Expect`, libcurl would wait a second for a server that does not support it.
   int is_set = easy && lockstep_add_field(curl, transfer, type) && lockstep_add_field(curl, transfer, "Expect:");
 #define LOCKSTEP_SET(option, value) is_set = is_set && curl->easy_setopt(easy, option, value) == CURLE_OK
@@ -149,9 +174,11 @@ static inline lockstep_transfer *lockstep_post_begin(const lockstep_curl *curl, 
   LOCKSTEP_SET(CURLOPT_TIMEOUT_MS, bounds.total_milliseconds);
   LOCKSTEP_SET(CURLOPT_USERAGENT, user_agent);
   LOCKSTEP_SET(CURLOPT_HTTPHEADER, transfer->fields);
-  LOCKSTEP_SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
-  LOCKSTEP_SET(CURLOPT_COPYPOSTFIELDS, body);
-  LOCKSTEP_SET(CURLOPT_WRITEFUNCTION, &lockstep_count_response);
+  if (content_type) {
+    LOCKSTEP_SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
+    LOCKSTEP_SET(CURLOPT_COPYPOSTFIELDS, body);
+  }
+  LOCKSTEP_SET(CURLOPT_WRITEFUNCTION, &lockstep_take_body);
   LOCKSTEP_SET(CURLOPT_WRITEDATA, transfer);
   LOCKSTEP_SET(CURLOPT_HEADERFUNCTION, &lockstep_count_line);
   LOCKSTEP_SET(CURLOPT_HEADERDATA, transfer);

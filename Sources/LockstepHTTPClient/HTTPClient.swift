@@ -3,8 +3,8 @@ import LockstepThreading
 /// Sends HTTP requests to other servers, with libcurl.
 ///
 /// - One thread runs all transfers concurrently, so a slow transfer delays no other.
-/// - At most `Bounds.transfers` run at a time. If that many run already, `post` throws at once.
-/// - Cancelling a task in `post` aborts its transfer. The recipient may have the request by then.
+/// - At most `Bounds.transfers` run at a time. If that many run already, `post` and `get` throw at once.
+/// - Cancelling a task in `post` or `get` aborts its transfer. The recipient may have the request by then.
 /// - TLS 1.2 or newer is required, and certificates are verified. Redirects are not followed.
 /// - The first client loads libcurl, which stays loaded.
 /// - A client that is released without `shutDown()` cancels its transfers.
@@ -53,7 +53,17 @@ package final class HTTPClient: Sendable {
     type: String,
     to url: String
   ) async throws(TransferError) -> Int {
-    let request = TransferRequest(body: body, type: type, url: url)
+    try await send(TransferRequest(body: body, type: type, url: url)).status
+  }
+
+  /// Sends a `GET` request for JSON. Otherwise like `post`.
+  nonisolated(nonsending) package func get(_ url: String) async throws(TransferError) -> TransferResponse {
+    try await send(TransferRequest(url: url))
+  }
+
+  nonisolated(nonsending) private func send(
+    _ request: TransferRequest
+  ) async throws(TransferError) -> TransferResponse {
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { transfers.start(request, $0) }
     } onCancel: {
@@ -71,4 +81,11 @@ package final class HTTPClient: Sendable {
     transfers.close()
     return thread.withLock { $0.take() }
   }
+}
+
+/// The response to a transfer.
+package struct TransferResponse: Sendable, Equatable {
+  package let status: Int
+  /// The body; empty for a `POST`, whose body is discarded.
+  package let body: [UInt8]
 }

@@ -8,7 +8,7 @@ import Synchronization
 /// `@unchecked Sendable`: only the thread in `run()` uses the multi handle. Other threads only wake
 /// it, which libcurl permits. The handle lives as long as this object.
 final class Transfers: @unchecked Sendable {
-  typealias Continuation = CheckedContinuation<Result<Int, TransferError>, Never>
+  typealias Continuation = CheckedContinuation<Result<TransferResponse, TransferError>, Never>
 
   private typealias Handle = UnsafeMutablePointer<lockstep_transfer>
 
@@ -123,7 +123,7 @@ final class Transfers: @unchecked Sendable {
     guard ["http://", "https://"].contains(where: { request.url.lowercased().hasPrefix($0) }) else {
       return complete(transfer, .failure(TransferError(.notBegun, "The URL is neither http nor https")))
     }
-    let handle = lockstep_post_begin(
+    let handle = lockstep_transfer_begin(
       curl.functions,
       multi,
       request.url,
@@ -149,7 +149,7 @@ final class Transfers: @unchecked Sendable {
   private func finish(_ running: inout [Handle: Transfer]) {
     while case let ending = lockstep_multi_ended(curl.functions, multi), let handle = ending.transfer {
       if ending.code == CURLE_OK {
-        end(handle, &running, .success(ending.status))
+        end(handle, &running, .success(TransferResponse(status: ending.status, body: Self.body(of: handle))))
       } else {
         var text = [CChar](repeating: 0, count: Int(CURL_ERROR_SIZE))
         lockstep_ending_text(curl.functions, ending, &text, text.count)
@@ -158,14 +158,22 @@ final class Transfers: @unchecked Sendable {
     }
   }
 
-  private func end(_ handle: Handle, _ running: inout [Handle: Transfer], _ result: Result<Int, TransferError>) {
+  private func end(
+    _ handle: Handle,
+    _ running: inout [Handle: Transfer],
+    _ result: Result<TransferResponse, TransferError>
+  ) {
     lockstep_transfer_end(curl.functions, multi, handle)
     if let transfer = running.removeValue(forKey: handle) { complete(transfer, result) }
   }
 
-  private func complete(_ transfer: Transfer, _ result: Result<Int, TransferError>) {
+  private func complete(_ transfer: Transfer, _ result: Result<TransferResponse, TransferError>) {
     shared.withLock { $0.count -= 1 }
     transfer.continuation.resume(returning: result)
+  }
+
+  private static func body(of handle: Handle) -> [UInt8] {
+    Array(UnsafeRawBufferPointer(start: handle.pointee.body, count: handle.pointee.body_length))
   }
 
   /// At least 1, because libcurl takes 0 as no limit, and at most a day.
@@ -174,11 +182,12 @@ final class Transfers: @unchecked Sendable {
 
 final class TransferRequest: Sendable {
   let body: [UInt8]
-  let type: String
+  /// The type of the body; nil for a `GET`.
+  let type: String?
   let url: String
   private let cancelled = Atomic(false)
 
-  init(body: [UInt8], type: String, url: String) {
+  init(body: [UInt8] = [], type: String? = nil, url: String) {
     self.body = body
     self.type = type
     self.url = url

@@ -65,6 +65,33 @@ struct HTTPClientTests {
     }
   }
 
+  @Test("A GET asks for JSON and returns the whole body, up to the limit", arguments: [0, 1, 100_000, 3_000_000])
+  func gets(size: Int) async throws {
+    let text = String(repeating: "0123456789", count: size / 10) + String(repeating: "x", count: size % 10)
+    let seen = Mutex<[String]>([])
+    try await LoopbackServer.run { request in
+      seen.withLock {
+        $0.append("\(request.head.method.name) \(request.head.path) \(request.head["accept"] ?? "-")")
+      }
+      return Response(status: .ok, body: .bytes(Array(text.utf8)))
+    } _: { port in
+      let url = "http://127.0.0.1:\(port)/a"
+      try await Self.withClient {
+        $0.bounds.responseBytes = 3_100_000
+      } _: { client in
+        let response = try await client.get(url)
+        #expect(response == TransferResponse(status: 200, body: Array(text.utf8)))
+      }
+      #expect(seen.withLock { $0 } == ["GET /a application/json"])
+      try await Self.withClient {
+        $0.bounds.responseBytes = size
+      } _: { client in
+        let error = await #expect(throws: TransferError.self) { try await client.get(url) }
+        #expect(error?.kind == .tooLong)
+      }
+    }
+  }
+
   @Test(
     "Any status is returned, and redirects are not followed",
     arguments: [200, 201, 302, 307, 404, 500]
