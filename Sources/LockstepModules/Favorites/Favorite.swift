@@ -12,8 +12,8 @@ struct Favorite: ListElement {
     .member("id", .text, \.id),
     .optional("title", .text, \.content.title),
     .optional("data", .json, \.content.data),
-    .member("addedAt", .text, \.addedAt),
-    .member("updatedAt", .text, \.updatedAt)
+    .member("addedAt", .text.readOnly, \.addedAt),
+    .member("updatedAt", .text.readOnly, \.updatedAt)
   )
 }
 
