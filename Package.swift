@@ -63,6 +63,12 @@ let package = Package(
         .embedInCode("inspector/settings.js"), .embedInCode("inspector/health.js"),
       ]
     ),
+    .target(
+      name: "LockstepTemplates",
+      path: "templates",
+      sources: ["Templates.swift"],
+      resources: [.embedInCode("JSONValue.swift")]
+    ),
     .target(name: "LockstepTime", dependencies: ["LockstepThreading"]),
     .target(name: "LockstepLogging", dependencies: ["LockstepJSON", "LockstepThreading", "LockstepTime"]),
     .target(name: "LockstepHTTP", dependencies: ["LockstepJSON", "LockstepTime"]),
@@ -159,8 +165,8 @@ let package = Package(
     .target(
       name: "LockstepCommand",
       dependencies: [
-        "Lockstep", "LockstepAccounts", "LockstepHTTP", "LockstepHTTPServer", "LockstepLogging", "LockstepMaintenance",
-        "LockstepMiddleware", "LockstepScreens", "LockstepThreading",
+        "Lockstep", "LockstepAccounts", "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer", "LockstepLogging",
+        "LockstepMaintenance", "LockstepMiddleware", "LockstepScreens", "LockstepTemplates", "LockstepThreading",
       ]
     ),
     .executableTarget(name: "LockstepExecutable", dependencies: ["LockstepCommand"]),
@@ -170,7 +176,8 @@ let package = Package(
     .target(
       name: "LockstepTestSupport",
       dependencies: ["LockstepHTTP", "LockstepHTTPServer", "LockstepThreading", "LockstepTime"],
-      path: "Tests/LockstepTestSupport"
+      path: "Tests/LockstepTestSupport",
+      resources: [.embedInCode("hostile-catalogue.json")]
     ),
     .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
     .testTarget(
@@ -220,7 +227,7 @@ let package = Package(
       name: "LockstepCommandTests",
       dependencies: [
         "Lockstep", "LockstepAccounts", "LockstepCollections", "LockstepCommand", "LockstepHTTP", "LockstepJSON",
-        "LockstepMaintenance", "LockstepTime",
+        "LockstepMaintenance", "LockstepTestSupport", "LockstepTime",
       ]
     ),
     .testTarget(

@@ -10,7 +10,8 @@ enum Command {
       CheckCommand.entry(modules),
       MigrateCommand.entry(modules), CopyCommand.entry(modules),
     ] + UserCommands.entries(modules) + [
-      TailCommand.entry, HealthCommand.entry, OpenAPICommand.entry(modules, screens), CompletionsCommand.entry,
+      TailCommand.entry, HealthCommand.entry, OpenAPICommand.entry(modules, screens),
+      TypesCommand.swift, TypesCommand.typeScript, CompletionsCommand.entry,
     ]
   }
 

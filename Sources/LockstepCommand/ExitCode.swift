@@ -8,7 +8,7 @@ enum ExitCode: Int32 {
   case no = 1
   /// The command line or a variable is wrong.
   case usage = 64
-  /// A store or a backup is damaged, or is not a Lockstep store.
+  /// A store or a backup is damaged, or is not a Lockstep store. A response is not the catalogue of a server.
   case data = 65
   /// A file to read does not exist or cannot be read.
   case noInput = 66
@@ -23,7 +23,7 @@ enum ExitCode: Int32 {
   case store = 74
   /// A later attempt may succeed, because another process uses the store or the server is busy.
   case temporary = 75
-  /// The role of the database lacks a right, or its password is wrong.
+  /// The role of the database lacks a right, or its password is wrong. A proxy refuses the request.
   case noPermission = 77
   /// The database does not exist, or cannot hold this program's store.
   case configuration = 78

@@ -220,7 +220,7 @@ extension OptionFormat where Value == ServerURL {
 }
 
 extension OptionFormat where Value == UpstreamURL {
-  fileprivate static var upstreamURL: OptionFormat {
+  static var upstreamURL: OptionFormat {
     OptionFormat(placeholder: "<URL>") { value throws(OptionValueError) in
       do throws(UpstreamURLError) {
         return try UpstreamURL(value)

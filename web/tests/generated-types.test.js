@@ -1,0 +1,75 @@
+// Checks the output of `lockstep typescript` with TypeScript.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import test from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { Server } from './server.js'
+
+const run = promisify(execFile)
+const here = fileURLToPath(new URL('.', import.meta.url))
+const strict = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'es2022', '--moduleResolution', 'node', '--lib', 'es2022,dom,dom.iterable']
+
+/** Uses the types of the built-in modules and screens with the client's. */
+const usage = `
+import { Lockstep } from '../../lockstep.js'
+import type { DefaultsAction, FavoritesAction, FavoritesElement, LoginAction, LoginState, PhotoDetailArguments, ProfileKey, ProfileState } from './server-types.js'
+
+const lockstep = new Lockstep('https://state.example')
+const favorites = lockstep.list<FavoritesElement>('favorites')
+const titles: (string | undefined)[] = favorites.value.map(favorite => favorite.title)
+const since: string = favorites.value[0]!.addedAt
+const theme: DefaultsAction = { type: 'set', payload: { key: 'theme', value: { dark: true } } }
+const actions: FavoritesAction[] = [{ type: 'update', payload: { id: 'a', title: null } }, { type: 'clear' }]
+lockstep.transaction(t => {
+  t.do('defaults', theme.type, theme.payload)
+  for (const action of actions) t.do('favorites', action.type, action.payload)
+})
+const key: ProfileKey = 'position'
+const position: ProfileState[ProfileKey] = lockstep.map('profile').get<string>(key)
+const show = (state: LoginState): string => state.usernameValidation.kind === 'failed' ? state.usernameValidation.message : state.username
+const login: LoginAction[] = [{ type: 'setUsername', payload: { value: 'ada' } }, { type: 'submit' }]
+const photo: PhotoDetailArguments = { photoId: 'photo:1' }
+console.log(titles, since, position, show, login, photo)
+// @ts-expect-error There is no such action.
+const wrongType: FavoritesAction = { type: 'nothing' }
+// @ts-expect-error The index is missing.
+const wrongPayload: FavoritesAction = { type: 'move', payload: { id: 'a' } }
+// @ts-expect-error An element does not change.
+favorites.value[0]!.title = 'New'
+`
+
+async function check(url, name, text) {
+  const folder = await mkdtemp(join(here, 'generated-'))
+  try {
+    const { stdout } = await run(process.env.LOCKSTEP_BINARY, ['typescript', '--url', url])
+    await writeFile(join(folder, 'server-types.ts'), stdout)
+    if (text) await writeFile(join(folder, name), text)
+    await run('tsc', [...strict, join(folder, name)]).catch(error => assert.fail(error.stdout || error))
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+test('The types of the built-in modules and screens fit those of the client', async () => {
+  const server = await Server.start()
+  try {
+    await check(server.url, 'usage.ts', usage)
+  } finally {
+    await server.stop()
+  }
+})
+
+test('The types of a hostile catalogue compile', async () => {
+  const catalogue = await readFile(join(here, '../../Tests/LockstepTestSupport/hostile-catalogue.json'))
+  const server = createServer((_, response) => response.end(catalogue))
+  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
+  try {
+    await check(`http://127.0.0.1:${server.address().port}`, 'server-types.ts')
+  } finally {
+    server.close()
+  }
+})
