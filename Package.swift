@@ -238,7 +238,19 @@ let package = Package(
       ]
     ),
 
-    // Examples of servers that use the public API only. Each is also a package of its own.
+    // Examples that use the public API only. Each is also a package of its own.
+    .target(name: "Counter", dependencies: ["LockstepReactor"], path: "Examples/Counter/Sources/Counter"),
+    .testTarget(
+      name: "CounterTests",
+      dependencies: ["Counter", "LockstepReactor", "LockstepReactorTesting"],
+      path: "Examples/Counter/Tests/CounterTests"
+    ),
+    .target(name: "Login", dependencies: ["LockstepReactor"], path: "Examples/Login/Sources/Login"),
+    .testTarget(
+      name: "LoginTests",
+      dependencies: ["LockstepReactor", "LockstepReactorTesting", "Login"],
+      path: "Examples/Login/Tests/LoginTests"
+    ),
     .executableTarget(
       name: "ShoppingList",
       dependencies: [
@@ -269,9 +281,8 @@ let package = Package(
 // preferred executor. That takes a third of a request's time outside the kernel. The targets in
 // this set do not depend on the setting, because other packages use them with their own settings.
 let openRooms: Set = [
-  "LockstepReactor", "LockstepReactorTesting", "LockstepReactorTests", "LockstepReactorTestingTests", "ShoppingList",
-  "ShoppingListTests",
-  "reactor-benchmark",
+  "LockstepReactor", "LockstepReactorTesting", "LockstepReactorTests", "LockstepReactorTestingTests",
+  "Counter", "CounterTests", "Login", "LoginTests", "ShoppingList", "ShoppingListTests", "reactor-benchmark",
 ]
 for target in package.targets where target.type != .system && !openRooms.contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]

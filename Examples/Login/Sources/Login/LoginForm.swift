@@ -1,0 +1,34 @@
+import LockstepReactor
+
+/// The fields of a login, and the rules for them.
+struct LoginForm: Sendable, Equatable {
+  var email = ""
+  var password = ""
+
+  static let email = Validator<String>(normalise: { $0.trimmingWhitespace().lowercased() }) { text in
+    if text.isEmpty { return .empty }
+    let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+    let isAddress = parts.count == 2 && parts.allSatisfy { !$0.isEmpty }
+    return isAddress ? .ok : .failed(message: "This is not an address.")
+  }
+
+  static let password = Validator<String> { text in
+    if text.isEmpty { return .empty }
+    return text.count >= 8 ? .ok : .failed(message: "A password has at least 8 characters.")
+  }
+
+  var emailResult: ValidationResult { Self.email.validate(email) }
+  var passwordResult: ValidationResult { Self.password.validate(password) }
+  var isValid: Bool { [emailResult, passwordResult].areAllValid }
+
+  /// The form as the server gets it.
+  var normalised: LoginForm { LoginForm(email: Self.email.normalise(email), password: password) }
+}
+
+/// A session, as the server returns it.
+struct Session: Sendable, Equatable {
+  let token: String
+}
+
+/// Sends the form to the server. The app passes a function that uses the network, and a test one that does not.
+typealias LoginRequest = @Sendable (LoginForm) async throws -> Session
