@@ -14,6 +14,12 @@ let package = Package(
         "LockstepJSON", "Lockstep", "LockstepCommand", "LockstepMigrations", "LockstepReactor", "LockstepSQLite",
       ]
     ),
+    // Without the server. A module that an app and its server share imports the collections.
+    .library(
+      name: "LockstepClient",
+      targets: ["LockstepClient", "LockstepCollections", "LockstepJSON", "LockstepTime"]
+    ),
+    .library(name: "LockstepClientTesting", targets: ["LockstepClientTesting"]),
     .library(name: "LockstepReactor", targets: ["LockstepReactor"]),
     .library(name: "LockstepReactorTesting", targets: ["LockstepReactorTesting"]),
   ],
@@ -233,8 +239,9 @@ let package = Package(
     .testTarget(
       name: "LockstepAcceptanceTests",
       dependencies: [
-        "LockstepJSON", "LockstepExecutable", "LockstepPostgreSQL", "LockstepSQLite", "ShoppingList",
-        "LockstepTestSupport", "LockstepThreading",
+        "ContinueWatching", "LockstepClient", "LockstepExecutable", "LockstepJSON", "LockstepPostgreSQL",
+        "LockstepReactor", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading", "LockstepTime",
+        "ShoppingList", "WatchingClient", "WatchingModule",
       ]
     ),
 
@@ -250,6 +257,29 @@ let package = Package(
       name: "LoginTests",
       dependencies: ["LockstepReactor", "LockstepReactorTesting", "Login"],
       path: "Examples/Login/Tests/LoginTests"
+    ),
+    .target(
+      name: "WatchingModule",
+      dependencies: ["LockstepCollections", "LockstepJSON", "LockstepTime"],
+      path: "Examples/ContinueWatching/Sources/WatchingModule"
+    ),
+    .target(
+      name: "WatchingClient",
+      dependencies: ["LockstepClient", "LockstepJSON", "LockstepReactor", "LockstepTime", "WatchingModule"],
+      path: "Examples/ContinueWatching/Sources/WatchingClient"
+    ),
+    .executableTarget(
+      name: "ContinueWatching",
+      dependencies: ["LockstepCommand", "WatchingModule"],
+      path: "Examples/ContinueWatching/Sources/ContinueWatching"
+    ),
+    .testTarget(
+      name: "ContinueWatchingTests",
+      dependencies: [
+        "LockstepClient", "LockstepClientTesting", "LockstepCollections", "LockstepJSON", "LockstepReactor",
+        "LockstepReactorTesting", "LockstepTime", "WatchingClient", "WatchingModule",
+      ],
+      path: "Examples/ContinueWatching/Tests/ContinueWatchingTests"
     ),
     .executableTarget(
       name: "ShoppingList",
@@ -282,7 +312,8 @@ let package = Package(
 // this set do not depend on the setting, because other packages use them with their own settings.
 let openRooms: Set = [
   "LockstepReactor", "LockstepReactorTesting", "LockstepReactorTests", "LockstepReactorTestingTests",
-  "Counter", "CounterTests", "Login", "LoginTests", "ShoppingList", "ShoppingListTests", "reactor-benchmark",
+  "ContinueWatching", "ContinueWatchingTests", "Counter", "CounterTests", "Login", "LoginTests", "ShoppingList",
+  "ShoppingListTests", "WatchingClient", "WatchingModule", "reactor-benchmark",
 ]
 for target in package.targets where target.type != .system && !openRooms.contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]

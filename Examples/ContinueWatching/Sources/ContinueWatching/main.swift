@@ -1,0 +1,4 @@
+import LockstepCommand
+import WatchingModule
+
+ServerCommand.run([.watching])
