@@ -40,15 +40,16 @@ public final class FakeServer: StreamingTransport {
   /// Counts the changes for which requests wait.
   private let changes = Latest(0)
 
-  /// A server without data. `modules` are your own, besides `favorites`, `defaults` and `profile`.
+  /// A server without data. `modules` are your own, besides `favorites`, `defaults` and `profile`. With another
+  /// clock than `ContinuousClock`, the time of day is the one that passes on that clock, unless `now` says more.
   public init(
     modules: [UserModule] = [],
     clock: any Clock<Duration> = ContinuousClock(),
-    now: @escaping @Sendable () -> Timestamp = { Timestamp(millisecondsSince1970: 1_800_000_000_000) }
+    now: (@Sendable () -> Timestamp)? = nil
   ) {
     let builtIn = [UserModule.favorites(), DefaultsModule(quota: DefaultsQuota()).userModule, .profile]
     self.modules = Dictionary((builtIn + modules).map { ($0.name, $0) }) { first, _ in first }
-    (self.clock, self.now) = (clock, now)
+    (self.clock, self.now) = (clock, now ?? WallTime.of(clock))
   }
 
   // MARK: - Failures

@@ -2,10 +2,10 @@ import Foundation
 import LockstepTime
 
 /// The time of day for a client.
-enum WallTime {
+package enum WallTime {
   /// The system's time. With a clock that a test moves, the time that has passed on that clock, so that a test
   /// has the same times in each run.
-  static func of(_ clock: any Clock<Duration>) -> @Sendable () -> Timestamp {
+  package static func of(_ clock: any Clock<Duration>) -> @Sendable () -> Timestamp {
     if clock is ContinuousClock {
       return { Timestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1_000)) }
     }

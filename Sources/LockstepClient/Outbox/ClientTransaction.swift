@@ -70,4 +70,9 @@ public struct ClientTransaction: Sendable {
     }
     actions.append(ClientAction(module: module, type: type, payload: json["payload"] ?? .object(JSONObject())))
   }
+
+  /// Performs an action of any module by its type and its payload.
+  public mutating func perform(_ type: String, _ payload: JSON = [:], in module: String) {
+    actions.append(ClientAction(module: module, type: type, payload: payload))
+  }
 }

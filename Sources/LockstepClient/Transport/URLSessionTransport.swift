@@ -18,8 +18,8 @@ public final class URLSessionTransport: StreamingTransport {
     configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
     configuration.urlCache = nil
     configuration.httpShouldSetCookies = false
-    // A long poll must not keep the requests of the outbox waiting.
-    configuration.httpMaximumConnectionsPerHost = max(configuration.httpMaximumConnectionsPerHost, 4)
+    // A long poll, or one that was given up, must not keep the requests of the outbox waiting.
+    configuration.httpMaximumConnectionsPerHost = max(configuration.httpMaximumConnectionsPerHost, 16)
     self.server = server
     session = URLSession(configuration: configuration)
     streaming = URLSession(configuration: configuration, delegate: streams, delegateQueue: nil)
@@ -32,22 +32,48 @@ public final class URLSessionTransport: StreamingTransport {
 
   /// Sends a request.
   public func response(to request: ClientRequest) async throws -> ClientResponse {
-    let (data, response) = try await session.data(for: message(request))
+    let (data, response) = try await data(for: message(request))
     return try Self.response(response, [UInt8](data), server)
   }
+
+  #if canImport(FoundationNetworking)
+    /// Foundation for Linux (Swift 6.3) deadlocks or ends the process if a task is cancelled while its response
+    /// ends. So a request whose task was cancelled is not cancelled; its response is ignored.
+    private func data(for message: URLRequest) async throws -> (Data, URLResponse) {
+      let result = RequestResult()
+      return try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+          result.await(continuation)
+          let task = session.dataTask(with: message) { data, response, error in
+            guard let data, let response else {
+              return result.settle(.failure(error ?? ClientFailure("The server has sent no response.")))
+            }
+            result.settle(.success((data, response)))
+          }
+          task.resume()
+        }
+      } onCancel: {
+        result.settle(.failure(CancellationError()))
+      }
+    }
+  #else
+    private func data(for message: URLRequest) async throws -> (Data, URLResponse) {
+      try await session.data(for: message)
+    }
+  #endif
 
   /// Sends a request, and reads its response while it arrives.
   public func stream(of request: ClientRequest) async throws -> ClientStream {
     let task = streaming.dataTask(with: try message(request))
     let (parts, continuation) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
-    continuation.onTermination = { _ in task.cancel() }
+    continuation.onTermination = { [streams] _ in streams.end(task) }
     let response = try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { head in
         streams.add(task.taskIdentifier, head, continuation)
         task.resume()
       }
     } onCancel: {
-      task.cancel()
+      streams.end(task)
     }
     return ClientStream(response: try Self.response(response, [], server), parts: parts)
   }
@@ -72,6 +98,34 @@ public final class URLSessionTransport: StreamingTransport {
   }
 }
 
+/// The result of a request: the first one counts.
+private final class RequestResult: Sendable {
+  typealias Value = (Data, URLResponse)
+
+  private struct Contents: Sendable {
+    var continuation: CheckedContinuation<Value, any Error>?
+    var result: Result<Value, any Error>?
+  }
+
+  private let contents = Mutex(Contents())
+
+  func await(_ continuation: CheckedContinuation<Value, any Error>) {
+    let result = contents.withLock { contents in
+      if contents.result == nil { contents.continuation = continuation }
+      return contents.result
+    }
+    if let result { continuation.resume(with: result) }
+  }
+
+  func settle(_ result: Result<Value, any Error>) {
+    let continuation = contents.withLock { contents in
+      if contents.result == nil { contents.result = result }
+      return contents.continuation.take()
+    }
+    continuation?.resume(with: result)
+  }
+}
+
 /// Passes on the parts of responses while they arrive.
 private final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private struct Stream: Sendable {
@@ -89,6 +143,17 @@ private final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
     open.withLock { $0[task] = Stream(head: head, parts: parts) }
   }
 
+  /// Ends a stream. On Linux, the request is cancelled when its next part arrives, which is within 15 seconds: see
+  /// `data(for:)`.
+  func end(_ task: URLSessionDataTask) {
+    #if canImport(FoundationNetworking)
+      let head = open.withLock { $0.removeValue(forKey: task.taskIdentifier)?.head }
+      head?.resume(throwing: CancellationError())
+    #else
+      task.cancel()
+    #endif
+  }
+
   func urlSession(
     _ session: URLSession,
     dataTask: URLSessionDataTask,
@@ -100,7 +165,8 @@ private final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    _ = open.withLock { $0[dataTask.taskIdentifier]?.parts }?.yield([UInt8](data))
+    guard let parts = open.withLock({ $0[dataTask.taskIdentifier]?.parts }) else { return dataTask.cancel() }
+    parts.yield([UInt8](data))
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

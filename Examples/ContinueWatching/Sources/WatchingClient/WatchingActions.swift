@@ -41,12 +41,12 @@ public struct WatchingActions: Sendable {
     await save.create {
       let write = try await client.perform { transaction in
         transaction.perform(
-          "watching",
           "watch",
           [
             "id": .string(id), "position": JSON(position), "isFinished": .bool(isFinished),
             "watchedAt": .string(watchedAt.description),
-          ]
+          ],
+          in: "watching"
         )
       }
       // An older position than the server's causes no mutation.

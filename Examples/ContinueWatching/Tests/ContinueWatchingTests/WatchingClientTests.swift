@@ -42,7 +42,7 @@ private struct House {
   let server: FakeServer
 
   init() {
-    server = FakeServer(modules: [.watching], clock: scheduler.clock, now: Self.time(of: scheduler.clock))
+    server = FakeServer(modules: [.watching], clock: scheduler.clock)
   }
 
   private static func time(of clock: VirtualClock) -> @Sendable () -> Timestamp {
@@ -58,8 +58,7 @@ private struct House {
       transport: network,
       credentials: MemoryCredentials("token"),
       modules: [.watching],
-      clock: scheduler.clock,
-      now: { Date(timeIntervalSince1970: Double(now().millisecondsSince1970) / 1_000) }
+      clock: scheduler.clock
     )
     let dispatcher = WatchingDispatcher()
     let store = WatchingStore(dispatcher: dispatcher)
