@@ -19,6 +19,7 @@ let package = Package(
       name: "LockstepClient",
       targets: ["LockstepClient", "LockstepCollections", "LockstepJSON", "LockstepTime"]
     ),
+    .library(name: "LockstepClientUI", targets: ["LockstepClientUI"]),
     .library(name: "LockstepClientTesting", targets: ["LockstepClientTesting"]),
     .library(name: "LockstepReactor", targets: ["LockstepReactor"]),
     .library(name: "LockstepReactorTesting", targets: ["LockstepReactorTesting"]),
@@ -120,6 +121,7 @@ let package = Package(
         "LockstepCollections", "LockstepJSON", "LockstepModules", "LockstepReactor", "LockstepSQLite", "LockstepTime",
       ]
     ),
+    .target(name: "LockstepClientUI", dependencies: ["LockstepClient", "LockstepReactor"]),
     .target(
       name: "LockstepClientTesting",
       dependencies: [
@@ -195,8 +197,8 @@ let package = Package(
     .testTarget(
       name: "LockstepClientTests",
       dependencies: [
-        "LockstepClient", "LockstepClientTesting", "LockstepJSON", "LockstepReactor", "LockstepReactorTesting",
-        "LockstepSQLite", "LockstepTestSupport",
+        "LockstepClient", "LockstepClientTesting", "LockstepClientUI", "LockstepJSON", "LockstepReactor",
+        "LockstepReactorTesting", "LockstepSQLite", "LockstepTestSupport",
       ]
     ),
     .testTarget(name: "LockstepThreadingTests", dependencies: ["LockstepTestSupport", "LockstepThreading"]),

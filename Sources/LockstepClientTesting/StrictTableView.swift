@@ -50,6 +50,12 @@ public struct StrictTableView<Element: Identifiable & Equatable & Sendable>: Sen
     }
   }
 
+  /// Moves a row as a table view does by itself when the user drops it.
+  public mutating func moveRow(from row: Int, to index: Int) {
+    let element = rows.remove(at: row)
+    rows.insert(element, at: index)
+  }
+
   private static func check(_ indices: [Int], in count: Int, _ what: String) throws(Trap) {
     var seen: Set<Int> = []
     for index in indices {

@@ -102,13 +102,13 @@ struct ConditionTests {
     struct Song: Codable, Equatable, Sendable { var name: String }
     let fixture = try ClientFixture()
     fixture.server.goOffline()
-    let songs = fixture.client.list("playlist", of: Favorite<Song>.self)
+    let songs = fixture.client.list("playlist", of: ListEntry<Song>.self)
     fixture.clock.start {
-      _ = try? await songs.add(Favorite(id: "1", title: "One", data: Song(name: "Eins")))
+      _ = try? await songs.add(ListEntry(id: "1", title: "One", data: Song(name: "Eins")))
       _ = try? await songs.update("1", with: ["title": "Two"])
     }
     fixture.clock.advance(by: .milliseconds(20))
-    #expect(songs.elements == [Favorite(id: "1", title: "Two", data: Song(name: "Eins"))])
+    #expect(songs.elements == [ListEntry(id: "1", title: "Two", data: Song(name: "Eins"))])
   }
 
   @Test("A transaction of no writes, or of more than 500, is refused at once")

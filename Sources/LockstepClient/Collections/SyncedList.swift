@@ -94,6 +94,8 @@ where Element.ID == String {
   @discardableResult
   public func clear() async throws -> PendingWrite { try await client.write([action("clear", [:])]) }
 
+  func write(_ actions: [ClientAction]) async throws -> PendingWrite { try await client.write(actions) }
+
   func addition(of element: Element, at index: Int?) throws -> ClientAction {
     var payload = try ElementCoding.content(of: element)
     if let index { payload["index"] = JSON(index) }
@@ -128,12 +130,12 @@ public struct ListUpdate<Element: Identifiable & Equatable & Sendable>: Sendable
 }
 
 /// The changes of a list, for any number of readers.
-public struct ListUpdates<Element: Codable & Identifiable & Equatable & Sendable>: AsyncSequence, Sendable
-where Element.ID == String {
+public struct ListUpdates<Item: Codable & Identifiable & Equatable & Sendable>: AsyncSequence, Sendable
+where Item.ID == String {
   /// Reading cannot fail.
   public typealias Failure = Never
 
-  let list: SyncedList<Element>
+  let list: SyncedList<Item>
 
   /// A reader of its own.
   public func makeAsyncIterator() -> Iterator {
@@ -143,12 +145,12 @@ where Element.ID == String {
   /// Keeps what its reader has got.
   public struct Iterator: AsyncIteratorProtocol {
     /// A list without a reference gets no changes.
-    let list: SyncedList<Element>
+    let list: SyncedList<Item>
     var versions: LatestValues<ListVersion>.Iterator
-    var seen: DecodedList<Element>?
+    var seen: DecodedList<Item>?
 
     /// The next update; nil when the client has ended or the task was cancelled.
-    public mutating func next(isolation actor: isolated (any Actor)?) async -> ListUpdate<Element>? {
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> ListUpdate<Item>? {
       while let version = await versions.next(isolation: actor) {
         let (old, new) = (seen ?? DecodedList(), list.decoder.decode(version))
         let changeset = new.changeset(since: old)

@@ -101,7 +101,7 @@ public struct Profile: Codable, Equatable, Sendable {
 }
 
 /// An element of the favorites, or of a collection that was declared without code: a title and data of your own.
-public struct Favorite<Content: Codable & Equatable & Sendable>: Codable, Identifiable, Equatable, Sendable {
+public struct ListEntry<Content: Codable & Equatable & Sendable>: Codable, Identifiable, Equatable, Sendable {
   /// The id, which the app chooses.
   public let id: String
   /// A title for people.

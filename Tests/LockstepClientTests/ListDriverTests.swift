@@ -1,0 +1,111 @@
+import Foundation
+import LockstepClientTesting
+import LockstepJSON
+import LockstepReactorTesting
+import LockstepTestSupport
+import Synchronization
+import Testing
+
+@testable import LockstepClient
+
+/// A table view that a driver feeds.
+private final class DrivenTable: Sendable {
+  private let contents = Mutex((table: StrictTableView<Photo>(), trap: String?.none, updates: 0))
+
+  func follow(_ driver: ListDriver<Photo>) async {
+    await driver.run { update in
+      contents.withLock { contents in
+        contents.updates += 1
+        if contents.table.rows != update.old { contents.trap = "the view does not show `old`" }
+        if driver.items != update.new { contents.trap = "the data source does not have `new`" }
+        do throws(StrictTableView<Photo>.Trap) {
+          try contents.table.apply(update.changeset, leadingTo: update.new)
+        } catch { contents.trap = error.description }
+      }
+    }
+  }
+
+  /// The user has dropped a row: the view shows it at its new place.
+  func drop(_ row: Int, at index: Int) { contents.withLock { $0.table.moveRow(from: row, to: index) } }
+
+  var rows: [Photo] { contents.withLock { $0.table.rows } }
+  var trap: String? { contents.withLock { $0.trap } }
+  var updates: Int { contents.withLock { $0.updates } }
+}
+
+@Suite("Driving a table view", .timeLimit(.minutes(2)))
+struct ListDriverTests {
+  private func fixture(_ ids: String...) throws -> (ClientFixture, ListDriver<Photo>, DrivenTable) {
+    let (fixture, table) = (try ClientFixture(), DrivenTable())
+    let driver = ListDriver(fixture.photos)
+    for id in ids { fixture.add(id) }
+    fixture.clock.start { await table.follow(driver) }
+    fixture.clock.advance(by: .milliseconds(20))
+    return (fixture, driver, table)
+  }
+
+  private func perform(_ fixture: ClientFixture, _ type: String, _ payload: JSON) {
+    fixture.server.perform(["module": "favorites", "type": .string(type), "payload": payload])
+    fixture.clock.advance(by: .milliseconds(20))
+  }
+
+  @Test("While the user drags, nothing changes; then all changes come together")
+  func dragging() throws {
+    let (fixture, driver, table) = try fixture("a", "b", "c")
+    driver.pause()
+    perform(fixture, "remove", ["id": "a"])
+    perform(fixture, "add", ["id": "d"])
+    #expect(table.rows.map(\.id) == ["a", "b", "c"] && table.updates == 1)
+    driver.resume()
+    fixture.clock.advance(by: .milliseconds(20))
+    #expect(table.rows.map(\.id) == ["b", "c", "d"] && table.trap == nil)
+  }
+
+  @Test("A row that the view has moved by itself is not moved again")
+  func dropping() throws {
+    let (fixture, driver, table) = try fixture("a", "b", "c", "d")
+    driver.pause()
+    perform(fixture, "remove", ["id": "b"])
+    table.drop(0, at: 3)
+    fixture.clock.start { _ = try? await driver.noteMove(from: 0, to: 3) }
+    fixture.clock.advance(by: .milliseconds(20))
+    #expect(table.rows.map(\.id) == ["b", "c", "d", "a"] && driver.items == table.rows)
+    driver.resume()
+    fixture.clock.advance(by: .milliseconds(20))
+    #expect(table.rows.map(\.id) == ["c", "d", "a"] && table.trap == nil)
+    #expect(fixture.server.json(of: "favorites").arrayValue?.compactMap { $0["id"]?.stringValue } == ["c", "d", "a"])
+  }
+
+  @Test("Moves of SwiftUI are moves of single elements", arguments: [1, 2, 3] as [UInt64])
+  func swiftUIMoves(seed: UInt64) {
+    var numbers = SeededNumbers(seed: seed)
+    for _ in 0..<2_000 {
+      let count = Int.random(in: 0...8, using: &numbers)
+      let list = Array(0..<count)
+      let offsets = IndexSet(list.filter { _ in Bool.random(using: &numbers) })
+      let target = Int.random(in: 0...count, using: &numbers)
+      // As `move(fromOffsets:toOffset:)` of SwiftUI does.
+      let expected =
+        list[..<target].filter { !offsets.contains($0) } + offsets.map { list[$0] }
+        + list[target...].filter { !offsets.contains($0) }
+      var moved = list
+      for move in SyncedList<Photo>.moves(fromOffsets: offsets, toOffset: target, count: count) {
+        moved.remove(at: moved.firstIndex(of: list[move.row]) ?? 0)
+        moved.insert(list[move.row], at: move.index)
+      }
+      #expect(moved == expected, "seed \(seed): \(Array(offsets)) to \(target) of \(count)")
+    }
+  }
+
+  @Test("Elements at offsets are removed together")
+  func removing() throws {
+    let (fixture, _, table) = try fixture("a", "b", "c", "d")
+    let before = fixture.server.requests.count { $0.method == "POST" }
+    fixture.clock.start { [photos = fixture.photos] in
+      _ = try? await photos.remove(atOffsets: IndexSet([0, 2, 9]), of: photos.elements)
+    }
+    fixture.clock.advance(by: .milliseconds(20))
+    #expect(table.rows.map(\.id) == ["b", "d"])
+    #expect(fixture.server.requests.count { $0.method == "POST" } == before + 1)
+  }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import LockstepClientTesting
+import LockstepClientUI
+import LockstepJSON
+import Observation
+import Testing
+
+@testable import LockstepClient
+
+/// The models run on the main actor, in real time.
+@Suite("Models of views", .timeLimit(.minutes(1)))
+@MainActor
+struct ModelTests {
+  private let server = FakeServer()
+  private let client: LockstepClient
+
+  init() throws {
+    client = try LockstepClient(store: .memory, transport: server, credentials: MemoryCredentials("token"))
+  }
+
+  /// Waits until a value that a view observes has changed to the expected one.
+  private func expectSoon<Value: Equatable>(_ expected: Value, _ value: @escaping () -> Value) async {
+    while value() != expected {
+      await withCheckedContinuation { continuation in
+        withObservationTracking {
+          _ = value()
+        } onChange: {
+          continuation.resume()
+        }
+      }
+      await Task.yield()
+    }
+    #expect(value() == expected)
+  }
+
+  @Test("A list model shows and changes a list")
+  func list() async {
+    let model = ListModel(client.list(of: Photo.self))
+    for id in ["a", "b", "c"] { model.add(Photo(id: id)) }
+    await expectSoon(3) { model.items.count }
+    model.move(fromOffsets: [0], toOffset: 3)
+    await expectSoon(["b", "c", "a"]) { model.items.map(\.id) }
+    model.remove(atOffsets: [1])
+    await expectSoon(["b", "a"]) { model.items.map(\.id) }
+    model.remove("b")
+    await expectSoon(["a"]) { model.items.map(\.id) }
+    #expect(model.failure == nil)
+  }
+
+  @Test("A value model shows its value at once, and writes the last of several")
+  func value() async {
+    let map = client.defaults()
+    let (model, other) = (ValueModel("volume", in: map, default: 5), ValueModel("volume", in: map, default: 5))
+    for value in 0...100 { model.value = value }
+    #expect(model.value == 100)
+    await expectSoon(100) { other.value }
+    #expect(client.status.pending <= 3)
+  }
+
+  @Test("An object model and a status model follow the client")
+  func objectAndStatus() async {
+    let (model, status) = (ObjectModel(client.profile), StatusModel(client))
+    model.save(Profile(companyName: "Aurora"))
+    await expectSoon("Aurora") { model.value?.companyName }
+    await expectSoon(1) { status.status.pending }
+    let running = Task { [client] in await client.run() }
+    await expectSoon(.live) { status.status.connection }
+    await expectSoon(0) { status.status.pending }
+    running.cancel()
+  }
+
+  @Test("A model that is released follows nothing")
+  func releasing() async {
+    weak var released: ListModel<Photo>?
+    do {
+      let model = ListModel(client.list(of: Photo.self))
+      released = model
+      await Task.yield()
+    }
+    while released != nil { await Task.yield() }
+    #expect(released == nil)
+  }
+}
