@@ -73,8 +73,7 @@ typedef struct lockstep_transfer {
   size_t received;
   size_t limit;
   int has_head;
-  // The body of the response, if the caller wants it.
-  int keeps_body;
+  // The body of the response. It has at most `limit` bytes.
   char *body;
   size_t body_length;
   size_t body_capacity;
@@ -95,12 +94,11 @@ static inline size_t lockstep_count_bytes(size_t length, lockstep_transfer *into
   return into->received > into->limit ? 0 : length;
 }
 
-// Keeps the bytes of a body, or discards them if the caller does not want it.
+// Keeps the bytes of a body.
 static inline size_t lockstep_take_body(char *bytes, size_t size, size_t count, void *transfer) {
   lockstep_transfer *into = (lockstep_transfer *)transfer;
   size_t length = size * count;
   if (length == 0 || lockstep_count_bytes(length, into) == 0) return 0;
-  if (!into->keeps_body) return length;
   if (length > into->body_capacity - into->body_length) {
     size_t capacity = 2 * (into->body_length + length);
     char *body = (char *)realloc(into->body, capacity);
@@ -134,23 +132,23 @@ static inline int lockstep_add_field(const lockstep_curl *curl, lockstep_transfe
   return fields != NULL;
 }
 
-// Starts a POST, or a GET for JSON that keeps the body of the response if `content_type` is NULL.
-// Returns NULL if memory is short or the library does not know an option. All arguments are copied.
-// `authorities` is a file of certificates to trust, or NULL for the system's.
+// Starts a POST, or a GET for JSON if `content_type` is NULL. Returns NULL if memory is short or the
+// library does not know an option. All arguments are copied. `field` is one more line of the head, or
+// NULL. `authorities` is a file of certificates to trust, or NULL for the system's.
 static inline lockstep_transfer *lockstep_transfer_begin(const lockstep_curl *curl, CURLM *multi, const char *url,
-                                                         const char *content_type, const char *user_agent,
-                                                         const char *authorities, const void *body, size_t length,
-                                                         lockstep_bounds bounds) {
+                                                         const char *content_type, const char *field,
+                                                         const char *user_agent, const char *authorities,
+                                                         const void *body, size_t length, lockstep_bounds bounds) {
   lockstep_transfer *transfer = (lockstep_transfer *)calloc(1, sizeof *transfer);
   if (!transfer) return NULL;
   transfer->limit = bounds.response_bytes;
   CURL *easy = transfer->easy = curl->easy_init();
-  transfer->keeps_body = !content_type;
   char type[256];
   snprintf(type, sizeof type, "%s: %s", content_type ? "Content-Type" : "Accept",
            content_type ? content_type : "application/json");
   // With `Expect`, libcurl would wait a second for a server that does not support it.
   int is_set = easy && lockstep_add_field(curl, transfer, type) && lockstep_add_field(curl, transfer, "Expect:");
+  if (field) is_set = is_set && lockstep_add_field(curl, transfer, field);
 #define LOCKSTEP_SET(option, value) is_set = is_set && curl->easy_setopt(easy, option, value) == CURLE_OK
   LOCKSTEP_SET(CURLOPT_URL, url);
 #if LIBCURL_VERSION_NUM >= 0x075500

@@ -46,14 +46,17 @@ package final class HTTPClient: Sendable {
 
   package var running: Int { transfers.count }
 
-  /// Sends a `POST` request and returns the status of the response. Throws only if there is no
-  /// complete response. A user name and a password in the URL are sent as Basic authentication.
+  /// Sends a `POST` request and returns the response. Throws only if there is no complete response. A
+  /// user name and a password in the URL are sent as Basic authentication. `idempotencyKey` must be
+  /// visible ASCII.
   nonisolated(nonsending) package func post(
     _ body: [UInt8],
     type: String,
+    idempotencyKey: String? = nil,
     to url: String
-  ) async throws(TransferError) -> Int {
-    try await send(TransferRequest(body: body, type: type, url: url)).status
+  ) async throws(TransferError) -> TransferResponse {
+    let field = idempotencyKey.map { "Idempotency-Key: \($0)" }
+    return try await send(TransferRequest(body: body, type: type, url: url, field: field))
   }
 
   /// Sends a `GET` request for JSON. Otherwise like `post`.
@@ -83,9 +86,8 @@ package final class HTTPClient: Sendable {
   }
 }
 
-/// The response to a transfer.
+/// A complete response.
 package struct TransferResponse: Sendable, Equatable {
   package let status: Int
-  /// The body; empty for a `POST`, whose body is discarded.
   package let body: [UInt8]
 }

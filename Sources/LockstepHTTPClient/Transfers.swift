@@ -128,6 +128,7 @@ final class Transfers: @unchecked Sendable {
       multi,
       request.url,
       request.type,
+      request.field,
       configuration.userAgent,
       configuration.authorities,
       request.body,
@@ -185,12 +186,15 @@ final class TransferRequest: Sendable {
   /// The type of the body; nil for a `GET`.
   let type: String?
   let url: String
+  /// One more line of the head.
+  let field: String?
   private let cancelled = Atomic(false)
 
-  init(body: [UInt8] = [], type: String? = nil, url: String) {
+  init(body: [UInt8] = [], type: String? = nil, url: String, field: String? = nil) {
     self.body = body
     self.type = type
     self.url = url
+    self.field = field
   }
 
   /// Whether the waiting task was cancelled, perhaps before the transfer started.

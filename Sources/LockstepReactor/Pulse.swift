@@ -15,7 +15,7 @@ public struct Pulse<Value> {
 
   /// How often a value other than `nil` was assigned: how often the pulse fired. Clearing a pulse
   /// does not change it.
-  public private(set) var fired: UInt64 = 0
+  public private(set) var fired = 0
 
   /// Starts with a value and a count of 0.
   public init(wrappedValue: Value) {

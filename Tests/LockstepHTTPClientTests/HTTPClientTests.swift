@@ -28,7 +28,7 @@ struct HTTPClientTests {
 
   static func post(_ client: HTTPClient, to url: String, _ body: String = "{}") async -> Result<Int, TransferError> {
     do throws(TransferError) {
-      return .success(try await client.post(Array(body.utf8), type: "application/json", to: url))
+      return .success(try await client.post(Array(body.utf8), type: "application/json", to: url).status)
     } catch {
       return .failure(error)
     }
@@ -88,6 +88,26 @@ struct HTTPClientTests {
       } _: { client in
         let error = await #expect(throws: TransferError.self) { try await client.get(url) }
         #expect(error?.kind == .tooLong)
+      }
+    }
+  }
+
+  @Test("An idempotency key is sent, and the whole body of the response is returned")
+  func bodies() async throws {
+    let seen = Mutex<[String?]>([])
+    let long = String(repeating: "x", count: 40_000)
+    try await LoopbackServer.run { request in
+      seen.withLock { $0.append(request.head["idempotency-key"]) }
+      return Response(status: .ok, body: .bytes(Array(request.head.path == "/long" ? long.utf8 : "".utf8)))
+    } _: { port in
+      try await Self.withClient { client in
+        for (path, body) in [("/long", long), ("/", "")] {
+          let key = path == "/" ? nil : "0123456789abcdef"
+          let url = "http://127.0.0.1:\(port)\(path)"
+          let response = try await client.post([], type: "text/plain", idempotencyKey: key, to: url)
+          #expect(response == TransferResponse(status: 200, body: Array(body.utf8)))
+        }
+        #expect(seen.withLock { $0 } == ["0123456789abcdef", nil])
       }
     }
   }

@@ -71,6 +71,11 @@ def login(recorder):
     opened(recorder, "login", {"more": 1}, token=None)
     opened(recorder, "login", suffix="?more=1", token=None)
     opened(recorder, "login", {}, token=None)
+    for device in ("", " ", "Tablet", 5, "x" * 129):
+        opened(recorder, "login", {"device": device}, token=None)
+    for language in ("ja", "sv, de-AT;q=0.5", "fr;q=0, es", "*", ";;"):
+        response = recorder.post("/v1/reactors/login", "{}", f"Accept-Language: {language}", token=None)
+        Screen(recorder, response, "login", None).act("setUsername", value="nonsense")
     for body in ({"arguments": []}, {"arguments": None}, {"more": 1}, [], 5):
         recorder.post("/v1/reactors/login", body, token=None)
     refusals(recorder, screen)
@@ -188,6 +193,10 @@ def photos(recorder):
         quiet(recorder, detail, "toggleFavorite")
         detail.until(lambda state: state.get("isFavorite") is favored if isinstance(state, dict) else True)
         recorder.get("/v1/favorites")
+    detail.act("setActive", value=False)
+    detail.act("toggleFavorite")
+    detail.acts([{"type": "setActive", "payload": {"value": True}}, {"type": "setActive", "payload": {"value": False}}])
+    detail.act("setActive", value=True)
     recorder.put("/v1/favorites/photo2", {"title": "From elsewhere"})
     detail.until(lambda state: state.get("isFavorite") if isinstance(state, dict) else True)
     detail.act("toggleFavorite", more=1)
@@ -210,8 +219,9 @@ def history(recorder):
     for text in ("", "é" * 201, " Engineer"):
         screen.act("setPosition", value=text)
     screen.act("answer", prompt="1.1", choice="retry")
+    screen.act("answer", prompt=1, choice="retry")
     screen.act("answer", prompt=1, choice=2)
-    screen.act("answer", prompt="1.1", choice="perhaps")
+    screen.act("answer", prompt=1, choice="perhaps")
     quiet(recorder, screen, "save")
     screen.until(lambda state: state.get("saved") == 1 if isinstance(state, dict) else True)
     recorder.get("/v1/profile")
@@ -277,7 +287,7 @@ def upstream(recorder, service):
     screen.acts([{"type": "setCompanyName", "payload": {"value": " Example "}},
                  {"type": "setPosition", "payload": {"value": "Engineer"}}])
     saved = 0
-    for number, responses in enumerate((["204 No Content"], ["503 Busy", "200 OK"], ["422 No"], ["302 Found\r\nLocation: /x"],
+    for number, responses in enumerate((["204 No Content"], ["503 Busy", "200 OK"], ["429 Slow down"], ["501 No"], ["422 No"], ["302 Found\r\nLocation: /x"],
                                         ["", "201 Created"], ["500 No"])):
         service.responses = list(responses)
         screen.act("setPosition", value=f"Engineer {number}")
@@ -300,5 +310,9 @@ def upstream(recorder, service):
                 shown = screen.until(lambda state: not isinstance(state, dict) or not state.get("prompt"))
         saved = shown.json("state", "saved")
         recorder.get("/v1/profile")
-    recorder.write("what the service was sent", service.requests, "/upstream")
+    # Each save has a random key, which a retry sends again.
+    keys = {}
+    number = lambda match: f"{match[1]}<key-{keys.setdefault(match[2], len(keys) + 1)}>"
+    requests = [re.sub(r"(?i)(idempotency-key: *)(\S+)", number, request) for request in service.requests]
+    recorder.write("what the service was sent", requests, "/upstream")
     recorder.patch("/v1/profile", {"position": "Directly"})

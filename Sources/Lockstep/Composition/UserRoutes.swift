@@ -105,8 +105,6 @@ extension UserServices {
     _ forwarder: ScreenForwarder?,
     _ logger: Logger
   ) -> ScreenRoutes {
-    var screens = screens
-    screens.upstream = LoggingProfileUpstream(screens.upstream, logger: logger, monotonic: time.monotonic)
     let kinds = screens.declarations + ownScreens
     return ScreenRoutes(
       kinds: kinds,

@@ -76,7 +76,7 @@ struct UserServices: Sendable {
     hashing = try WorkerPool(name: "hash", threads: 2, capacity: 64)
     encoding = try WorkerPool(name: "encode", threads: encoders, capacity: 4_096)
     zones = try WorkerPool(name: "zone", threads: 1, capacity: 64)
-    upstream = try configuration.profileUpstream.map { try HTTPProfileUpstream($0) }
+    upstream = try configuration.profileUpstream.map { try HTTPProfileUpstream($0, monotonic: time.monotonic) }
     defaults = DefaultsModule(quota: configuration.defaultsQuota)
     modules = [.favorites(quota: configuration.favoritesQuota), defaults.userModule, .profile] + own
     states = ModuleTables(modules)

@@ -38,7 +38,7 @@ extension PayloadField<JSONObject> {
 package struct ProfileReactor: ModuleReactor {
   /// The fields in the order in which clients see them.
   static let fields = ["companyName", "position"]
-  static let characters = 200
+  package static let characters = 200
 
   package func mutate(_ fields: JSONObject, in profile: MapState) throws(Refusal) -> [MapMutation] {
     var mutations: [MapMutation] = []

@@ -47,7 +47,7 @@ extension ObjectMember {
     let numbered = ValueFormat<Pulse<Value?>>(schema: format.schema.withID) { pulse in
       guard let value = pulse.wrappedValue else { return .null }
       var object = JSONObject()
-      object.append(.integer(Int64(clamping: pulse.fired)), named: "id")
+      object.append(.integer(Int64(pulse.fired)), named: "id")
       for (name, value) in format.encode(value).objectValue ?? JSONObject() { object.append(value, named: name) }
       return .object(object)
     }
@@ -68,4 +68,9 @@ extension JSON {
     schema["required"] = .array(["id"] + (schema["required"]?.arrayValue ?? []))
     return .object(schema)
   }
+}
+
+extension Refusal {
+  /// The refusal of an inactive screen: the client does not show it, and only `setActive` is accepted.
+  public static let inactive = Refusal.conflict("The screen is not active. Send setActive with the value true first.")
 }

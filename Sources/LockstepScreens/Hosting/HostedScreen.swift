@@ -43,7 +43,7 @@ package struct EncodedState: Sendable {
 struct ScreenObserver: Sendable {
   /// Clients see a new state, or an effect has begun or ended.
   let changed: @Sendable () -> Void
-  let failed: @Sendable (_ failure: ScreenFailure, _ isFirst: Bool) -> Void
+  let failed: @Sendable (ScreenFailure) -> Void
 }
 
 final class HostedScreen<R: Reactor>: ScreenEngine {

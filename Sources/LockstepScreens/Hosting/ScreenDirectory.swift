@@ -20,7 +20,23 @@ package final class ScreenDirectory: Sendable {
   private static let expiryInterval: Int64 = 60 * 1_000_000_000
   private static let evictionInterval: Int64 = 1_000_000_000
 
+  /// The shortest time between two log lines about failures of the same part, in nanoseconds.
+  private static let reportInterval: Int64 = 60 * 1_000_000_000
+  /// The most parts whose failures are logged.
+  private static let mostParts = 256
+
+  private struct FailedPart: Hashable {
+    let screen: String
+    let origin: String
+  }
+
+  private struct FailureReports {
+    var next = Int64.min
+    var suppressed = 0
+  }
+
   private struct Contents: Sendable {
+    var reports: [FailedPart: FailureReports] = [:]
     var screens: [String: Screen] = [:]
     var bySession: [SessionID: Set<String>] = [:]
     var metrics = ScreenMetrics()
@@ -117,21 +133,38 @@ package final class ScreenDirectory: Sendable {
   private func observer(of id: String, _ kind: ScreenDeclaration) -> ScreenObserver {
     ScreenObserver(
       changed: { [waiters] in waiters.wake(id) },
-      failed: { [weak self] failure, isFirst in
-        self?.record(failure, of: kind, isFirst: isFirst)
+      failed: { [weak self] failure in
+        self?.record(failure, of: kind)
         self?.waiters.wake(id)
       }
     )
   }
 
-  /// Counts every failure, and logs the first of each screen.
-  private func record(_ failure: ScreenFailure, of kind: ScreenDeclaration, isFirst: Bool) {
-    contents.withLock { $0.metrics.failures[kind.name, default: 0] += 1 }
-    guard isFirst else { return }
+  /// Counts every failure. Logs those of each part of each kind of screen at most once a minute,
+  /// because a part such as an upstream may fail for many screens.
+  private func record(_ failure: ScreenFailure, of kind: ScreenDeclaration) {
+    let now = monotonic()
+    let suppressed = contents.withLock { contents -> Int? in
+      contents.metrics.failures[kind.name, default: 0] += 1
+      let part = FailedPart(screen: kind.name, origin: failure.origin)
+      let reports = contents.reports[part] ?? (contents.reports.count < Self.mostParts ? FailureReports() : nil)
+      guard var reports else { return nil }
+      defer { contents.reports[part] = reports }
+      guard now >= reports.next else {
+        reports.suppressed += 1
+        return nil
+      }
+      defer { reports = FailureReports(next: now + Self.reportInterval) }
+      return reports.suppressed
+    }
+    guard let suppressed else { return }
     logger.log(
       .warning,
-      "a screen had a failure; its further failures are only counted",
-      ["screen": .string(kind.name), "origin": .string(failure.origin), "error": .string(failure.message)]
+      "a screen had a failure",
+      [
+        "screen": .string(kind.name), "origin": .string(failure.origin), "error": .string(failure.message),
+        "failuresNotLogged": .integer(Int64(suppressed)),
+      ]
     )
   }
 

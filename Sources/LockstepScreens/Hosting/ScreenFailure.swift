@@ -36,20 +36,19 @@ package struct ScreenFailures: Sendable {
 /// and the last one, and on to the metrics and the log.
 final class ErrorAction: Sendable {
   private let failures = LockedState(ScreenFailures())
-  private let failed: @Sendable (_ failure: ScreenFailure, _ isFirst: Bool) -> Void
+  private let failed: @Sendable (ScreenFailure) -> Void
 
-  init(_ failed: @escaping @Sendable (_ failure: ScreenFailure, _ isFirst: Bool) -> Void) { self.failed = failed }
+  init(_ failed: @escaping @Sendable (ScreenFailure) -> Void) { self.failed = failed }
 
   var reported: ScreenFailures { failures.withLock { $0 } }
 
   func report(_ failure: ScreenFailure) {
     // A cancelled effect, for example of a screen that was closed, is no failure.
     if failure.error is CancellationError { return }
-    let count = failures.withLock { failures in
+    failures.withLock { failures in
       failures.count += 1
       failures.last = failure
-      return failures.count
     }
-    failed(failure, count == 1)
+    failed(failure)
   }
 }

@@ -172,7 +172,7 @@ struct FleetScreenTests {
       }
       _ = try await screen.act(#"{"type":"submit"}"#)
       try await screen.shows("too many attempts") { state in
-        state["error"]?.stringValue?.hasPrefix("Too many attempts.") == true
+        state["error"]?["message"]?.stringValue?.hasPrefix("Too many attempts.") == true
       }
       // The database counts the attempts, by its own clock.
       try database.execute("UPDATE attempts SET until = until - 600 * 1000000000::bigint")

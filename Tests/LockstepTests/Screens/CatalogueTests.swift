@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepReactor
 import LockstepTestSupport
 import Testing
 
@@ -37,14 +38,14 @@ struct CatalogueTests {
       "workingHistory",
       [
         ("setCompanyName", ["value": "Aurora"]), ("setPosition", ["value": " Chief "]), ("save", [:]),
-        ("answer", ["prompt": "1.1", "choice": "cancel"]),
+        ("answer", ["prompt": 1, "choice": "cancel"]), ("setActive", ["value": false]),
       ]
     ),
     (
       "favoritesTop",
       [("tapFavoritePhoto", ["row": 0]), ("viewWillAppear", [:]), ("setActive", ["value": true])]
     ),
-    ("photoDetail", [("toggleFavorite", [:])]),
+    ("photoDetail", [("toggleFavorite", [:]), ("setActive", ["value": true])]),
   ]
 
   private static func item(_ name: String, in catalogue: JSON) throws -> JSON {
@@ -116,7 +117,7 @@ struct CatalogueTests {
       ("favorites", "remove", [:]), ("defaults", "set", ["suite": 1, "key": "", "value": nil]),
       ("defaults", "increment", ["key": "a", "by": "1"]), ("defaults", "merge", ["values": []]),
       ("profile", "save", ["companyName": 1]), ("login", "setPassword", ["value": nil]),
-      ("workingHistory", "answer", ["prompt": 1]), ("favoritesTop", "tapFavoritePhoto", ["row": 0.5]),
+      ("workingHistory", "answer", ["prompt": "1"]), ("favoritesTop", "tapFavoritePhoto", ["row": 0.5]),
     ]
     try await ServerFixture.run { users in
       let catalogue = try await users.ask("GET", "/v1/reactors").json
@@ -157,7 +158,9 @@ struct CatalogueTests {
 
 /// An upstream that refuses every profile.
 private struct RefusingUpstream: ProfileUpstream {
-  nonisolated(nonsending) func send(_ profile: OutgoingProfile) async throws(UpstreamError) {
+  let reachability = Reachability()
+
+  nonisolated(nonsending) func send(_ profile: OutgoingProfile) async throws(UpstreamError) -> AcceptedProfile {
     throw UpstreamError(.refused(status: 400), detail: "")
   }
 }

@@ -46,6 +46,11 @@ struct FavoritesTopReactorTests {
     }
     test.send(.viewWillAppear) { $0.route = nil }
     test.send(.viewWillAppear)
+    test.send(.tapFavoritePhoto(row: 0)) { $0.route = .photoDetail(photoId: "a") }
+    let route = FavoritesTopReactor.format(FavoritesCoordinator()).encode(test.state).objectValue?["route"]
+    #expect(
+      route == ["id": 3, "name": "photoDetail", "photoId": "a", "href": "/v1/reactors/photoDetail?photoId=a"]
+    )
     test.finish()
   }
 
@@ -57,6 +62,8 @@ struct FavoritesTopReactorTests {
     states.announce { $0.favorites.apply(.inserted(id: "b")) }
     states.announce { $0.favorites.apply(.removed(id: "a")) }
     test.advance(by: .seconds(60))
+    test.send(.tapFavoritePhoto(row: 0))
+    test.receiveFailure("a conflict") { $0 as? Refusal == .inactive }
     test.send(.setActive(true)) { $0.favoriteIds = ["b"] }
     test.send(.setActive(false))
     test.send(.setActive(true))

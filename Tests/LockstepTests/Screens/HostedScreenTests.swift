@@ -1,6 +1,7 @@
 import LockstepJSON
 import LockstepReactor
 import LockstepReactorTesting
+import LockstepTestSupport
 import Synchronization
 import Testing
 
@@ -19,7 +20,7 @@ struct HostedScreenTests {
   private func world() -> (screen: HostedScreen<Recorder>, seen: EntryLog, failures: EntryLog) {
     let (seen, failures) = (EntryLog(), EntryLog())
     let reactor = Recorder(clock: clock, merged: merged)
-    let errors = ErrorAction { failures.add("\($0.origin): \($0.message)\($1 ? " (first)" : "")") }
+    let errors = ErrorAction { failures.add("\($0.origin): \($0.message)") }
     let screen = HostedScreen(reactor, Recorder.actions, .text, errors) { seen.add("shown") }
     clock.start { await screen.run() }
     clock.settle()
@@ -101,7 +102,7 @@ struct HostedScreenTests {
     clock.advance(by: .seconds(1))
     act(screen, "fail the stream")
     let broken = "\(Broken())"
-    #expect(failures.entries == ["action: \(broken) (first)", "action: \(broken)", "mutationStream: \(broken)"])
+    #expect(failures.entries == ["action: \(broken)", "action: \(broken)", "mutationStream: \(broken)"])
     #expect(screen.failures.count == 3 && screen.failures.last?.origin == "mutationStream")
     #expect(state(screen) == #""<start>""#)
   }
@@ -119,11 +120,11 @@ struct HostedScreenTests {
     #expect(screen.number == 1)
   }
 
-  @Test("The directory counts failures by kind, and logs the first of each screen")
+  @Test("The directory counts failures by kind, and logs those of a part once a minute with the number of the others")
   func counted() async throws {
-    let log = EntryLog()
+    let (log, time) = (EntryLog(), ManualTime())
     let logger = Logger(level: .debug, format: .text, now: { Timestamp(millisecondsSince1970: 0) }) {
-      log.add(String(decoding: $0, as: UTF8.self))
+      log.add(String(decoding: $0, as: UTF8.self).filter { $0 != "\n" })
     }
     let directory = ScreenDirectory(
       environment: ScreenEnvironment(
@@ -134,27 +135,29 @@ struct HostedScreenTests {
       limits: ScreenLimits(),
       waiting: WaitingLimits(),
       random: { UInt64.random(in: 0 ... .max) },
-      monotonic: { 0 },
+      monotonic: time.serverTime.monotonic,
       logger: logger
     )
     let kind = ScreenDeclaration.anonymous("recorder", actions: Recorder.actions, state: .text) { [merged] screen in
-      Recorder(clock: screen.clock, merged: merged)
+      screen.report(Broken(), in: "part")
+      screen.report(CancellationError(), in: "part")
+      return Recorder(clock: screen.clock, merged: merged)
     }
-    for _ in 0..<2 {
+    for seconds in [0.0, 59, 1] {
+      time.advance(by: seconds)
       let screen = try await directory.open(kind, ScreenOpening())
-      for _ in 0..<2 {
-        await #expect(throws: StepRefusal.self) {
-          let action: JSON = ["type": "do", "payload": ["value": "fail at once"]]
-          try await screen.engine.act([action], from: ClientNetwork(host: "")) { _ in true }
-        }
+      await #expect(throws: StepRefusal.self) {
+        let action: JSON = ["type": "do", "payload": ["value": "fail at once"]]
+        try await screen.engine.act([action], from: ClientNetwork(host: "")) { _ in true }
       }
-      #expect(screen.engine.failures.count == 2)
+      #expect(screen.engine.failures.count == 2 && screen.engine.failures.last?.origin == "action")
     }
-    #expect(directory.metrics.failures == ["recorder": 4])
-    let line =
-      "1970-01-01T00:00:00.000Z WARNING a screen had a failure; its further failures are only counted "
-      + "screen=recorder origin=action error=\(Broken())"
-    #expect(log.entries.map { $0.filter { $0 != "\n" } } == [line, line])
+    #expect(directory.metrics.failures == ["recorder": 6])
+    let start = "1970-01-01T00:00:00.000Z WARNING a screen had a failure screen=recorder"
+    let lines = ["0", "1"].flatMap { count in
+      ["part", "action"].map { "\(start) origin=\($0) error=\(Broken()) failuresNotLogged=\(count)" }
+    }
+    #expect(log.entries == lines)
     directory.shutDown()
   }
 }
@@ -162,7 +165,7 @@ struct HostedScreenTests {
 private struct Broken: Error {}
 
 /// Entries that any thread may add.
-private final class EntryLog: Sendable {
+final class EntryLog: Sendable {
   private let stored = Mutex<[String]>([])
 
   var entries: [String] { stored.withLock { $0 } }

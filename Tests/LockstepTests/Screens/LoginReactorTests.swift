@@ -11,7 +11,9 @@ struct LoginReactorTests {
   private static func world(_ results: AccountsError?...) -> (test: TestReactor<LoginReactor>, accounts: StubLogIn) {
     let clock = VirtualClock()
     let accounts = StubLogIn(clock, results)
-    return (TestReactor(LoginReactor(accounts: accounts, maximumPasswordBytes: 256), clock: clock), accounts)
+    let screen = ScreenContext(clock: clock)
+    let reactor = LoginReactor(screen: screen, accounts: accounts, maximumPasswordBytes: 256)
+    return (TestReactor(reactor, clock: clock), accounts)
   }
 
   private static let network = ClientNetwork(host: "192.0.2.1")
@@ -88,20 +90,52 @@ struct LoginReactorTests {
     let (test, _) = Self.world(nil)
     test.send(.setUsername("ada@example.com")) { $0.username = "ada@example.com" }
     test.send(.setPassword(Password("correct horse"))) { $0.passwordValidation = .ok }
+    test.send(.submit(Self.network)) { $0.isExecuting = true }
     test.send(.setActive(false))
-    test.send(.submit(Self.network))
     test.advance(by: .seconds(2))
+    test.send(.setUsername("other@example.com"))
+    test.receiveFailure("a conflict") { $0 as? Refusal == .inactive }
     test.send(.setActive(true)) { state in
+      state.isExecuting = false
       state.session = StubLogIn.signedIn
       state.passwordValidation = .empty
     }
     test.finish()
   }
 
+  @Test("The texts are in the user's language, and a failure of the store is reported to the operator")
+  func languages() {
+    let (clock, reports) = (VirtualClock(), EntryLog())
+    let accounts = StubLogIn(clock, [.tooManyAttempts(retryAfter: 7), .outOfMemory])
+    let screen = ScreenContext(clock: clock, languages: ["sv", "ja-JP"]) { reports.add("\($1): \($0)") }
+    let test = TestReactor(
+      LoginReactor(screen: screen, accounts: accounts, maximumPasswordBytes: 256),
+      clock: clock
+    )
+    test.send(.setUsername("ada")) { $0.username = "ada" }
+    #expect(test.state.usernameValidation == .failed(message: "メールアドレスの形式が正しくありません。例：name@example.com"))
+    test.send(.setUsername("ada@example.com")) { $0.username = "ada@example.com" }
+    test.send(.setPassword(Password("1"))) { $0.passwordValidation = .ok }
+    for message in ["試行回数が多すぎます。7秒後にもう一度お試しください。", "現在、ログインできません。もう一度お試しください。"] {
+      test.send(.submit(Self.network)) { state in
+        state.isExecuting = true
+        state.$error.clear()
+      }
+      #expect(LoginReactor.format.encode(test.state).objectValue?["progress"] == "ログインしています…")
+      test.advance(by: .seconds(2))
+      test.receive { state in
+        state.isExecuting = false
+        state.error = message
+      }
+    }
+    #expect(reports.entries == ["login: \(AccountsError.outOfMemory)"])
+    test.finish()
+  }
+
   @Test("The password is not in the text of any action, mutation or state")
   func concealed() {
     let secret = "correct horse"
-    var state = LoginReactor.State()
+    var state = LoginReactor.State(language: .en)
     LoginReactor.reduce(&state, .password(Password(secret), .ok))
     let printed = [
       "\(state)", String(reflecting: state), "\(LoginReactor.Action.setPassword(Password(secret)))",

@@ -44,7 +44,7 @@ struct OtherScreensTests {
       let detail = try await phone.open("photoDetail", #"{"arguments":{"photoId":"b"}}"#)
       _ = try await detail.act(#"{"type":"toggleFavorite"}"#)
       let error = "A user may have 1 elements in favorites, not 2."
-      try await detail.shows(["photoId": "b", "isFavorite": false, "error": .string(error)])
+      try await detail.shows(["photoId": "b", "isFavorite": false, "error": ["id": 1, "message": .string(error)]])
       #expect(try await phone.favoriteIDs() == ["a"])
     }
   }
@@ -88,7 +88,9 @@ struct OtherScreensTests {
         """
       )
       #expect(typed.json["state"]?["isExecuting"] == true || typed.json["state"]?["error"] != nil)
-      try await screen.shows("an error") { $0["error"] == "The e-mail address or the password is wrong." }
+      try await screen.shows("an error") {
+        $0["error"] == ["id": 1, "message": "The e-mail address or the password is wrong."]
+      }
       let right = try await screen.act(
         #"[{"type":"setPassword","payload":{"value":"\#(ServerFixture.password)"}},{"type":"submit"}]"#
       )
@@ -125,7 +127,7 @@ struct OtherScreensTests {
       }
       _ = try await screen.act(#"{"type":"submit"}"#)
       try await screen.shows("too many attempts") { state in
-        state["error"]?.stringValue?.hasPrefix("Too many attempts.") == true
+        state["error"]?["message"]?.stringValue?.hasPrefix("Too many attempts.") == true
       }
     }
   }
@@ -146,7 +148,7 @@ struct OtherScreensTests {
         #expect(saving.json["state"]?["companyName"] == " Aurora ")
         try await screen.shows("saved") { $0["saved"] == 1 && $0["isLoading"] == false }
         let changes = try await waiter.response().json["changesets"]
-        #expect(changes?[0]?["set"] == ["companyName": "Aurora", "position": "Chief"])
+        #expect(changes?[0]?["set"] == ["companyName": "Aurora Ltd.", "position": "Chief"])
         #expect(upstream.bodies == [["user": .string(phone.user), "companyName": "Aurora", "position": "Chief"]])
         #expect(try await phone.get("/v1/journal").json["entries"]?[0]?["module"] == "profile")
       }
@@ -168,14 +170,59 @@ struct OtherScreensTests {
         #expect(prompt["message"] == "The service that keeps profiles has a problem.")
         #expect(prompt["choices"] == ["retry", "cancel"])
         #expect(try await phone.get("/v1/profile").json == [:])
-        let other = #"{"type":"answer","payload":{"prompt":"other","choice":"retry"}}"#
+        let other = #"{"type":"answer","payload":{"prompt":2,"choice":"retry"}}"#
         #expect(try await screen.act(other).problem == ProblemSummary("conflict"))
         upstream.recover()
-        let id = prompt["id"]?.stringValue ?? ""
-        _ = try await screen.act(#"{"type":"answer","payload":{"prompt":"\#(id)","choice":"retry"}}"#)
+        #expect(prompt["id"] == 1)
+        _ = try await screen.act(#"{"type":"answer","payload":{"prompt":1,"choice":"retry"}}"#)
         try await screen.shows("saved") { $0["saved"] == 1 && $0["prompt"] == nil }
-        #expect(try await phone.get("/v1/profile").json == ["companyName": "Aurora", "position": "Chief"])
+        #expect(try await phone.get("/v1/profile").json == ["companyName": "Aurora Ltd.", "position": "Chief"])
+        #expect(upstream.keys.count == 2 && Set(upstream.keys).count == 1, "A retry sends the same key.")
+        _ = try await screen.act(#"{"type":"save"}"#)
+        try await screen.shows("saved again") { $0["saved"] == 2 }
+        #expect(Set(upstream.keys).count == 2, "A new save sends a new key.")
       }
+    }
+  }
+
+  @Test("A login screen gives the new session the name of the device")
+  func device() async throws {
+    try await ServerFixture.run { users in
+      let phone = try await users.signUp()
+      let wrong = try await users.post("/v1/reactors/login", #"{"arguments":{"device":" "}}"#)
+      #expect(wrong.problem == ProblemSummary("validation-failed", "/arguments/device"))
+      let screen = try await users.open("/v1/reactors/login?device=Tablet", token: nil)
+      _ = try await screen.act(
+        """
+        [{"type":"setUsername","payload":{"value":"ada@example.com"}},
+         {"type":"setPassword","payload":{"value":"\(ServerFixture.password)"}},{"type":"submit"}]
+        """
+      )
+      try await screen.shows("a session") { $0["session"] != nil }
+      let devices = try await phone.get("/v1/sessions").json["items"]?.arrayValue?.map { $0["device"] }
+      #expect(devices?.contains("Tablet") == true)
+    }
+  }
+
+  @Test("Two taps in one step are one state whose route has grown by two; an inactive screen refuses actions")
+  func pulses() async throws {
+    try await ServerFixture.run { users in
+      let phone = try await users.signUp()
+      try await phone.addFavorites("a")
+      let list = try await phone.open("favoritesTop")
+      let tap = #"{"type":"tapFavoritePhoto","payload":{"row":0}}"#
+      #expect(try await list.act(tap).json["state"]?["route"]?["id"] == 1)
+      #expect(try await list.act("[\(tap),\(tap)]").json["state"]?["route"]?["id"] == 3)
+      try await phone.addFavorites("b")
+      try await list.shows("another device's favorite") { $0["favoriteIds"] == ["a", "b"] && $0["route"]?["id"] == 3 }
+      #expect(try await list.act(#"{"type":"viewWillAppear"}"#).json["state"]?["route"] == nil)
+      let tag = try await list.read().tag
+      #expect(try await list.act(#"{"type":"viewWillAppear"}"#).tag == tag)
+      #expect(try await list.act(tap).json["state"]?["route"]?["id"] == 4)
+      let hidden = try await list.act(#"[{"type":"setActive","payload":{"value":false}},{"type":"viewWillAppear"}]"#)
+      #expect(hidden.problem == ProblemSummary("conflict") && hidden.json["failed"] == 1)
+      #expect(try await list.act(#"{"type":"setActive","payload":{"value":false}}"#).status == 200)
+      #expect(try await list.act(tap).problem == ProblemSummary("conflict"))
     }
   }
 
@@ -228,7 +275,9 @@ struct OtherScreensTests {
 
 /// An upstream that records its requests and can be made to fail.
 private final class RecordingUpstream: Sendable {
-  private let state = Mutex((bodies: [JSON](), fails: false))
+  private let state = Mutex((bodies: [JSON](), keys: [String](), fails: false))
+
+  var keys: [String] { state.withLock { $0.keys } }
 
   var bodies: [JSON] { state.withLock { $0.bodies } }
 
@@ -239,8 +288,12 @@ private final class RecordingUpstream: Sendable {
     let body = try JSON(parsing: try await request.body.collect())
     let fails = state.withLock { state in
       state.bodies.append(body)
+      state.keys.append(request.head["idempotency-key"] ?? "-")
       return state.fails
     }
-    return Response(status: fails ? .internalServerError : .noContent)
+    if fails { return Response(status: .internalServerError) }
+    // Only the company's name is normalised.
+    let name = body["companyName"]?.stringValue ?? ""
+    return Response(status: .ok, body: .bytes(Array(#"{"companyName":"\#(name) Ltd.","position":7}"#.utf8)))
   }
 }

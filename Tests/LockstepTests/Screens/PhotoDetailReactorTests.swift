@@ -9,7 +9,10 @@ import Testing
 @Suite("The photo screen", .timeLimit(.minutes(10)))
 struct PhotoDetailReactorTests {
   private static func test(_ id: String, _ states: StubUserStates) async -> TestReactor<PhotoDetailReactor> {
-    TestReactor(await PhotoDetailReactor(photoId: id, user: states.user, dates: StubDates()))
+    let screen = ScreenContext(clock: VirtualClock(), languages: ["en"])
+    return TestReactor(
+      await PhotoDetailReactor(photoId: id, screen: screen, user: states.user, dates: StubDates())
+    )
   }
 
   @Test("It shows the date in the user's language and time zone, and follows the changes of other devices")
@@ -66,6 +69,26 @@ struct PhotoDetailReactorTests {
       state.isFavorite = true
       state.dateAdded = "2026-11-21T05:06:07.000Z - -"
     }
+    states.fail(with: .sessionEnded)
+    test.send(.toggleFavorite) { $0.error = "The session has ended. Log in again." }
+    let error = PhotoDetailReactor.format.encode(test.state).objectValue?["error"]
+    #expect(error == ["id": 2, "message": "The session has ended. Log in again."])
+    test.finish()
+  }
+
+  @Test("While inactive, the screen emits nothing and refuses all actions but setActive")
+  func active() async {
+    let states = StubUserStates(.favorites("a"))
+    let test = await Self.test("a", states)
+    test.send(.setActive(false))
+    states.announce { $0.favorites.apply(.removed(id: "a")) }
+    test.send(.toggleFavorite)
+    test.receiveFailure("a conflict") { $0 as? Refusal == .inactive }
+    test.send(.setActive(true)) { state in
+      state.isFavorite = false
+      state.dateAdded = nil
+    }
+    #expect(states.changes == [])
     test.finish()
   }
 }

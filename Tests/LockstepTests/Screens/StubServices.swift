@@ -1,3 +1,4 @@
+import LockstepReactor
 import LockstepReactorTesting
 import Synchronization
 
@@ -9,7 +10,10 @@ import Synchronization
 /// An upstream that takes two seconds for a profile, and fails if a test says so.
 final class StubUpstream: ProfileUpstream {
   private let clock: VirtualClock?
-  private let state = Mutex((failures: [UpstreamError.Kind](), sent: [OutgoingProfile]()))
+  let reachability = Reachability()
+  private let state = Mutex(
+    (failures: [UpstreamError.Kind](), sent: [OutgoingProfile](), accepted: AcceptedProfile())
+  )
 
   /// Sending takes two seconds of the clock. The first requests fail with these errors.
   init(_ clock: VirtualClock?, failing failures: [UpstreamError.Kind] = []) {
@@ -22,13 +26,20 @@ final class StubUpstream: ProfileUpstream {
     state.withLock { $0.sent.map { "\($0.companyName ?? "-"), \($0.position ?? "-")" } }
   }
 
-  nonisolated(nonsending) func send(_ profile: OutgoingProfile) async throws(UpstreamError) {
+  /// The idempotency keys of the profiles that were sent.
+  var keys: [String] { state.withLock { $0.sent.map(\.idempotencyKey) } }
+
+  /// From now on, the upstream responds with this profile.
+  func respond(_ accepted: AcceptedProfile) { state.withLock { $0.accepted = accepted } }
+
+  nonisolated(nonsending) func send(_ profile: OutgoingProfile) async throws(UpstreamError) -> AcceptedProfile {
     let failure = state.withLock { state in
       state.sent.append(profile)
       return state.failures.isEmpty ? nil : state.failures.removeFirst()
     }
     do { try await clock?.sleep(for: .seconds(2)) } catch { throw UpstreamError(.cancelled, detail: "") }
     if let failure { throw UpstreamError(failure, detail: "") }
+    return state.withLock { $0.accepted }
   }
 }
 

@@ -1,6 +1,7 @@
 import LockstepJSON
 import LockstepReactor
 import LockstepReactorTesting
+import Synchronization
 import Testing
 
 @testable import LockstepCollections
@@ -15,14 +16,30 @@ struct WorkingHistoryReactorTests {
     let states: StubUserStates
     let upstream: StubUpstream
     let test: TestReactor<WorkingHistoryReactor>
+    let reports = EntryLog()
 
-    init(company: String? = nil, position: String? = nil, failing failures: [UpstreamError.Kind] = []) {
+    init(
+      company: String? = nil,
+      position: String? = nil,
+      failing failures: [UpstreamError.Kind] = [],
+      languages: [String] = []
+    ) {
       let clock = VirtualClock()
       var snapshot = UserSnapshot.Contents()
       snapshot.profile.set(company, position)
       states = StubUserStates(snapshot)
       upstream = StubUpstream(clock, failing: failures)
-      test = TestReactor(WorkingHistoryReactor(user: states.user, upstream: upstream), clock: clock)
+      let keys = Mutex(0)
+      let screen = ScreenContext(clock: clock, languages: languages) { [reports] error, part in
+        reports.add("\(part): \((error as? UpstreamError).map { "\($0.kind)" } ?? "\(error)")")
+      }
+      let reactor = WorkingHistoryReactor(screen: screen, user: states.user, upstream: upstream) {
+        keys.withLock { count in
+          count += 1
+          return "key \(count)"
+        }
+      }
+      test = TestReactor(reactor, clock: clock)
     }
 
     /// Types into both fields.
@@ -43,7 +60,7 @@ struct WorkingHistoryReactorTests {
   func validates(text: String, expected: ValidationResult) {
     let world = World(company: "Borealis", position: "Chief")
     world.test.send(.setPosition(text)) { $0.position.text = text }
-    #expect(world.test.state.position.validation == expected)
+    #expect(world.test.state.validation(of: world.test.state.position) == expected)
     #expect(world.test.state.saveEnabled == (expected == .ok))
     if expected != .ok {
       world.test.send(.save)
@@ -110,7 +127,11 @@ struct WorkingHistoryReactorTests {
     world.test.advance(by: .seconds(2))
     world.test.receive { state in
       state.isLoading = false
-      state.prompt = .init(id: "2.1", message: "The service that keeps profiles cannot be reached.")
+      state.prompt = .init(
+        title: "The profile was not saved",
+        message: "The service that keeps profiles cannot be reached.",
+        choices: [.retry, .cancel]
+      )
     }
     world.test.send(.save) { state in
       state.isLoading = true
@@ -122,64 +143,172 @@ struct WorkingHistoryReactorTests {
       state.saved = 1
     }
     #expect(world.upstream.sent == ["A, B", "A, C", "A, C"])
+    #expect(world.upstream.keys == ["key 1", "key 2", "key 3"], "Each save has a key of its own.")
     #expect(world.states.changes == [.init(saved: ["companyName": "A", "position": "C"])])
     world.test.finish()
   }
 
   @Test("A failed save asks the user until the user cancels, and an answer to another prompt is a conflict")
   func prompts() {
-    let world = World(failing: [.unreachable, .failed(status: 500), .refused(status: 422)])
+    let world = World(failing: [.unreachable, .failed(status: 500), .refused(status: 429)])
     world.type("A", "B")
     world.test.send(.save) { $0.isLoading = true }
     let messages = [
       "The service that keeps profiles cannot be reached.", "The service that keeps profiles has a problem.",
-      "The service that keeps profiles does not accept this profile.",
+      "The service that keeps profiles is busy.",
     ]
     for (index, message) in messages.enumerated() {
-      world.test.send(.answer(prompt: "1.\(index)", choice: "retry"))
+      world.test.send(.answer(prompt: index, choice: "retry"))
       world.test.receiveFailure("a conflict") { if case .conflict? = $0 as? Refusal { true } else { false } }
       world.test.advance(by: .seconds(2))
       world.test.receive { state in
         state.isLoading = false
-        state.prompt = .init(id: "1.\(index + 1)", message: message)
+        state.prompt = .init(title: "The profile was not saved", message: message, choices: [.retry, .cancel])
       }
-      world.test.send(.answer(prompt: "1.\(index + 1)", choice: "maybe"))
+      world.test.send(.answer(prompt: index + 1, choice: "maybe"))
       world.test.receiveFailure("an unknown choice") { error in
         error as? Refusal == .invalid("/choice", "It must be one of retry, cancel.")
       }
+      let prompt = WorkingHistoryReactor.format.encode(world.test.state).objectValue?["prompt"]
+      #expect(prompt?["id"] == JSON(index + 1))
       let isLast = index == messages.count - 1
-      world.test.send(.answer(prompt: "1.\(index + 1)", choice: isLast ? "cancel" : "retry")) { state in
+      world.test.send(.answer(prompt: index + 1, choice: isLast ? "cancel" : "retry")) { state in
         state.isLoading = !isLast
         state.prompt = nil
       }
     }
     world.test.advance(by: .seconds(60))
-    #expect(world.upstream.sent.count == 3)
+    #expect(world.upstream.keys == ["key 1", "key 1", "key 1"], "A retry sends the same key.")
+    #expect(
+      world.reports.entries == [
+        "upstream: unreachable", "upstream: failed(status: Optional(500))", "upstream: refused(status: 429)",
+      ]
+    )
     #expect(world.states.changes == [])
+    world.test.finish()
+  }
+
+  /// Failures of an upstream that a retry cannot change.
+  private static let permanentStatuses = [301, 302, 400, 404, 422]
+
+  @Test(
+    "A failure that cannot pass offers cancel alone, and the next save asks with the next id",
+    arguments: permanentStatuses
+  )
+  func permanent(status: Int) {
+    let world = World(failing: [.refused(status: status), .refused(status: status)])
+    world.type("A", "B")
+    for id in 1...2 {
+      world.test.send(.save) { $0.isLoading = true }
+      world.test.advance(by: .seconds(2))
+      world.test.receive { state in
+        state.isLoading = false
+        state.prompt = .init(
+          title: "The profile was not saved",
+          message: "The service that keeps profiles does not accept this profile.",
+          choices: [.cancel]
+        )
+      }
+      world.test.send(.answer(prompt: id, choice: "retry"))
+      world.test.receiveFailure("no such choice") { error in
+        error as? Refusal == .invalid("/choice", "It must be one of cancel.")
+      }
+      world.test.send(.answer(prompt: id, choice: "cancel")) { $0.prompt = nil }
+    }
+    #expect(world.upstream.keys == ["key 1", "key 2"])
     world.test.finish()
   }
 
   @Test("If the profile cannot be stored after the upstream has accepted it, the user is asked too")
   func notStored() {
     let world = World()
-    world.states.fail(with: .refused(.quotaExceeded("It's full.")))
     world.type("A", "B")
+    let message = "The change cannot be saved at the moment. Try again."
+    let failures: [(StateChangeError, String, [WorkingHistoryReactor.Choice])] = [
+      (.unavailable(reason: "The disk is full."), message, [.retry, .cancel]),
+      (.refused(.quotaExceeded("It's full.")), "It's full.", [.cancel]),
+    ]
+    world.test.send(.save) { $0.isLoading = true }
+    for (index, (error, message, choices)) in failures.enumerated() {
+      world.states.fail(with: error)
+      world.test.advance(by: .seconds(2))
+      world.test.receive { state in
+        state.isLoading = false
+        state.prompt = .init(title: "The profile was not saved", message: message, choices: choices)
+      }
+      world.test.send(.answer(prompt: index + 1, choice: choices[0].rawValue)) { state in
+        state.isLoading = index == 0
+        state.prompt = nil
+      }
+    }
+    #expect(world.reports.entries == ["profile: The disk is full."])
+    #expect(world.upstream.keys == ["key 1", "key 1"])
+    world.test.finish()
+  }
+
+  /// Responses of the upstream, and the profile that is saved.
+  private static let responses: [(accepted: AcceptedProfile, company: String, position: String)] = [
+    (AcceptedProfile(), "aurora", "Chief"),
+    (AcceptedProfile(companyName: "Aurora Ltd.", position: "CEO"), "Aurora Ltd.", "CEO"),
+    (AcceptedProfile(companyName: "Aurora Ltd."), "Aurora Ltd.", "Chief"),
+    (AcceptedProfile(companyName: " ", position: String(repeating: "x", count: 201)), "aurora", "Chief"),
+  ]
+
+  @Test(
+    "The profile that the upstream responds with is saved; missing and invalid texts are as typed",
+    arguments: responses
+  )
+  func accepted(accepted: AcceptedProfile, company: String, position: String) {
+    let world = World()
+    world.upstream.respond(accepted)
+    world.type(" aurora ", "Chief")
     world.test.send(.save) { $0.isLoading = true }
     world.test.advance(by: .seconds(2))
     world.test.receive { state in
       state.isLoading = false
-      state.prompt = .init(id: "1.1", message: "It's full.")
+      state.saved = 1
+      state.companyName.text = company
+      state.position.text = position
     }
-    world.states.fail(with: nil)
-    world.test.send(.answer(prompt: "1.1", choice: "retry")) { state in
-      state.isLoading = true
-      state.prompt = nil
-    }
+    #expect(world.upstream.sent == ["aurora, Chief"])
+    #expect(world.states.changes == [.init(saved: ["companyName": company, "position": position])])
+    world.test.finish()
+  }
+
+  @Test("The screen shows whether the upstream can be reached, and emits nothing while it is inactive")
+  func reachability() {
+    let world = World()
+    world.upstream.reachability.update(.unreachable)
+    world.test.receive { $0.isUpstreamReachable = false }
+    world.test.send(.setActive(false))
+    world.upstream.reachability.update(.reachable)
+    world.test.send(.setCompanyName("A"))
+    world.test.receiveFailure("a conflict") { $0 as? Refusal == .inactive }
+    world.test.send(.setActive(true)) { $0.isUpstreamReachable = true }
+    world.test.finish()
+  }
+
+  @Test("The texts are in the user's language")
+  func languages() {
+    let world = World(failing: [.timedOut], languages: ["fr-CA"])
+    world.type("A", String(repeating: "x", count: 201))
+    #expect(
+      world.test.state.validation(of: world.test.state.position)
+        == .failed(message: "200 caractères au maximum, il y en a 201.")
+    )
+    world.test.send(.setPosition("B")) { $0.position.text = "B" }
+    world.test.send(.save) { $0.isLoading = true }
+    #expect(WorkingHistoryReactor.format.encode(world.test.state).objectValue?["progress"] == "Enregistrement…")
     world.test.advance(by: .seconds(2))
     world.test.receive { state in
       state.isLoading = false
-      state.saved = 1
+      state.prompt = .init(
+        title: "Le profil n’a pas été enregistré",
+        message: "Le service des profils met trop de temps à répondre.",
+        choices: [.retry, .cancel]
+      )
     }
+    world.test.send(.answer(prompt: 1, choice: "cancel")) { $0.prompt = nil }
     world.test.finish()
   }
 }

@@ -1,5 +1,6 @@
 import LockstepHTTP
 import LockstepJSON
+import LockstepReactor
 import LockstepTestSupport
 import Synchronization
 import Testing
@@ -14,7 +15,12 @@ struct ProfileUpstreamTests {
   private static let user = Identifier<User>("01890a5d-ac96-774b-bcce-b302099a8057")
 
   private func profile(_ companyName: String? = "Ærø & Søn", _ position: String? = nil) throws -> OutgoingProfile {
-    OutgoingProfile(user: try #require(Self.user), companyName: companyName, position: position)
+    OutgoingProfile(
+      user: try #require(Self.user),
+      companyName: companyName,
+      position: position,
+      idempotencyKey: "key"
+    )
   }
 
   /// Runs `body` with an upstream, which has been shut down when this returns.
@@ -37,11 +43,12 @@ struct ProfileUpstreamTests {
 
   private func failure(_ upstream: some ProfileUpstream) async -> UpstreamError? {
     do throws(UpstreamError) {
-      try await upstream.send(
+      _ = try await upstream.send(
         OutgoingProfile(
           user: UserID(UUIDv7(milliseconds: 0, random12: 0, random62: 0)),
           companyName: "A",
-          position: "B"
+          position: "B",
+          idempotencyKey: "key"
         )
       )
       return nil
@@ -59,8 +66,8 @@ struct ProfileUpstreamTests {
       return Response(status: .created)
     } _: { port in
       try await withUpstream("http://127.0.0.1:\(port)/hook") { upstream in
-        try await upstream.send(profile())
-        try await upstream.send(profile(nil, "\"Chief\"\n"))
+        _ = try await upstream.send(profile())
+        _ = try await upstream.send(profile(nil, "\"Chief\"\n"))
         let id = "01890a5d-ac96-774b-bcce-b302099a8057"
         #expect(
           seen.withLock { $0 } == [
@@ -78,8 +85,8 @@ struct ProfileUpstreamTests {
     (301, .refused(status: 301), false), (307, .refused(status: 307), false),
     (400, .refused(status: 400), false), (401, .refused(status: 401), false), (422, .refused(status: 422), false),
     (408, .refused(status: 408), true), (425, .refused(status: 425), true), (429, .refused(status: 429), true),
-    (500, .failed(status: 500), true), (503, .failed(status: 503), true), (501, .failed(status: 501), false),
-    (505, .failed(status: 505), false), (600, .failed(status: 600), true),
+    (500, .failed(status: 500), true), (503, .failed(status: 503), true), (501, .failed(status: 501), true),
+    (505, .failed(status: 505), true), (600, .failed(status: 600), false),
   ]
 
   @Test("A status 2xx accepts a profile, 3xx and 4xx refuse it, and any other is a failure", arguments: statuses)
@@ -126,6 +133,50 @@ struct ProfileUpstreamTests {
         await responded
       }
     }
+  }
+
+  /// Bodies of responses, and the texts that they have.
+  private static let bodies: [(body: String, accepted: AcceptedProfile)] = [
+    ("", AcceptedProfile()), ("nonsense", AcceptedProfile()), ("[1]", AcceptedProfile()),
+    (#"{"companyName":"A","position":null}"#, AcceptedProfile(companyName: "A")),
+    (#"{"position":"B","more":1}"#, AcceptedProfile(position: "B")), (#"{"companyName":7}"#, AcceptedProfile()),
+  ]
+
+  @Test("The response may have the profile as it was accepted, and the request has the key", arguments: bodies)
+  func accepted(body: String, accepted: AcceptedProfile) async throws {
+    let keys = Mutex<[String?]>([])
+    try await LoopbackServer.run { request in
+      keys.withLock { $0.append(request.head["idempotency-key"]) }
+      return Response(status: .ok, body: .bytes(Array(body.utf8)))
+    } _: { port in
+      try await withUpstream("http://127.0.0.1:\(port)/") { upstream in
+        let response = try await upstream.send(profile())
+        #expect(response == accepted)
+        #expect(keys.withLock { $0 } == ["key"])
+      }
+    }
+  }
+
+  @Test("It is unreachable after a request without a response, until it responds; it changes at most once a second")
+  func reachability() async throws {
+    let (server, time) = (try RawServer(), ManualTime())
+    var configuration = HTTPClient.Configuration(userAgent: "tests/1")
+    configuration.usesProxies = false
+    let url = try UpstreamURL("http://127.0.0.1:\(server.port)/")
+    let upstream = try HTTPProfileUpstream(url, configuration, monotonic: time.serverTime.monotonic)
+    #expect(upstream.reachability.current == .reachable)
+    let steps: [(seconds: Double, response: String, Reachability.Status)] = [
+      (0, "", .unreachable), (0.9, "HTTP/1.1 500 X\r\n\r\n", .unreachable), (0.1, "HTTP/1.1 500 X\r\n\r\n", .reachable),
+      (1, "HTTP/1.1 204 X\r\n\r\n", .reachable), (0, "", .unreachable),
+    ]
+    for (seconds, response, status) in steps {
+      time.advance(by: seconds)
+      async let responded: Void = aside { server.respondOnce(response) }
+      _ = await failure(upstream)
+      await responded
+      #expect(upstream.reachability.current == status)
+    }
+    await aside { upstream.shutDown() }
   }
 
   @Test("Above the limit of requests, an error says so, and a cancelled task stops waiting")

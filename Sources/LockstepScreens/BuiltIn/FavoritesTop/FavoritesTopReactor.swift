@@ -23,7 +23,8 @@ struct FavoritesTopReactor: Reactor {
 
   enum Mutation: Sendable {
     case favorites([String])
-    case route(Route?)
+    case route(Route)
+    case routeCleared
     case active(Bool)
   }
 
@@ -33,13 +34,14 @@ struct FavoritesTopReactor: Reactor {
 
   func mutate(_ action: Action, in state: State) -> Effect<Mutation> {
     switch action {
-    case .viewWillAppear: return state.route == nil ? .none : .just(.route(nil))
+    case .setActive(let isActive): return .just(.active(isActive))
+    case _ where !state.isActive: return .failure(Refusal.inactive)
+    case .viewWillAppear: return .just(.routeCleared)
     case .tapFavoritePhoto(let row):
       guard state.favoriteIds.indices.contains(row) else {
         return .failure(Refusal.invalid("/row", "There is no row \(row). Number of rows: \(state.favoriteIds.count)."))
       }
       return .just(.route(.photoDetail(photoId: state.favoriteIds[row])))
-    case .setActive(let isActive): return .just(.active(isActive))
     }
   }
 
@@ -47,6 +49,7 @@ struct FavoritesTopReactor: Reactor {
     switch mutation {
     case .favorites(let ids): state.favoriteIds = ids
     case .route(let route): state.route = route
+    case .routeCleared: state.$route.clear()
     case .active(let isActive): state.isActive = isActive
     }
   }

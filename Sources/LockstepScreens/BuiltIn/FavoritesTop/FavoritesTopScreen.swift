@@ -36,6 +36,6 @@ extension FavoritesTopReactor {
       },
       .optional("href", .text) { coordinator.next(for: $0)?.href }
     )
-    return ValueFormat(.member("favoriteIds", .list(of: .text), \.favoriteIds), .optional("route", route, \.route))
+    return ValueFormat(.member("favoriteIds", .list(of: .text), \.favoriteIds), .pulse("route", route, \.$route))
   }
 }

@@ -1,12 +1,14 @@
 import LockstepAccounts
 import LockstepCollections
 import LockstepReactor
+import LockstepStore
 
 extension ScreenDeclaration {
   /// `login`: a form for an e-mail address and a password.
   static func login(_ accounts: any LogInService, maximumPasswordBytes: Int) -> ScreenDeclaration {
     anonymous(
       "login",
+      .deviceName,
       actions: [
         ActionCase("setUsername", .typed("value")) { .setUsername($0) },
         ActionCase("setPassword", .secret("value")) { .setPassword(Password($0)) },
@@ -14,7 +16,29 @@ extension ScreenDeclaration {
         ActionCase("setActive", .flag("value")) { .setActive($0) },
       ],
       state: LoginReactor.format
-    ) { _ in LoginReactor(accounts: accounts, maximumPasswordBytes: maximumPasswordBytes) }
+    ) { screen, device in
+      LoginReactor(
+        screen: screen,
+        device: device,
+        accounts: accounts,
+        maximumPasswordBytes: maximumPasswordBytes
+      )
+    }
+  }
+}
+
+extension PayloadField<String?> {
+  /// The name of the session's device.
+  fileprivate static var deviceName: PayloadField {
+    .optionalText("device", bytes: 0...4_096).checked { device in
+      guard let device else { return nil }
+      do throws(AccountTextError) {
+        _ = try DeviceName(device)
+        return nil
+      } catch {
+        return error.description
+      }
+    }
   }
 }
 
@@ -37,7 +61,8 @@ extension LoginReactor {
       .member("passwordValidation", .validation, \.passwordValidation),
       .member("isLoginEnabled", .flag, \.isLoginEnabled),
       .member("isExecuting", .flag, \.isExecuting),
-      .optional("error", .text, \.error),
+      .optional("progress", .text) { $0.isExecuting ? ScreenText.loggingIn[$0.language] : nil },
+      .pulse("error", .message, \.$error),
       .optional("session", session, \.session)
     )
   }()

@@ -15,17 +15,22 @@ struct PhotoDetailReactor: Reactor {
     /// The date in the user's language and time zone.
     var dateAdded: String?
     /// Why the last toggle failed.
-    var error: String?
+    @Pulse var error: String?
     @HiddenField var content = FavoriteContent()
+    /// Whether the client shows the screen.
+    @HiddenField var isActive = true
   }
 
   enum Action: Sendable {
     case toggleFavorite
+    case setActive(Bool)
   }
 
   enum Mutation: Sendable {
     case favorite(Favorite?)
-    case failed(String?)
+    case toggling
+    case failed(String)
+    case active(Bool)
   }
 
   struct Favorite: Sendable {
@@ -33,11 +38,13 @@ struct PhotoDetailReactor: Reactor {
     let dateAdded: String?
   }
 
+  let screen: ScreenContext
   let user: ScreenUser
   let dates: any DateTexts
   let initialState: State
 
-  init(photoId: String, user: ScreenUser, dates: any DateTexts) async {
+  init(photoId: String, screen: ScreenContext, user: ScreenUser, dates: any DateTexts) async {
+    self.screen = screen
     self.user = user
     self.dates = dates
     var state = State(photoId: photoId)
@@ -47,15 +54,18 @@ struct PhotoDetailReactor: Reactor {
 
   func mutate(_ action: Action, in state: State) -> Effect<Mutation> {
     switch action {
+    case .setActive(let isActive): .just(.active(isActive))
+    case _ where !state.isActive: .failure(Refusal.inactive)
     case .toggleFavorite:
       .concat(
-        state.error == nil ? .none : .just(.failed(nil)),
+        .just(.toggling),
         // Emits nothing on success, because the screen follows the user's state.
-        .run { [user] emit in
+        .run { [screen, user] emit in
           do throws(StateChangeError) {
             try await user.perform("favorites", "toggle", .object(state.content.object(withID: state.photoId)))
           } catch {
-            try await emit(.failed(error.message))
+            if error.mayPass { screen.report(error, in: "favorites") }
+            try await emit(.failed(error.text(ScreenLanguage(of: screen))))
           }
         }
       )
@@ -71,7 +81,9 @@ struct PhotoDetailReactor: Reactor {
         state.content = favorite.content
         state.title = favorite.content.title
       }
+    case .toggling: state.$error.clear()
     case .failed(let message): state.error = message
+    case .active(let isActive): state.isActive = isActive
     }
   }
 
@@ -80,6 +92,9 @@ struct PhotoDetailReactor: Reactor {
       .favorite(await Self.favorite(photoId, in: $0, dates))
     }
   }
+
+  /// Hides states while the client does not show the screen.
+  func transform(state: Flow<State>) -> Flow<State> { state.filter(\.isActive) }
 
   private static func favorite(_ id: String, in user: UserSnapshot, _ dates: any DateTexts) async -> Favorite? {
     guard let item = user.list("favorites")[id] else { return nil }

@@ -8,9 +8,13 @@ extension ScreenDeclaration {
       "photoDetail",
       .name("photoId"),
       follows: ["favorites", "defaults/standard"],
-      actions: [ActionCase("toggleFavorite") { .toggleFavorite }],
+      actions: [
+        ActionCase("toggleFavorite") { .toggleFavorite }, ActionCase("setActive", .flag("value")) { .setActive($0) },
+      ],
       state: PhotoDetailReactor.format
-    ) { _, user, photoId in await PhotoDetailReactor(photoId: photoId, user: user, dates: dates) }
+    ) { screen, user, photoId in
+      await PhotoDetailReactor(photoId: photoId, screen: screen, user: user, dates: dates)
+    }
   }
 }
 
@@ -20,6 +24,6 @@ extension PhotoDetailReactor {
     .optional("title", .text, \.title),
     .member("isFavorite", .flag, \.isFavorite),
     .optional("dateAdded", .text, \.dateAdded),
-    .optional("error", .text, \.error)
+    .pulse("error", .message, \.$error)
   )
 }

@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepModules
 import LockstepReactor
 
@@ -9,29 +10,36 @@ import LockstepReactor
 /// save cancels an older one. If a save fails, the screen asks whether to retry.
 struct WorkingHistoryReactor: Reactor {
   struct State: Sendable, Equatable {
+    let language: ScreenLanguage
     var companyName = Input()
     var position = Input()
     var isLoading = false
-    var prompt: Prompt?
+    @Pulse var prompt: Prompt?
     /// How many saves succeeded.
     var saved = 0
-    /// How many saves were started.
-    @HiddenField var saves = 0
+    var isUpstreamReachable = true
+    /// Whether a save or a retry has begun, and the indicator does not show it yet.
+    @HiddenField var isStarting = false
+    /// Whether the client shows the screen.
+    @HiddenField var isActive = true
 
-    var saveEnabled: Bool { [companyName.validation, position.validation].areAllValid }
+    var saveEnabled: Bool { [validation(of: companyName), validation(of: position)].areAllValid }
+
+    func validation(of input: Input) -> ValidationResult {
+      WorkingHistoryReactor.validator(language).validate(input.text)
+    }
   }
 
   struct Input: Sendable, Equatable {
     var text = ""
     @HiddenField var isTyped = false
-
-    var validation: ValidationResult { ProfileReactor.validation(of: text) }
   }
 
   /// A question about a save that failed.
   struct Prompt: Sendable, Equatable {
-    let id: String
+    let title: String
     let message: String
+    let choices: [Choice]
   }
 
   enum Choice: String, Sendable, CaseIterable {
@@ -40,7 +48,8 @@ struct WorkingHistoryReactor: Reactor {
   }
 
   struct PromptAnswer: Sendable, Equatable {
-    let prompt: String
+    /// How many prompts had been shown, with this one.
+    let prompt: Int
     let choice: Choice
   }
 
@@ -48,7 +57,8 @@ struct WorkingHistoryReactor: Reactor {
     case setCompanyName(String)
     case setPosition(String)
     case save
-    case answer(prompt: String, choice: String)
+    case answer(prompt: Int, choice: String)
+    case setActive(Bool)
   }
 
   enum Mutation: Sendable {
@@ -56,25 +66,53 @@ struct WorkingHistoryReactor: Reactor {
     case position(String)
     case profile(UserSnapshot)
     case saving
+    case busy(Bool)
+    case reachable(Bool)
     case failed(Prompt)
     case answered(Choice)
     /// The saved texts, as typed, and the profile after the save.
     case saved(companyName: String, position: String, UserSnapshot)
+    case active(Bool)
   }
 
+  let screen: ScreenContext
   let user: ScreenUser
   let upstream: any ProfileUpstream
+  /// Makes the idempotency key of a save.
+  let newKey: @Sendable () -> String
+  /// Busy while saves run, also older ones that were cancelled and have not ended.
+  private let activity = ActivityIndicator()
   /// The last answer to a prompt. A save waits for the answer to its own prompt.
   private let answers = Latest<PromptAnswer?>(nil)
 
+  init(
+    screen: ScreenContext,
+    user: ScreenUser,
+    upstream: any ProfileUpstream,
+    newKey: @escaping @Sendable () -> String = { SaveKey.random() }
+  ) {
+    (self.screen, self.user, self.upstream, self.newKey) = (screen, user, upstream, newKey)
+  }
+
   var initialState: State {
-    var state = State()
-    Self.reduce(&state, .profile(user.state))
+    var state = State(language: ScreenLanguage(of: screen))
+    state.isUpstreamReachable = upstream.reachability.current == .reachable
+    state.follow(user.state)
     return state
+  }
+
+  static func validator(_ language: ScreenLanguage) -> Validator<String> {
+    Validator(normalise: { $0.trimmingWhitespace() }) { text in
+      let result = ProfileReactor.validation(of: text)
+      guard case .failed = result else { return result }
+      return .failed(message: ScreenText.tooLong(text.unicodeScalars.count)[language])
+    }
   }
 
   func mutate(_ action: Action, in state: State) -> Effect<Mutation> {
     switch action {
+    case .setActive(let isActive): return .just(.active(isActive))
+    case _ where !state.isActive: return .failure(Refusal.inactive)
     case .setCompanyName(let text): return .just(.companyName(text))
     case .setPosition(let text): return .just(.position(text))
     case .save:
@@ -82,19 +120,19 @@ struct WorkingHistoryReactor: Reactor {
         return .failure(Refusal.conflict("saveEnabled is false. validatedCompanyName and validatedPosition show why."))
       }
       return .concat(.just(.saving), .run { try await save(state, $0) })
-    case .answer(let prompt, let text):
-      guard prompt == state.prompt?.id else {
+    case .answer(let id, let text):
+      guard let prompt = state.prompt, id == state.$prompt.fired else {
         return .failure(
           Refusal.conflict("This is not the current prompt. It was answered, or a newer prompt replaced it.")
         )
       }
-      guard let choice = Choice(rawValue: text) else {
-        let choices = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+      guard let choice = prompt.choices.first(where: { $0.rawValue == text }) else {
+        let choices = prompt.choices.map(\.rawValue).joined(separator: ", ")
         return .failure(Refusal.invalid("/choice", "It must be one of \(choices)."))
       }
       return .concat(
         .just(.answered(choice)),
-        .run { [answers] _ in answers.publish(PromptAnswer(prompt: prompt, choice: choice)) }
+        .run { [answers] _ in answers.publish(PromptAnswer(prompt: id, choice: choice)) }
       )
     }
   }
@@ -109,77 +147,148 @@ struct WorkingHistoryReactor: Reactor {
     case .position(let text): state.position = Input(text: text, isTyped: true)
     case .profile(let user): state.follow(user)
     case .saving:
-      state.saves += 1
-      state.isLoading = true
-      state.prompt = nil
+      (state.isLoading, state.isStarting) = (true, true)
+      state.$prompt.clear()
+    case .busy(let isBusy):
+      if isBusy { state.isStarting = false }
+      if !state.isStarting { state.isLoading = isBusy }
+    case .reachable(let isReachable): state.isUpstreamReachable = isReachable
     case .failed(let prompt):
-      state.isLoading = false
+      (state.isLoading, state.isStarting) = (false, false)
       state.prompt = prompt
     case .answered(let choice):
-      state.isLoading = choice == .retry
-      state.prompt = nil
+      (state.isLoading, state.isStarting) = (choice == .retry, choice == .retry)
+      state.$prompt.clear()
     case .saved(let companyName, let position, let user):
-      state.isLoading = false
+      (state.isLoading, state.isStarting) = (false, false)
       state.saved += 1
       // A field whose text was changed during the save keeps that text.
       if state.companyName.text == companyName { state.companyName.isTyped = false }
       if state.position.text == position { state.position.isTyped = false }
       state.follow(user)
+    case .active(let isActive): state.isActive = isActive
     }
   }
 
   func transform(mutation: Flow<Mutation>) -> Flow<Mutation> {
     mutation.merging(user.states) { .profile($0) }
+      .merging(activity.values) { [activity] _ in .busy(activity.isBusy) }
+      .merging(upstream.reachability.values) { .reachable($0 == .reachable) }
   }
 
+  /// Hides states while the client does not show the screen.
+  func transform(state: Flow<State>) -> Flow<State> { state.filter(\.isActive) }
+
+  /// Saves the profile of `state`. Every attempt sends the same key.
   private func save(_ state: State, _ emit: Emitter<Mutation>) async throws {
     let (companyName, position) = (state.companyName.text, state.position.text)
+    let validator = Self.validator(state.language)
     let profile = OutgoingProfile(
       user: user.id,
-      companyName: companyName.trimmingWhitespace(),
-      position: position.trimmingWhitespace()
+      companyName: validator.normalise(companyName),
+      position: validator.normalise(position),
+      idempotencyKey: newKey()
     )
-    let prompt = SavePrompt(save: state.saves + 1, answers: answers, emit: emit)
-    let isSaved: Void? = try await retryWhenConfirmed(prompt) {
-      try await upstream.send(profile)
-      try await user.perform("profile", "save", profile.fields)
+    let prompt = SavePrompt(language: state.language, shown: state.$prompt.fired, answers: answers, emit: emit)
+    _ = try await retryWhenConfirmed(prompt, canRetry: SavePrompt.canRetry) {
+      try await activity.track {
+        do {
+          let accepted = try await upstream.send(profile)
+          try await user.perform("profile", "save", accepted.payload(insteadOf: profile))
+          try await emit(.saved(companyName: companyName, position: position, user.state))
+        } catch {
+          // A cancelled save shows nothing.
+          if error is CancellationError || Task.isCancelled { throw CancellationError() }
+          report(error)
+          try await prompt.show(error)
+          throw error
+        }
+      }
     }
-    if isSaved != nil { try await emit(.saved(companyName: companyName, position: position, user.state)) }
+  }
+
+  private func report(_ error: any Error) {
+    switch error {
+    case let error as UpstreamError where error.kind != .cancelled: screen.report(error, in: "upstream")
+    case let error as StateChangeError where error.mayPass: screen.report(error, in: "profile")
+    default: break
+    }
   }
 }
 
 extension WorkingHistoryReactor.State {
   /// Copies the profile into fields without typed text.
   fileprivate mutating func follow(_ user: UserSnapshot) {
-    if !companyName.isTyped { companyName.text = user.map("profile")["companyName"]?.json.stringValue ?? "" }
-    if !position.isTyped { position.text = user.map("profile")["position"]?.json.stringValue ?? "" }
+    let profile = user.map("profile")
+    if !companyName.isTyped { companyName.text = profile["companyName"]?.json.stringValue ?? "" }
+    if !position.isTyped { position.text = profile["position"]?.json.stringValue ?? "" }
   }
 }
 
 /// Asks on the screen whether to try a save again.
 private struct SavePrompt: RetryPrompt {
-  let save: Int
+  let language: ScreenLanguage
+  /// How many prompts had been shown when the save began. Until a newer save cancels it, only this
+  /// save shows prompts.
+  let shown: Int
   let answers: Latest<WorkingHistoryReactor.PromptAnswer?>
   let emit: Emitter<WorkingHistoryReactor.Mutation>
   let attempts = Latest(0)
 
-  func confirmRetry(after error: any Error) async -> Bool {
+  static func canRetry(_ error: any Error) -> Bool {
+    switch error {
+    case let error as UpstreamError: error.mayPass
+    case let error as StateChangeError: error.mayPass
+    default: true
+    }
+  }
+
+  func show(_ error: any Error) async throws {
     attempts.publish(attempts.value + 1)
-    let id = "\(save).\(attempts.value)"
-    // A cancelled save asks nothing.
-    guard (try? await emit(.failed(.init(id: id, message: Self.message(for: error))))) != nil else { return false }
+    let choices: [WorkingHistoryReactor.Choice] = Self.canRetry(error) ? [.retry, .cancel] : [.cancel]
+    let title = ScreenText.notSaved[language]
+    try await emit(.failed(.init(title: title, message: text(of: error), choices: choices)))
+  }
+
+  func confirmRetry(after error: any Error) async -> Bool {
+    let id = shown + attempts.value
     for await answer in answers.values where answer?.prompt == id { return answer?.choice == .retry }
     return false
   }
 
-  /// Never called, because every error may be retried.
+  /// The prompt is shown already.
   func inform(of error: any Error) async {}
 
-  private static func message(for error: any Error) -> String {
+  private func text(of error: any Error) -> String {
     switch error {
-    case let failure as UpstreamError: failure.message
-    case let failure as StateChangeError: failure.message
-    default: "Something went wrong."
+    case let error as UpstreamError: error.text(language)
+    case let error as StateChangeError: error.text(language)
+    default: ScreenText.somethingWrong[language]
     }
+  }
+}
+
+extension AcceptedProfile {
+  /// The payload of the action `save` of the module `profile`: the texts that the upstream has
+  /// accepted. A text that is missing or not valid is as it was sent.
+  fileprivate func payload(insteadOf sent: OutgoingProfile) -> JSON {
+    func text(_ accepted: String?, _ sent: String?) -> JSON {
+      if let accepted, ProfileReactor.validation(of: accepted).isValid { return .string(accepted) }
+      return .string(sent ?? "")
+    }
+    return [
+      "companyName": text(companyName, sent.companyName), "position": text(position, sent.position),
+    ]
+  }
+}
+
+/// The idempotency key of a save: 128 random bits, in hexadecimal.
+enum SaveKey {
+  static func random() -> String {
+    let words = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
+    return [words.0, words.1].map { word in
+      let digits = String(word, radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }.joined()
   }
 }

@@ -11,34 +11,35 @@ extension ScreenDeclaration {
         ActionCase("setCompanyName", .typed("value")) { .setCompanyName($0) },
         ActionCase("setPosition", .typed("value")) { .setPosition($0) },
         ActionCase("save") { .save },
-        ActionCase("answer", .text("prompt"), .text("choice", oneOf: WorkingHistoryReactor.choices)) {
+        ActionCase("answer", .index("prompt"), .text("choice", oneOf: WorkingHistoryReactor.choices)) {
           .answer(prompt: $0, choice: $1)
         },
+        ActionCase("setActive", .flag("value")) { .setActive($0) },
       ],
       state: WorkingHistoryReactor.format
-    ) { _, user in WorkingHistoryReactor(user: user, upstream: upstream) }
+    ) { screen, user in WorkingHistoryReactor(screen: screen, user: user, upstream: upstream) }
   }
 }
 
 extension WorkingHistoryReactor {
   static let choices = Choice.allCases.map(\.rawValue)
 
-  static let format: ValueFormat<State> = {
-    let prompt = ValueFormat<Prompt>(
-      .member("id", .text, \.id),
-      .member("title", .text) { _ in "The profile was not saved" },
-      .member("message", .text, \.message),
-      .member("choices", .list(of: .text(oneOf: choices))) { _ in choices }
-    )
-    return ValueFormat(
-      .member("companyName", .text, \.companyName.text),
-      .member("position", .text, \.position.text),
-      .member("validatedCompanyName", .validation, \.companyName.validation),
-      .member("validatedPosition", .validation, \.position.validation),
-      .member("saveEnabled", .flag, \.saveEnabled),
-      .member("isLoading", .flag, \.isLoading),
-      .optional("prompt", prompt, \.prompt),
-      .member("saved", .count, \.saved)
-    )
-  }()
+  static let format = ValueFormat<State>(
+    .member("companyName", .text, \.companyName.text),
+    .member("position", .text, \.position.text),
+    .member("validatedCompanyName", .validation) { $0.validation(of: $0.companyName) },
+    .member("validatedPosition", .validation) { $0.validation(of: $0.position) },
+    .member("saveEnabled", .flag, \.saveEnabled),
+    .member("isLoading", .flag, \.isLoading),
+    .optional("progress", .text) { $0.isLoading ? ScreenText.saving[$0.language] : nil },
+    .pulse("prompt", prompt, \.$prompt),
+    .member("saved", .count, \.saved),
+    .member("isUpstreamReachable", .flag, \.isUpstreamReachable)
+  )
+
+  private static let prompt = ValueFormat<Prompt>(
+    .member("title", .text, \.title),
+    .member("message", .text, \.message),
+    .member("choices", .list(of: .text(oneOf: choices))) { $0.choices.map(\.rawValue) }
+  )
 }

@@ -30,29 +30,20 @@ public struct UpstreamError: Error, Equatable, Sendable, CustomStringConvertible
     self.detail = detail
   }
 
-  /// Whether a retry may succeed.
+  /// Whether a retry may succeed: after failures of the network, time-outs, and the statuses 408, 425,
+  /// 429 and 5xx.
   public var mayPass: Bool {
     switch kind {
     case .unreachable, .timedOut, .overloaded: true
     // Request timeout, too early, too many requests.
     case .refused(let status): [408, 425, 429].contains(status)
-    case .failed(let status): status != 501 && status != 505
+    case .failed(let status): status.map { (500..<600).contains($0) } ?? true
     case .cancelled: false
     }
   }
 
-  /// The failure, in a sentence for users.
-  public var message: String {
-    switch kind {
-    case .unreachable: "The service that keeps profiles cannot be reached."
-    case .timedOut: "The service that keeps profiles takes too long to respond."
-    case .refused where mayPass: "The service that keeps profiles is busy."
-    case .refused: "The service that keeps profiles does not accept this profile."
-    case .failed: "The service that keeps profiles has a problem."
-    case .overloaded: "Too many profiles are being saved at the moment."
-    case .cancelled: "Saving was stopped."
-    }
-  }
+  /// The failure, in an English sentence for users.
+  public var message: String { text(.en) }
 
   /// For logs: the kind and the detail.
   public var description: String { "\(kind): \(detail)" }
