@@ -74,7 +74,13 @@ let package = Package(
       name: "LockstepTemplates",
       path: "templates",
       sources: ["Templates.swift"],
-      resources: [.embedInCode("JSONValue.swift")]
+      resources: [
+        .embedInCode("JSONValue.swift"), .embedInCode("project/Dockerfile"), .embedInCode("project/Package.swift"),
+        .embedInCode("project/README.md"), .embedInCode("project/Sources/Server/Notes.swift"),
+        .embedInCode("project/Sources/Server/main.swift"),
+        .embedInCode("project/Tests/ServerTests/NotesTests.swift"), .embedInCode("project/dockerignore"),
+        .embedInCode("project/gitignore"), .embedInCode("project/state-server.service"),
+      ]
     ),
     .target(name: "LockstepTime", dependencies: ["LockstepThreading"]),
     .target(name: "LockstepLogging", dependencies: ["LockstepJSON", "LockstepThreading", "LockstepTime"]),

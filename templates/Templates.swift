@@ -1,5 +1,18 @@
-/// The files of this folder that commands print, embedded in the program.
+/// The files of this folder, embedded in the program.
 package enum Templates {
   /// The end of each file of generated Swift types.
   package static let jsonValue = PackageResources.JSONValue_swift
+
+  /// The files of a new project. `project/` is a package that builds as it is, with the name `state-server`.
+  package static let project: [(path: String, text: [UInt8])] = [
+    (".dockerignore", PackageResources.dockerignore),
+    (".gitignore", PackageResources.gitignore),
+    ("Dockerfile", PackageResources.Dockerfile),
+    ("Package.swift", PackageResources.Package_swift),
+    ("README.md", PackageResources.README_md),
+    ("Sources/Server/Notes.swift", PackageResources.Notes_swift),
+    ("Sources/Server/main.swift", PackageResources.main_swift),
+    ("Tests/ServerTests/NotesTests.swift", PackageResources.NotesTests_swift),
+    ("state-server.service", PackageResources.state_server_service),
+  ]
 }

@@ -45,11 +45,12 @@ final class LockstepProcess: Sendable {
     variables: [String: String] = [:],
     descriptor: Int32? = nil,
     binary: String = "lockstep",
-    isPowerless: Bool = false
+    isPowerless: Bool = false,
+    workingFolder: String? = nil
   ) throws {
     self.folder = folder
     self.name = name
-    let limiting = limit.map { "ulimit -n \($0); " } ?? ""
+    let limiting = (limit.map { "ulimit -n \($0); " } ?? "") + (workingFolder.map { "cd '\($0)' && " } ?? "")
     // The shell replaces itself, so the process that was started is the binary.
     let script =
       "\(limiting)\(isPowerless ? Self.powerless : "exec") \"$0\" \"$@\" >'\(folder.file("\(name).out"))' 2>'\(folder.file("\(name).err"))' "

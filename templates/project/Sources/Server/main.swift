@@ -1,0 +1,3 @@
+import LockstepCommand
+
+ServerCommand.run([.notes])
