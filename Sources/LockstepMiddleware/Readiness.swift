@@ -20,11 +20,18 @@ package final class Readiness: Sendable {
   private let checkStore: @Sendable () async throws -> Void
   private let clock: any Clock<Duration>
   private let logger: Logger
+  private let executor: (any TaskExecutor)?
 
   /// The server is ready if `checkStore`, which writes to the store, succeeds in time.
-  package init(logger: Logger, clock: any Clock<Duration>, checkStore: @escaping @Sendable () async throws -> Void) {
+  package init(
+    logger: Logger,
+    clock: any Clock<Duration>,
+    executor: (any TaskExecutor)? = nil,
+    checkStore: @escaping @Sendable () async throws -> Void
+  ) {
     self.logger = logger
     self.clock = clock
+    self.executor = executor
     self.checkStore = checkStore
   }
 
@@ -49,20 +56,20 @@ package final class Readiness: Sendable {
   private func checkInTime() async throws {
     guard !isChecking.exchange(true, ordering: .relaxed) else { throw TooSlow() }
     let (outcomes, outcome) = AsyncStream<Result<Void, any Error>>.makeStream()
-    let timer = Task {
+    let timer = Task(executorPreference: executor) { [clock] in
       try await clock.sleep(for: Self.patience)
       outcome.yield(.failure(TooSlow()))
     }
-    Task {
+    Task(executorPreference: executor) {
       let result: Result<Void, any Error>
-      do { result = .success(try await checkStore()) } catch { result = .failure(error) }
-      isChecking.store(false, ordering: .relaxed)
+      do { result = .success(try await self.checkStore()) } catch { result = .failure(error) }
+      self.isChecking.store(false, ordering: .relaxed)
       timer.cancel()
       outcome.yield(result)
     }
     // Waits in another task, because other callers need this outcome even if this caller is
     // cancelled.
-    try await Task { await outcomes.first { _ in true } }.value?.get()
+    try await Task(executorPreference: executor) { await outcomes.first { _ in true } }.value?.get()
   }
 
   private static func problem(_ detail: String, of part: String) -> Problem {

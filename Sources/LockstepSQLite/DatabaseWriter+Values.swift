@@ -1,3 +1,5 @@
+import LockstepThreading
+
 extension DatabaseWriter {
   package struct Options: Sendable {
     /// How many units may wait, at least 1.
@@ -12,17 +14,21 @@ extension DatabaseWriter {
     /// How long a checkpoint waits for readers if the WAL is eight times as long as usual, or
     /// longer.
     let checkpointTimeout: Duration
+    /// Counts the units that have not ended. Nil: nothing counts them.
+    let counter: WorkCounter?
 
     package init(
       capacity: Int = 4_096,
       groupLimit: Int = 256,
       checkpointPages: Int = 4_000,
-      checkpointTimeout: Duration = .milliseconds(100)
+      checkpointTimeout: Duration = .milliseconds(100),
+      counter: WorkCounter? = nil
     ) {
       self.capacity = max(1, capacity)
       self.groupLimit = max(1, groupLimit)
       self.checkpointPages = max(1, checkpointPages)
       self.checkpointTimeout = checkpointTimeout
+      self.counter = counter
     }
   }
 

@@ -23,6 +23,7 @@ import LockstepThreading
 /// units it accepted, and its thread then ends by itself.
 package final class DatabaseWriter: Sendable {
   @usableFromInline let queue: WorkQueue<WriteUnit>
+  @usableFromInline let counter: WorkCounter?
   let shared: WriterShared
   /// Nil after it was joined or detached.
   private let thread: LockedState<NamedThread?>
@@ -38,6 +39,7 @@ package final class DatabaseWriter: Sendable {
     let shared = WriterShared(options: options, monotonic: monotonic)
     self.shared = shared
     queue = shared.queue
+    counter = options.counter
     let handedOver = Mutex<SQLiteConnection?>(connection)
     let handlers = try HandlerThread(name: "writer-notifier")
     // The thread does not hold the writer, so that an unused writer is released.
@@ -78,6 +80,7 @@ package final class DatabaseWriter: Sendable {
     of owner: WriteOwner? = nil,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) throws {
+    if let counter { return try submit(unit, throwsUnwritten, owner, counter, completion) }
     try queue.offer(
       WriteUnit(
         run: { connection in
@@ -89,6 +92,33 @@ package final class DatabaseWriter: Sendable {
         owner: owner
       )
     )
+  }
+
+  @usableFromInline
+  func submit<Value: Sendable>(
+    _ unit: @escaping @Sendable (SQLiteConnection) throws -> Value,
+    _ throwsUnwritten: Bool,
+    _ owner: WriteOwner?,
+    _ counter: WorkCounter,
+    _ completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) throws {
+    let complete = { @Sendable (result: Result<Value, any Error>) in
+      completion(result)
+      counter.end()
+    }
+    let run = { @Sendable (connection: SQLiteConnection) throws -> @Sendable () -> Void in
+      let value = try unit(connection)
+      return { complete(.success(value)) }
+    }
+    counter.begin()
+    do {
+      try queue.offer(
+        WriteUnit(run: run, fail: { complete(.failure($0)) }, throwsUnwritten: throwsUnwritten, owner: owner)
+      )
+    } catch {
+      counter.end()
+      throw error
+    }
   }
 
   /// Runs a unit and returns its value when its changes are on disk: see `submit`. A caller whose

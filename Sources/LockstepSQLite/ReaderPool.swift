@@ -30,11 +30,12 @@ package final class ReaderPool: Sendable {
     path: String,
     threads: Int = 2,
     capacity: Int = 4_096,
-    busyTimeout: Duration = .seconds(5)
+    busyTimeout: Duration = .seconds(5),
+    counter: WorkCounter? = nil
   ) throws(NamedThread.NotStarted) {
     let reader = { @Sendable in Reader(path: path, busyTimeout: busyTimeout) }
-    short = try ResourcePool(name: "reader", threads: threads, capacity: capacity, resource: reader)
-    long = try ResourcePool(name: "long-reader", threads: 1, capacity: capacity, resource: reader)
+    short = try ResourcePool(name: "reader", threads: threads, capacity: capacity, counter: counter, resource: reader)
+    long = try ResourcePool(name: "long-reader", threads: 1, capacity: capacity, counter: counter, resource: reader)
   }
 
   /// How many reads wait to run.

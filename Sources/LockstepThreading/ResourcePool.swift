@@ -13,6 +13,7 @@ public typealias WorkerPool = ResourcePool<Void>
 public final class ResourcePool<Resource>: Sendable {
   private let queue: WorkQueue<@Sendable (inout Resource) -> Void>
   private let threads: LockedState<[NamedThread]>
+  private let counter: WorkCounter?
 
   /// Starts the threads, named `name-1`, `name-2` and so on. Linux keeps the first 15 bytes of a
   /// name. `capacity` limits how much work may wait. `threads` and `capacity` below 1 count as 1.
@@ -23,8 +24,10 @@ public final class ResourcePool<Resource>: Sendable {
     name: String,
     threads: Int,
     capacity: Int,
+    counter: WorkCounter? = nil,
     resource: @escaping @Sendable () -> Resource
   ) throws(NamedThread.NotStarted) {
+    self.counter = counter
     let queue = WorkQueue<@Sendable (inout Resource) -> Void>(name: name, capacity: capacity)
     self.queue = queue
     var started: [NamedThread] = []
@@ -68,7 +71,19 @@ public final class ResourcePool<Resource>: Sendable {
     _ work: @escaping @Sendable (inout Resource) throws -> Result,
     completion: @escaping @Sendable (Swift.Result<Result, any Error>) -> Void
   ) throws {
-    try queue.offer { resource in completion(Swift.Result { try work(&resource) }) }
+    guard let counter else {
+      return try queue.offer { resource in completion(Swift.Result { try work(&resource) }) }
+    }
+    counter.begin()
+    do {
+      try queue.offer { resource in
+        completion(Swift.Result { try work(&resource) })
+        counter.end()
+      }
+    } catch {
+      counter.end()
+      throw error
+    }
   }
 
   /// Accepts no more work. Returns when all accepted work is done, the threads have ended and the
@@ -90,8 +105,13 @@ public final class ResourcePool<Resource>: Sendable {
 }
 
 extension ResourcePool<Void> {
-  package convenience init(name: String, threads: Int, capacity: Int) throws(NamedThread.NotStarted) {
-    try self.init(name: name, threads: threads, capacity: capacity, resource: {})
+  package convenience init(
+    name: String,
+    threads: Int,
+    capacity: Int,
+    counter: WorkCounter? = nil
+  ) throws(NamedThread.NotStarted) {
+    try self.init(name: name, threads: threads, capacity: capacity, counter: counter, resource: {})
   }
 
   nonisolated(nonsending) package func run<Result: Sendable>(

@@ -18,25 +18,35 @@ package final class TaskScope: Sendable {
   }
 
   private let limit: Int
+  private let executor: (any TaskExecutor)?
   private let groups = LockedState(Groups())
 
-  /// `branches` is the number of task groups. A group works well with a few hundred tasks.
-  package init(branches: Int = 1) {
-    limit = branches
+  /// `branches` is the number of task groups. A group works well with a few hundred tasks. The tasks run on
+  /// `executor`, or on Swift's own threads.
+  package init(branches: Int = 1, executor: (any TaskExecutor)? = nil) {
+    (limit, self.executor) = (branches, executor)
   }
 
   package func start(_ work: @escaping Work) throws(ShutDownError) {
     guard let group = nextGroup(), case .enqueued = group.yield(work) else { throw ShutDownError() }
   }
 
-  /// Cancels all tasks, and blocks until the last one has ended.
-  package func shutDown() {
+  /// Cancels all tasks, and accepts no more.
+  package func cancel() {
     let (works, tasks) = groups.withLock { groups in
       groups.areShutDown = true
       return (groups.works, groups.tasks)
     }
     for work in works { work.finish() }
     for task in tasks { task.cancel() }
+  }
+
+  /// Whether no task runs, after `cancel()`.
+  package var isIdle: Bool { groups.withLock { $0.running == 0 } }
+
+  /// Cancels all tasks, and blocks until the last one has ended.
+  package func shutDown() {
+    cancel()
     groups.wait { $0.running == 0 ? () : nil }
   }
 
@@ -55,7 +65,7 @@ package final class TaskScope: Sendable {
     contents.works.append(works)
     contents.running += 1
     contents.tasks.append(
-      Task { [groups] in
+      Task(executorPreference: executor) { [groups] in
         await withDiscardingTaskGroup { group in
           for await work in stream { group.addTask { await work() } }
           group.cancelAll()

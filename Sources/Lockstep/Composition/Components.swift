@@ -32,7 +32,11 @@ struct Components: Sendable {
     let time = environment.time
     let (start, startedAt) = (time.monotonic(), time.millisecondsSince1970())
     self.logger = logger
-    readiness = Readiness(logger: logger, clock: environment.clock) { try await services.store.checkWritable() }
+    readiness = Readiness(
+      logger: logger,
+      clock: environment.clock,
+      executor: environment.placement.taskExecutor
+    ) { try await services.store.checkWritable() }
     let nodeAddress = Self.nodeAddress(configuration, listeningAt: address)
     if let feed = services.users?.feed {
       if let nodeAddress { feed.setAddress(nodeAddress) } else { Self.warnOfUnreachableScreens(logger) }
@@ -95,7 +99,10 @@ struct Components: Sendable {
       droppedLogLines: environment.droppedLogLines,
       uptimeSeconds: uptimeSeconds
     )
-    let openAPI = OpenAPIRoute(describing: plainRoutes() + [metricsRoute.route, IndexRoute.route(listing: [])])
+    let openAPI = OpenAPIRoute(
+      describing: plainRoutes() + [metricsRoute.route, IndexRoute.route(listing: [])],
+      executor: environment.placement.taskExecutor
+    )
     self.openAPI = openAPI
     let cors = CORSPolicy(origins: configuration.corsOrigins)
     let origins = OriginCheck(cors, logger: logger, monotonic: time.monotonic)

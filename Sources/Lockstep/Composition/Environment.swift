@@ -1,4 +1,5 @@
 import LockstepLogging
+import LockstepThreading
 
 /// The parts that a server gets from its process: clocks, a log, and the limit on open files.
 public struct Environment: Sendable {
@@ -12,6 +13,8 @@ public struct Environment: Sendable {
   public var droppedLogLines: @Sendable () -> Int
   /// The number of files that the process may have open. Default: no limit.
   public var descriptorLimit = Int.max
+  /// Where the server's tasks run. Tests in virtual time replace it.
+  package var placement = WorkPlacement()
 
   /// Creates an environment from its parts.
   public init(

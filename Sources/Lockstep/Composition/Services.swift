@@ -1,4 +1,6 @@
 import LockstepHTTP
+import LockstepThreading
+
 /// The part of a store that readiness checks need.
 public protocol StoreHealth: Sendable {
   /// Returns when a test write is on disk. Throws an error if the write fails.
@@ -27,6 +29,7 @@ public struct Services: Sendable {
     _ configuration: Configuration,
     _ migrator: Migrator,
     _ time: TimeSource,
+    _ placement: WorkPlacement,
     _ onWait: @escaping @Sendable (any Error) -> Void
   ) throws(StoreError) -> DurableStore {
     if let database = configuration.store {
@@ -41,7 +44,11 @@ public struct Services: Sendable {
     return try DurableStore(
       path: configuration.data,
       time: time,
-      options: .init(lockPatience: .seconds(1)),
+      options: .init(
+        lockPatience: .seconds(1),
+        writer: .init(counter: placement.counter),
+        counter: placement.counter
+      ),
       migrator: migrator
     )
   }
@@ -60,13 +67,21 @@ public struct Services: Sendable {
     modules: [UserModule] = [],
     screens: [ScreenDeclaration] = [],
     time: TimeSource,
+    placement: WorkPlacement = WorkPlacement(),
     onWait: @escaping @Sendable (any Error) -> Void = { _ in }
   ) throws -> Services {
     try ModuleCheck.check(modules)
     try ScreenCheck.check(screens, modules: modules)
-    let store = try open(configuration, Migrator(of: modules), time, onWait)
+    let store = try open(configuration, Migrator(of: modules), time, placement, onWait)
     do {
-      let users = try UserServices(configuration, own: modules, ownScreens: screens, store: store, time: time)
+      let users = try UserServices(
+        configuration,
+        own: modules,
+        ownScreens: screens,
+        store: store,
+        time: time,
+        placement: placement
+      )
       var services = Services(store: store) {
         users.shutDown()
         store.close()

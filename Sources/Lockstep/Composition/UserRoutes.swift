@@ -90,7 +90,8 @@ extension UserServices {
       node: feed == nil ? nil : ScreenNode(ofNode: nodeID),
       random: try Sodium().randomWord,
       monotonic: time.monotonic,
-      logger: logger
+      logger: logger,
+      executor: placement.taskExecutor
     )
     try directory.startExpiry(by: clock)
     accounts.directory.whenEnded { [weak directory] sessions, _ in directory?.end(sessions: sessions) }

@@ -17,6 +17,7 @@ struct UserServices: Sendable {
   /// The file of a store in SQLite.
   private let path: String?
   let time: TimeSource
+  let placement: WorkPlacement
   // Two password hashes run at a time, and up to 64 wait. So many logins at once delay only logins.
   private let hashing: WorkerPool
   private let encoding: WorkerPool
@@ -59,7 +60,8 @@ struct UserServices: Sendable {
     own: [UserModule],
     ownScreens: [ScreenDeclaration],
     store: DurableStore,
-    time: TimeSource
+    time: TimeSource,
+    placement: WorkPlacement
   ) throws {
     let sodium = try Sodium()
     let eras = EraSource(Era(random: sodium.randomWord()))
@@ -69,13 +71,15 @@ struct UserServices: Sendable {
     let followed = FollowedUsers()
     let encoders = 2
     self.time = time
+    self.placement = placement
+    let counter = placement.counter
     self.own = own
     self.ownScreens = ownScreens
     self.store = String(store.id.prefix(Cursor.storeDigits))
     path = configuration.store == nil ? configuration.data : nil
-    hashing = try WorkerPool(name: "hash", threads: 2, capacity: 64)
-    encoding = try WorkerPool(name: "encode", threads: encoders, capacity: 4_096)
-    zones = try WorkerPool(name: "zone", threads: 1, capacity: 64)
+    hashing = try WorkerPool(name: "hash", threads: 2, capacity: 64, counter: counter)
+    encoding = try WorkerPool(name: "encode", threads: encoders, capacity: 4_096, counter: counter)
+    zones = try WorkerPool(name: "zone", threads: 1, capacity: 64, counter: counter)
     upstream = try configuration.profileUpstream.map { try HTTPProfileUpstream($0, monotonic: time.monotonic) }
     defaults = DefaultsModule(quota: configuration.defaultsQuota)
     modules = [.favorites(quota: configuration.favoritesQuota), defaults.userModule, .profile] + own
@@ -131,7 +135,8 @@ struct UserServices: Sendable {
       pruning: JournalPruner(policy: configuration.history, history: history),
       readers: store.readers,
       writer: writer,
-      now: time.now
+      now: time.now,
+      executor: placement.taskExecutor
     )
     let published = { @Sendable [waiters, commits, registry, cache] (user: UserID, state: UserState) in
       waiters.wake(user)

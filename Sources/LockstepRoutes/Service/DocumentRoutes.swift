@@ -57,8 +57,11 @@ package final class OpenAPIRoute: Sendable {
 
   private let routes: [Route]
   private let made = LockedState<PreparedDocument?>(nil)
+  private let executor: any TaskExecutor
 
-  package init(describing routes: [Route]) {
+  /// Without an executor, the document is made on one of Swift's own threads.
+  package init(describing routes: [Route], executor: (any TaskExecutor)? = nil) {
+    self.executor = executor ?? globalConcurrentExecutor
     self.routes = routes + [Self.route { _ in throw Problem(.notFound) }]
   }
 
@@ -66,7 +69,7 @@ package final class OpenAPIRoute: Sendable {
     Self.route { request in
       if let document = self.made.withLock({ $0 }) { return try document.respond(to: request) }
       return .async {
-        try await withTaskExecutorPreference(globalConcurrentExecutor) { try self.document().respond(to: request) }
+        try await withTaskExecutorPreference(self.executor) { try self.document().respond(to: request) }
       }
     }
   }

@@ -82,7 +82,7 @@ package final class ScreenDirectory: Sendable {
   private let monotonic: @Sendable () -> Int64
   private let logger: Logger
   private let contents = LockedState(Contents())
-  private let tasks = TaskScope(branches: 256)
+  private let tasks: TaskScope
 
   /// `random` must be unpredictable. `monotonic` is the server's clock, in nanoseconds.
   package init(
@@ -92,9 +92,11 @@ package final class ScreenDirectory: Sendable {
     node: ScreenNode? = nil,
     random: @escaping @Sendable () -> UInt64,
     monotonic: @escaping @Sendable () -> Int64,
-    logger: Logger
+    logger: Logger,
+    executor: (any TaskExecutor)? = nil
   ) {
     self.environment = environment
+    tasks = TaskScope(branches: 256, executor: executor)
     self.limits = limits
     self.node = node
     self.random = random
@@ -238,9 +240,18 @@ package final class ScreenDirectory: Sendable {
     }
   }
 
+  /// Ends all screens, and accepts no more.
+  package func close() {
+    for screen in contents.withLock({ Array($0.screens.values) }) { end(screen, .server) }
+    tasks.cancel()
+  }
+
+  /// Whether all screens have ended, after `close()`.
+  package var isIdle: Bool { tasks.isIdle }
+
   /// Ends all screens. Blocks until the last screen has ended.
   package func shutDown() {
-    for screen in contents.withLock({ Array($0.screens.values) }) { end(screen, .server) }
+    close()
     tasks.shutDown()
   }
 

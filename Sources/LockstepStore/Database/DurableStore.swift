@@ -18,17 +18,21 @@ package final class DurableStore: Sendable {
     var writer: DatabaseWriter.Options
     /// At least 1.
     var readingThreads: Int
+    /// Counts the reads that have not ended. Nil: nothing counts them.
+    var counter: WorkCounter?
 
     package init(
       busyTimeout: Duration = .seconds(5),
       lockPatience: Duration = .zero,
       writer: DatabaseWriter.Options = DatabaseWriter.Options(),
-      readingThreads: Int = 2
+      readingThreads: Int = 2,
+      counter: WorkCounter? = nil
     ) {
       self.busyTimeout = busyTimeout
       self.lockPatience = lockPatience
       self.writer = writer
       self.readingThreads = readingThreads
+      self.counter = counter
     }
   }
 
@@ -93,7 +97,12 @@ package final class DurableStore: Sendable {
       // The last process may have ended before it erased the WAL.
       if hasWAL { connection.eraseWAL() }
       let database = try DatabaseWriter(connection: connection, options: options.writer, monotonic: time.monotonic)
-      let pool = try ReaderPool(path: file, threads: options.readingThreads, busyTimeout: options.busyTimeout)
+      let pool = try ReaderPool(
+        path: file,
+        threads: options.readingThreads,
+        busyTimeout: options.busyTimeout,
+        counter: options.counter
+      )
       (writer, readers) = (StoreWriter(database), StoreReaders(pool))
     } catch {
       // SQLite does not say that the file was truncated if the schema is on its last page.

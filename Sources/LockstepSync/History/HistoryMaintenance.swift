@@ -37,6 +37,7 @@ package final class HistoryMaintenance: Sendable {
   private let readers: StoreReaders
   private let writer: StoreWriter
   private let now: @Sendable () -> Timestamp
+  private let executor: (any TaskExecutor)?
   private let written = Atomic(0)
   private let pruned = Atomic(0)
   private let mutationBytes = LockedState<[Key: Int]>([:])
@@ -46,12 +47,14 @@ package final class HistoryMaintenance: Sendable {
     pruning: JournalPruner,
     readers: StoreReaders,
     writer: StoreWriter,
-    now: @escaping @Sendable () -> Timestamp
+    now: @escaping @Sendable () -> Timestamp,
+    executor: (any TaskExecutor)? = nil
   ) {
     self.pruning = pruning
     self.readers = readers
     self.writer = writer
     self.now = now
+    self.executor = executor
   }
 
   /// The metrics since the server started.
@@ -85,7 +88,7 @@ package final class HistoryMaintenance: Sendable {
       defer { due.isRunning = true }
       return !due.isRunning
     }
-    if begins { Task { await prune() } }
+    if begins { Task(executorPreference: executor) { await self.prune() } }
   }
 
   /// Whether the history of a user is being pruned.
