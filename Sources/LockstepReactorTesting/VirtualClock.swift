@@ -185,6 +185,15 @@ public final class VirtualClock: Clock {
 /// Runs jobs first in, first out, on the thread that calls `drain`. Ignores priorities.
 public final class VirtualExecutor: TaskExecutor {
   private let ready = Mutex<[UnownedJob]>([])
+  private let waits = Mutex<[@Sendable () -> Void]>([])
+
+  /// Lets the executor wait for other threads to which jobs hand work, such as those of a database.
+  ///
+  /// `wait` is called after each job. It must block until all this work has ended, and until the tasks that wait for
+  /// it are resumed. So these tasks run at the same virtual time, and always in the same order.
+  public func waitAfterEachJob(_ wait: @escaping @Sendable () -> Void) {
+    waits.withLock { $0.append(wait) }
+  }
 
   /// Queues a job. Called by the Swift runtime.
   public func enqueue(_ job: consuming ExecutorJob) {
@@ -194,14 +203,19 @@ public final class VirtualExecutor: TaskExecutor {
 
   /// Runs the ready jobs, and those that they make ready, until none is left.
   func drain() {
+    let waits = waits.withLock { $0 }
     while true {
+      for wait in waits { wait() }
       let jobs = ready.withLock { ready in
         let jobs = ready
         ready = []
         return jobs
       }
       if jobs.isEmpty { return }
-      for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
+      for job in jobs {
+        job.runSynchronously(on: asUnownedTaskExecutor())
+        for wait in waits { wait() }
+      }
     }
   }
 }

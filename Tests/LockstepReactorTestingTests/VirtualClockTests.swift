@@ -1,3 +1,4 @@
+import Foundation
 import LockstepReactorTesting
 import Testing
 
@@ -165,6 +166,27 @@ struct VirtualClockTests {
         """
       ]
     )
+  }
+
+  @Test("Work on other threads ends before the time moves on, in the order in which it was handed over")
+  func otherThreads() {
+    let (threads, work) = (DispatchQueue(label: "other", attributes: .concurrent), DispatchGroup())
+    clock.executor.waitAfterEachJob { work.wait() }
+    let observer = scheduler.createObserver(String.self)
+    for (name, time) in [("slow", 20), ("quick", 1)] {
+      scheduler.scheduleAt(10) {
+        await withCheckedContinuation { continuation in
+          threads.async(group: work) {
+            Thread.sleep(forTimeInterval: Double(time) / 1_000)
+            continuation.resume()
+          }
+        }
+        observer.next(name)
+      }
+    }
+    scheduler.scheduleAt(11) { observer.next("later") }
+    scheduler.start()
+    #expect(observer.events == [.next(10, "slow"), .next(10, "quick"), .next(11, "later")])
   }
 
   @Test("The same tasks give the same record a thousand times")
