@@ -23,6 +23,7 @@ let package = Package(
     .library(name: "LockstepClientTesting", targets: ["LockstepClientTesting"]),
     .library(name: "LockstepReactor", targets: ["LockstepReactor"]),
     .library(name: "LockstepReactorTesting", targets: ["LockstepReactorTesting"]),
+    .library(name: "LockstepServerTesting", targets: ["LockstepServerTesting"]),
   ],
   targets: [
     // C libraries of the system. libcurl and libpq are not linked; they are loaded when they are needed.
@@ -184,6 +185,14 @@ let package = Package(
       ]
     ),
     .executableTarget(name: "LockstepExecutable", dependencies: ["LockstepCommand"]),
+    // The whole server for tests of apps, so it is for Linux too.
+    .target(
+      name: "LockstepServerTesting",
+      dependencies: [
+        "Lockstep", "LockstepAccounts", "LockstepClient", "LockstepHTTP", "LockstepJSON", "LockstepReactor",
+        "LockstepReactorTesting", "LockstepScreens", "LockstepThreading", "LockstepTime",
+      ]
+    ),
 
     // Tests, one target for each target of the library. The acceptance tests drive the binary from
     // outside.
@@ -235,6 +244,12 @@ let package = Package(
         "Lockstep", "LockstepMigrations", "LockstepReactor", "LockstepWebFiles",
         "LockstepPostgreSQL", "LockstepReactorTesting", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading",
         "CAllocationCounter",
+      ]
+    ),
+    .testTarget(
+      name: "LockstepServerTestingTests",
+      dependencies: [
+        "LockstepClient", "LockstepJSON", "LockstepReactor", "LockstepReactorTesting", "LockstepServerTesting",
       ]
     ),
     .testTarget(

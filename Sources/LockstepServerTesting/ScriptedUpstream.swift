@@ -1,0 +1,62 @@
+import LockstepReactor
+import LockstepReactorTesting
+import LockstepScreens
+import Synchronization
+
+/// The upstream of a test: it responds to the profiles that it gets, in their order, at the times of a script.
+///
+///     server.upstream.respond(at: 120, with: .failure(.unreachable))   // to the first
+///     server.upstream.respond(at: 170, with: .success)                 // to the second
+///
+/// A profile that comes later than its response gets it at once. A profile without one waits, also for one that is
+/// added later. An upstream without a script accepts each profile at once.
+public final class ScriptedUpstream: ProfileUpstream {
+  /// A response of the upstream.
+  public enum Response: Sendable {
+    /// It accepts the profile.
+    case success
+    /// It does not accept the profile, or does not respond.
+    case failure(UpstreamError.Kind)
+  }
+
+  private struct Contents: Sendable {
+    var script: [(time: Int, response: Response)] = []
+    var profiles: [Recorded<OutgoingProfile>] = []
+  }
+
+  private let scheduler: TestScheduler
+  private let contents = Mutex(Contents())
+  /// The number of responses in the script.
+  private let count = Latest(0)
+
+  init(_ scheduler: TestScheduler) { self.scheduler = scheduler }
+
+  /// Adds the response to the next profile that has none, at a time in ticks of the test's scheduler.
+  public func respond(at time: Int, with response: Response) {
+    let count = contents.withLock { contents in
+      contents.script.append((time, response))
+      return contents.script.count
+    }
+    self.count.publish(count)
+  }
+
+  /// The profiles so far, with their times.
+  public var profiles: [Recorded<OutgoingProfile>] { contents.withLock { $0.profiles } }
+
+  /// Responds as the script says.
+  nonisolated(nonsending) public func send(_ profile: OutgoingProfile) async throws(UpstreamError) {
+    let row = Recorded.next(scheduler.time, profile)
+    let (index, hasScript) = contents.withLock { contents in
+      contents.profiles.append(row)
+      return (contents.profiles.count - 1, !contents.script.isEmpty)
+    }
+    guard hasScript else { return }
+    for await count in count.values where count > index { break }
+    let next = contents.withLock { index < $0.script.count ? $0.script[index] : nil }
+    guard let next else { throw UpstreamError(.cancelled, detail: "the save was cancelled") }
+    do { try await scheduler.clock.sleep(until: scheduler.instant(next.time)) } catch {
+      throw UpstreamError(.cancelled, detail: "the save was cancelled")
+    }
+    if case .failure(let kind) = next.response { throw UpstreamError(kind, detail: "the script of the test says so") }
+  }
+}

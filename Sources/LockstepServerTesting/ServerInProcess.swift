@@ -1,0 +1,248 @@
+import Lockstep
+import LockstepAccounts
+import LockstepClient
+import LockstepHTTP
+import LockstepJSON
+import LockstepReactor
+import LockstepReactorTesting
+import LockstepThreading
+import LockstepTime
+import Synchronization
+import Testing
+
+/// The whole server in the process of a test, on a clock that only the test moves: its routes, its store in SQLite,
+/// its screens and its waits are those of `lockstep serve`. Only the sockets are missing.
+///
+///     try ServerInProcess.run { server in
+///       server.upstream.respond(at: 120, with: .failure(.unreachable))
+///       server.upstream.respond(at: 170, with: .success)
+///       let client = try server.makeClient(for: "ada@example.com")
+///       let form = client.screen("workingHistory", initially: Form(), actions: FormAction.self)
+///       server.scheduler.run { await form.run() }
+///       server.scheduler.scheduleAt(100) { form.send(.save) }
+///       …
+///       server.scheduler.advance(to: 300)
+///     }
+///
+/// ## Time
+///
+/// All tasks of the clients and of the server run on the clock's executor, one after another. The server's threads,
+/// such as the writer thread, take part in real time. But after each job, the executor waits until all work that was
+/// handed to a thread has ended. So a commit takes no virtual time, nothing is under way when the clock moves, and the
+/// order of events is the same in each run.
+///
+/// There are no event streams. A request that a client waits for takes no time on its way.
+public final class ServerInProcess: ClientTransport {
+  private struct Contents: Sendable {
+    /// Nil: the server is stopped.
+    var server: SocketlessServer?
+    var exchanges: [Int: Task<ClientResponse, any Error>] = [:]
+    var lastExchange = 0
+    var isOffline = false
+    var lostResponses = 0
+    var requests: [Recorded<ClientRequest>] = []
+  }
+
+  /// The scheduler of the test. Pass it the times of the test's table.
+  public let scheduler: TestScheduler
+  /// The server that must accept a profile before the screen `workingHistory` saves it.
+  public let upstream: ScriptedUpstream
+
+  private let configuration: Configuration
+  private let environment: Environment
+  private let modules: [UserModule]
+  private let folder: TemporaryFolder
+  private let contents = Mutex(Contents())
+  private let lastNumber = Atomic<UInt64>(0)
+
+  /// The clock of the test.
+  public var clock: VirtualClock { scheduler.clock }
+
+  /// Starts a server with an empty store. `modules` are your own, besides `favorites`, `defaults` and `profile`. Stop
+  /// it at the end of the test, or call `run`.
+  public init(
+    scheduler: TestScheduler = TestScheduler(),
+    modules: [UserModule] = [],
+    configure: (inout Configuration) -> Void = { _ in }
+  ) throws {
+    self.scheduler = scheduler
+    self.modules = modules
+    upstream = ScriptedUpstream(scheduler)
+    folder = try TemporaryFolder()
+    var configuration = Configuration()
+    // The cheapest one.
+    configuration.passwordStrength = Argon2Strength(memoryKiB: 8, passes: 1)
+    configure(&configuration)
+    configuration.data = folder.path + "/lockstep.db"
+    self.configuration = configuration
+    let (clock, counter) = (scheduler.clock, WorkCounter())
+    clock.executor.waitAfterEachJob { counter.waitUntilIdle() }
+    var environment = Environment(
+      time: VirtualTime.source(clock),
+      clock: clock,
+      writeLog: { _ in },
+      droppedLogLines: { 0 }
+    )
+    environment.placement.taskExecutor = clock.executor
+    environment.placement.counter = counter
+    self.environment = environment
+    try start()
+  }
+
+  /// Runs `body` with a server, which has stopped when this returns.
+  public static func run<Result>(
+    scheduler: TestScheduler = TestScheduler(),
+    modules: [UserModule] = [],
+    configure: (inout Configuration) -> Void = { _ in },
+    _ body: (ServerInProcess) throws -> Result
+  ) throws -> Result {
+    let server = try ServerInProcess(scheduler: scheduler, modules: modules, configure: configure)
+    defer { server.stop() }
+    return try body(server)
+  }
+
+  private func start() throws {
+    let server = try SocketlessServer(configuration, environment: environment, modules: modules, upstream: upstream)
+    contents.withLock { $0.server = server }
+  }
+
+  // MARK: - The end, and failures
+
+  /// Stops the server, and deletes its store. Call it from the test, not from a task of the clock.
+  public func stop() {
+    clock.start { await self.shutDown() }
+    clock.settle()
+    folder.remove()
+  }
+
+  /// Stops the server, and starts another one on the same store. Screens, and all else that is in memory, are lost.
+  public func restart() async throws {
+    await shutDown()
+    try start()
+  }
+
+  private func shutDown() async {
+    let (server, exchanges) = contents.withLock { contents in
+      defer { contents.server = nil }
+      return (contents.server, contents.exchanges.sorted { $0.key < $1.key }.map(\.value))
+    }
+    guard let server else { return }
+    server.close()
+    // Requests that wait get their responses, as those of a server that drains.
+    for exchange in exchanges { exchange.cancel() }
+    for exchange in exchanges { _ = await exchange.result }
+    try? await server.flush()
+    while !server.isIdle { await Task.yield() }
+    server.shutDown()
+  }
+
+  /// From now on, no request reaches the server, and those that wait lose their responses.
+  public func goOffline() {
+    let exchanges = contents.withLock { contents in
+      contents.isOffline = true
+      return contents.exchanges.sorted { $0.key < $1.key }.map(\.value)
+    }
+    for exchange in exchanges { exchange.cancel() }
+  }
+
+  /// Requests reach the server again.
+  public func goOnline() { contents.withLock { $0.isOffline = false } }
+
+  /// The next request other than a `GET` is performed, and its response is lost.
+  public func loseNextResponse() { contents.withLock { $0.lostResponses += 1 } }
+
+  /// The requests so far, with their times.
+  public var requests: [Recorded<ClientRequest>] { contents.withLock { $0.requests } }
+
+  // MARK: - Clients
+
+  /// A client of the server on the test's clock, with a user of this address, who is signed up if there is none yet.
+  /// Without an address, there is no login. `modules` are those that the client shall know.
+  public func makeClient(
+    for email: String? = nil,
+    store: LockstepClient.Store = .memory,
+    modules: [UserModule] = []
+  ) throws -> LockstepClient {
+    try LockstepClient(
+      store: store,
+      transport: self,
+      credentials: MemoryCredentials(try email.map { try token(of: $0) }),
+      modules: modules,
+      clock: clock,
+      now: { [clock] in VirtualTime.date(clock) },
+      // All pauses are in the middle, and all keys differ.
+      randomNumber: { .max / 2 + self.lastNumber.add(1, ordering: .relaxed).newValue }
+    )
+  }
+
+  /// Opens a session of the user, as another device does, and returns its token. Signs the user up if there is none.
+  public func token(of email: String, password: String = "correct horse") throws -> String {
+    let body: JSON = ["email": .string(email), "password": .string(password)]
+    let signUp = try send("POST", "/v1/users", body)
+    let response = signUp.status == 409 ? try send("POST", "/v1/sessions", body) : signUp
+    guard let token = (try? JSON(parsing: response.body))?["token"]?.stringValue else {
+      throw ClientFailure("No session: \(String(decoding: response.body, as: UTF8.self))")
+    }
+    return token
+  }
+
+  /// Sends a request from the test, and returns its response. All that the request causes at the present time has
+  /// happened then. It must not wait. Call this from the test, not from a task of the clock.
+  @discardableResult
+  public func send(_ method: String, _ target: String, _ body: JSON? = nil, token: String? = nil) throws
+    -> ClientResponse
+  {
+    var request = ClientRequest(method: method, target: target, body: body?.encoded())
+    if let token { request.fields["Authorization"] = "Bearer \(token)" }
+    return try run(request)
+  }
+
+  private func run(_ request: ClientRequest) throws -> ClientResponse {
+    let outcome = Outcome()
+    clock.start {
+      do { outcome.set(.success(try await self.response(to: request))) } catch { outcome.set(.failure(error)) }
+    }
+    clock.settle()
+    guard let result = outcome.value else { throw ClientFailure("The request \(request.target) still waits.") }
+    return try result.get()
+  }
+
+  // MARK: - Requests
+
+  /// Hands a request to the server.
+  public func response(to request: ClientRequest) async throws -> ClientResponse {
+    let row = Recorded.next(scheduler.time, request)
+    let (server, number) = contents.withLock { contents in
+      contents.requests.append(row)
+      contents.lastExchange += 1
+      return (contents.isOffline ? nil : contents.server, contents.lastExchange)
+    }
+    guard let server else { throw ClientFailure("The server cannot be reached.") }
+    let exchange = Task(executorPreference: clock.executor) { [clock] in
+      try await InProcessExchange(server, clock).response(to: request)
+    }
+    contents.withLock { $0.exchanges[number] = exchange }
+    let result = await withTaskCancellationHandler {
+      await exchange.result
+    } onCancel: {
+      exchange.cancel()
+    }
+    let isLost = contents.withLock { contents in
+      contents.exchanges[number] = nil
+      if contents.isOffline { return true }
+      guard request.method != "GET", contents.lostResponses > 0 else { return false }
+      contents.lostResponses -= 1
+      return true
+    }
+    if isLost { throw ClientFailure("The response was lost.") }
+    try Task.checkCancellation()
+    return try result.get()
+  }
+}
+
+/// The result of a task that a test waits for.
+private final class Outcome: Sendable {
+  private let result = Mutex<Result<ClientResponse, any Error>?>(nil)
+  var value: Result<ClientResponse, any Error>? { result.withLock { $0 } }
+  func set(_ value: Result<ClientResponse, any Error>) { result.withLock { $0 = value } }
+}

@@ -1,0 +1,98 @@
+import LockstepClient
+import LockstepJSON
+import LockstepReactor
+import LockstepReactorTesting
+import LockstepServerTesting
+import Testing
+
+@Suite("The other screens in time", .timeLimit(.minutes(2)))
+struct OtherScreensTimeTests {
+  private func add(_ id: String, at time: Int, _ server: ServerInProcess, _ token: String) {
+    server.scheduler.scheduleAt(time) {
+      let request = ClientRequest(
+        method: "PUT",
+        target: "/v1/favorites/\(id)",
+        fields: ["Authorization": "Bearer \(token)"],
+        body: Array(#"{"title":"Photo"}"#.utf8)
+      )
+      _ = try? await server.response(to: request)
+    }
+  }
+
+  @Test("The list shows what another device adds, but not while it is hidden")
+  func favoritesTop() throws {
+    try ServerInProcess.run { server in
+      let token = try server.token(of: "ada@example.com")
+      let client = try server.makeClient(for: "ada@example.com")
+      let list = client.screen("favoritesTop", initially: FavoritesTop(), actions: FavoritesTopAction.self)
+      let ids = server.scheduler.observe(list.states.distinct { $0.favoriteIds.joined() }, from: 0, until: nil)
+      server.scheduler.run { await list.run() }
+      add("a", at: 10, server, token)
+      server.scheduler.scheduleAt(20) { list.send(.setActive(false)) }
+      add("b", at: 30, server, token)
+      add("c", at: 40, server, token)
+      server.scheduler.scheduleAt(50) { list.send(.setActive(true)) }
+      server.scheduler.advance(to: 100)
+      #expect(ids.events == [.next(0, ""), .next(10, "a"), .next(50, "abc")])
+    }
+  }
+
+  @Test("A route leads to the next screen, which changes the first one")
+  func route() throws {
+    try ServerInProcess.run { server in
+      let token = try server.token(of: "ada@example.com")
+      let client = try server.makeClient(for: "ada@example.com")
+      let list = client.screen("favoritesTop", initially: FavoritesTop(), actions: FavoritesTopAction.self)
+      let ids = server.scheduler.observe(list.states.distinct { $0.favoriteIds.joined() }, from: 0, until: nil)
+      server.scheduler.run { await list.run() }
+      add("a", at: 10, server, token)
+      server.scheduler.scheduleAt(20) { list.send(.tapFavoritePhoto(0)) }
+      server.scheduler.advance(to: 30)
+      let href = try #require(list.currentState.route?.href)
+      let detail = client.screen(at: href, initially: PhotoDetail(), actions: PhotoDetailAction.self)
+      server.scheduler.run(from: 30) { await detail.run() }
+      server.scheduler.scheduleAt(40) { detail.send(.toggleFavorite) }
+      server.scheduler.advance(to: 35)
+      #expect(detail.currentState.title == "Photo" && detail.currentState.isFavorite)
+      #expect(detail.currentState.dateAdded?.contains("2027") == true)
+      server.scheduler.advance(to: 100)
+      #expect(!detail.currentState.isFavorite)
+      #expect(ids.events == [.next(0, ""), .next(10, "a"), .next(40, "")])
+    }
+  }
+
+  @Test("The login screen gives a session, with which the client goes on")
+  func login() throws {
+    try ServerInProcess.run { server in
+      _ = try server.token(of: "ada@example.com")
+      let client = try server.makeClient()
+      server.clock.start { await client.run() }
+      let login = client.screen("login", initially: Login(), actions: LoginAction.self)
+      let form = client.screen("workingHistory", initially: WorkingHistory(), actions: WorkingHistoryAction.self)
+      let connections = server.scheduler.observe(form.statuses.distinct(\.connection), from: 0, until: nil)
+      server.scheduler.run { await login.run() }
+      server.scheduler.run(from: 5) { await form.run() }
+      server.scheduler.scheduleAt(10) {
+        login.send(.setUsername("ada@example.com"))
+        login.send(.setPassword("wrong wrong"))
+        login.send(.submit)
+      }
+      server.scheduler.scheduleAt(20) {
+        login.send(.setPassword("correct horse"))
+        login.send(.submit)
+      }
+      server.scheduler.scheduleAt(30) {
+        if let session = login.currentState.session { try? await client.logIn(token: session.token) }
+      }
+      server.scheduler.advance(to: 25)
+      #expect(login.currentState.session != nil && client.status.connection == .needsLogin)
+      server.scheduler.advance(to: 40)
+      #expect(client.status.connection == .live && client.status.isReady)
+      #expect(
+        connections.events == [
+          .next(0, .stopped), .next(5, .connecting), .next(5, .needsLogin), .next(30, .connecting), .next(30, .live),
+        ]
+      )
+    }
+  }
+}

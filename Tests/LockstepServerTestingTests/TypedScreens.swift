@@ -1,0 +1,135 @@
+import LockstepClient
+import LockstepReactor
+
+/// The screen `workingHistory`, as an app declares it.
+struct WorkingHistory: Decodable, Equatable, Sendable {
+  struct Prompt: Decodable, Equatable, Sendable {
+    let id: PromptID
+    let message: String
+    let choices: [String]
+  }
+
+  var companyName = ""
+  var position = ""
+  var saveEnabled = false
+  var isLoading = false
+  var prompt: Prompt?
+  var saved = 0
+
+  /// The state as a row of a table.
+  var row: String {
+    if let prompt { return "prompt: \(prompt.choices.joined(separator: " or "))" }
+    if isLoading { return "saving" }
+    return saved > 0 ? "saved \(saved)" : "editing"
+  }
+}
+
+enum WorkingHistoryAction: ScreenAction {
+  case setCompanyName(String)
+  case setPosition(String)
+  case save
+  case answer(PromptID, String)
+
+  private struct Answer: Encodable {
+    let prompt: PromptID
+    let choice: String
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    switch self {
+    case .setCompanyName(let value): try ScreenActionBody("setCompanyName", ["value": value]).encode(to: encoder)
+    case .setPosition(let value): try ScreenActionBody("setPosition", ["value": value]).encode(to: encoder)
+    case .save: try ScreenActionBody("save").encode(to: encoder)
+    case .answer(let prompt, let choice):
+      try ScreenActionBody("answer", Answer(prompt: prompt, choice: choice)).encode(to: encoder)
+    }
+  }
+}
+
+/// The id of a prompt: a number, or a text in the form of older servers.
+enum PromptID: Codable, Equatable, Sendable {
+  case number(Int)
+  case text(String)
+
+  init(from decoder: any Decoder) throws {
+    let value = try decoder.singleValueContainer()
+    if let number = try? value.decode(Int.self) {
+      self = .number(number)
+    } else {
+      self = .text(try value.decode(String.self))
+    }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var value = encoder.singleValueContainer()
+    switch self {
+    case .number(let number): try value.encode(number)
+    case .text(let text): try value.encode(text)
+    }
+  }
+}
+
+/// The screen `favoritesTop`.
+struct FavoritesTop: Decodable, Equatable, Sendable {
+  struct Route: Decodable, Equatable, Sendable {
+    let photoId: String
+    let href: String
+  }
+
+  var favoriteIds: [String] = []
+  var route: Route?
+}
+
+enum FavoritesTopAction: ScreenAction {
+  case viewWillAppear
+  case tapFavoritePhoto(Int)
+  case setActive(Bool)
+
+  func encode(to encoder: any Encoder) throws {
+    switch self {
+    case .viewWillAppear: try ScreenActionBody("viewWillAppear").encode(to: encoder)
+    case .tapFavoritePhoto(let row): try ScreenActionBody("tapFavoritePhoto", ["row": row]).encode(to: encoder)
+    case .setActive(let value): try ScreenActionBody("setActive", ["value": value]).encode(to: encoder)
+    }
+  }
+}
+
+/// The screen `photoDetail`.
+struct PhotoDetail: Decodable, Equatable, Sendable {
+  var photoId = ""
+  var title: String?
+  var isFavorite = false
+  var dateAdded: String?
+}
+
+enum PhotoDetailAction: ScreenAction {
+  case toggleFavorite
+
+  func encode(to encoder: any Encoder) throws { try ScreenActionBody("toggleFavorite").encode(to: encoder) }
+}
+
+/// The screen `login`.
+struct Login: Decodable, Equatable, Sendable {
+  struct Session: Decodable, Equatable, Sendable {
+    let token: String
+  }
+
+  var username = ""
+  var isLoginEnabled = false
+  var isExecuting = false
+  var session: Session?
+}
+
+enum LoginAction: ScreenAction {
+  case setUsername(String)
+  case setPassword(String)
+  case submit
+
+  func encode(to encoder: any Encoder) throws {
+    switch self {
+    case .setUsername(let value): try ScreenActionBody("setUsername", ["value": value]).encode(to: encoder)
+    case .setPassword(let value): try ScreenActionBody("setPassword", ["value": value]).encode(to: encoder)
+    case .submit: try ScreenActionBody("submit").encode(to: encoder)
+    }
+  }
+}
