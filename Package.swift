@@ -238,7 +238,8 @@ let package = Package(
     .testTarget(
       name: "LockstepTests",
       dependencies: [
-        "LockstepAccounts", "LockstepCollections", "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware",
+        "LockstepAccounts", "LockstepClient", "LockstepCollections", "LockstepLogging", "LockstepMaintenance",
+        "LockstepMiddleware",
         "LockstepModules", "LockstepRoutes", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepTime",
         "CLockstepSQLite", "CLockstepZlib", "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer", "LockstepJSON",
         "Lockstep", "LockstepMigrations", "LockstepReactor", "LockstepWebFiles",

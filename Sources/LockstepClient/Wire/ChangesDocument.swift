@@ -1,21 +1,21 @@
 import LockstepCollections
 import LockstepJSON
 
-/// A response of `GET /v1/changes`.
-struct ChangesDocument: Sendable {
+/// A response of `GET /v1/changes`. The tests of the server read its responses with this type too.
+package struct ChangesDocument: Sendable {
   /// A position in the user's history.
-  struct Position: Sendable, Equatable {
-    let cursor: String
+  package struct Position: Sendable, Equatable {
+    package let cursor: String
     /// The number of transactions that the state includes.
-    let revision: Int
+    package let revision: Int
 
     /// Whether a server can have made a number. Calculations with any other number could overflow.
     static func isRevision(_ number: Int) -> Bool { (0..<1 << 43).contains(number) }
   }
 
   /// The change of one collection.
-  struct Changeset: Sendable {
-    enum Change: Sendable {
+  package struct Changeset: Sendable {
+    package enum Change: Sendable {
       /// All elements, after a reset.
       case items([EncodedJSON])
       /// All values, after a reset.
@@ -24,8 +24,8 @@ struct ChangesDocument: Sendable {
       case map(set: [(key: String, value: EncodedJSON)], removed: [String])
     }
 
-    let collection: CollectionName
-    let change: Change
+    package let collection: CollectionName
+    package let change: Change
     /// The changeset as the server sent it.
     let json: JSON
 
@@ -38,21 +38,21 @@ struct ChangesDocument: Sendable {
     }
   }
 
-  struct ListChange: Sendable {
-    var deletions: [String] = []
-    var insertions: [(index: Int, id: String, item: EncodedJSON)] = []
-    var moves: [(to: Int, id: String)] = []
-    var modifications: [(id: String, item: EncodedJSON)] = []
+  package struct ListChange: Sendable {
+    package var deletions: [String] = []
+    package var insertions: [(index: Int, id: String, item: EncodedJSON)] = []
+    package var moves: [(to: Int, id: String)] = []
+    package var modifications: [(id: String, item: EncodedJSON)] = []
   }
 
-  let position: Position
-  let isReset: Bool
-  let changesets: [Changeset]
+  package let position: Position
+  package let isReset: Bool
+  package let changesets: [Changeset]
   /// The keys of this session's own writes that the state includes.
-  let keys: Set<String>
+  package let keys: Set<String>
 
   /// Reads a response. Nil if it is not one of a Lockstep server.
-  init?(_ json: JSON) {
+  package init?(_ json: JSON) {
     guard let cursor = json["cursor"]?.stringValue, let revision = json["revision"]?.intValue,
       Position.isRevision(revision), let changesets = json["changesets"]?.arrayValue
     else { return nil }

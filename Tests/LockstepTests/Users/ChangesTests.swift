@@ -3,6 +3,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
+@testable import LockstepClient
 @testable import LockstepCollections
 @testable import LockstepSync
 
@@ -50,6 +51,33 @@ struct ChangesTests {
       #expect(set["modifications"]?[0]?["index"]?.intValue == 2)
       #expect(set["modifications"]?[0]?["newIndex"]?.intValue == 2)
       #expect(set["modifications"]?[0]?["item"]?["title"]?.stringValue == "C")
+    }
+  }
+
+  @Test("The Swift client's own types read the feed, and lead to the same state", arguments: [1, 2] as [UInt64])
+  func clientTypes(seed: UInt64) async throws {
+    try await ServerFixture.run { users in
+      let phone = try await users.signUp()
+      var (numbers, copy) = (SeededNumbers(seed: seed), ClientCopy())
+      for round in 0..<40 {
+        let (id, index) = (Int.random(in: 0..<6, using: &numbers), Int.random(in: 0..<6, using: &numbers))
+        switch Int.random(in: 0..<6, using: &numbers) {
+        case 0...1: _ = try await phone.put("/v1/favorites/\(id)", #"{"title":"\#(round)","index":\#(index)}"#)
+        case 2: _ = try await phone.delete("/v1/favorites/\(id)")
+        case 3: _ = try await phone.put("/v1/favorites/\(id)/position", #"{"index":\#(index)}"#)
+        case 4: _ = try await phone.put("/v1/defaults/standard/\(id)", "\(round)")
+        default: _ = try await phone.delete("/v1/defaults/standard/\(id)")
+        }
+        if round % 3 != 0 { continue }
+        let since = copy.position.map { "?since=\($0.cursor)" } ?? ""
+        let response = try await phone.get("/v1/changes" + since)
+        copy.apply(try #require(ChangesDocument(response.json), "seed \(seed): \(response.text)"))
+        let favorites = try await phone.get("/v1/favorites").json["items"]?.arrayValue ?? []
+        #expect(copy.state.list("favorites").items.map { .object($0.object) } == favorites, "seed \(seed)")
+        let values = try await phone.get("/v1/defaults/standard").json["values"]?.objectValue ?? [:]
+        let map = copy.state.map(CollectionName("defaults", part: "standard"))
+        #expect(map.count == values.count && values.allSatisfy { map[$0.name]?.json == $0.value }, "seed \(seed)")
+      }
     }
   }
 

@@ -1,0 +1,140 @@
+import Foundation
+import LockstepClient
+import LockstepClientTesting
+import LockstepClientUI
+import LockstepReactorTesting
+import LockstepTestSupport
+import Testing
+
+// docs/swift-client.md shows this code, and scripts/guides compares the two.
+
+/// The data of a favorite.
+struct PhotoData: Codable, Equatable, Sendable {
+  var url: String
+  var rating = 0
+}
+
+typealias FavoritePhoto = ListEntry<PhotoData>
+
+func makeClient(_ server: URL, folder: String) throws -> LockstepClient {
+  try LockstepClient(server, store: .file(folder + "/lockstep.db"), credentials: FileCredentials(folder + "/token"))
+}
+
+func readAndWrite(_ client: LockstepClient) async throws -> WriteResult {
+  let photos = client.list(of: FavoritePhoto.self)
+  let settings = client.defaults()
+
+  let aurora = FavoritePhoto(id: "photo:1", title: "Aurora", data: PhotoData(url: "https://example.com/1.jpg"))
+  let write = try await photos.add(aurora, at: 0)
+  try await settings.set("theme", "dark")
+  try await client.profile.save(Profile(position: "Chief"))
+
+  print(photos.elements.count)  // 1: a write is shown when it returns
+  print(settings.value("theme") ?? "light")  // dark
+  return try await write.confirmed  // when the server has applied it
+}
+
+/// Both writes, or none. Other devices get them together.
+func showFirst(_ photo: FavoritePhoto, _ client: LockstepClient) async throws {
+  let (photos, settings) = (client.list(of: FavoritePhoto.self), client.defaults())
+  try await client.perform { transaction in
+    transaction.move(photo.id, to: 0, in: photos)
+    try transaction.set("sorting", "manual", in: settings)
+  }
+}
+
+func rate(_ photo: FavoritePhoto, _ rating: Int, in photos: SyncedList<FavoritePhoto>) async throws {
+  var rated = photo
+  rated.data?.rating = rating
+  try await photos.replace(rated) { current, _ in
+    // Another device has changed the photo meanwhile. Nil: it was removed, so there is nothing to rate.
+    guard var merged = current else { return nil }
+    merged.data?.rating = max(current?.data?.rating ?? 0, rating)
+    return merged
+  }
+}
+
+func retryQuotas(_ client: LockstepClient) async throws {
+  for write in client.refusedWrites {
+    if write.failure.status == 507 {
+      _ = try await client.retry(write)
+    } else {
+      try await client.dismiss(write)
+    }
+  }
+}
+
+@Suite("The guide, docs/swift-client.md", .timeLimit(.minutes(10)))
+struct ClientGuideTests {
+  @Test("A write is shown at once, without a network, and confirmed later")
+  func offline() throws {
+    let clock = VirtualClock()
+    let server = FakeServer(clock: clock)
+    server.goOffline()
+    let client = try LockstepClient(
+      store: .memory,
+      transport: server,
+      credentials: MemoryCredentials("token"),
+      clock: clock
+    )
+    let result = Recorded<WriteResult>()
+    clock.start { await client.run() }
+    clock.start { if let confirmed = try? await readAndWrite(client) { result.set(confirmed) } }
+    clock.advance(by: .seconds(1))
+    #expect(client.status.pending == 3 && result.value == nil)
+    server.goOnline()
+    clock.advance(by: .seconds(60))
+    #expect(client.status.pending == 0 && result.value != nil)
+  }
+
+  @Test("Two devices rate the same photo, and the higher rating stays")
+  func rating() throws {
+    let fixture = try ClientFixture()
+    let (clock, client) = (fixture.clock, fixture.client)
+    let photos = client.list(of: FavoritePhoto.self)
+    let photo = FavoritePhoto(id: "p", title: "Aurora", data: PhotoData(url: "u"))
+    clock.start { _ = try? await photos.add(photo) }
+    clock.advance(by: .milliseconds(20))
+    fixture.server.goOffline()
+    clock.start { try? await rate(photo, 3, in: photos) }
+    clock.advance(by: .milliseconds(20))
+    fixture.server.perform([
+      "module": "favorites", "type": "add",
+      "payload": ["id": "p", "title": "Northern lights", "data": ["url": "u", "rating": 5]],
+    ])
+    fixture.server.goOnline()
+    clock.advance(by: .seconds(60))
+    let merged = FavoritePhoto(id: "p", title: "Northern lights", data: PhotoData(url: "u", rating: 5))
+    #expect(photos.elements == [merged] && client.refusedWrites.isEmpty)
+    clock.start { try? await showFirst(merged, client) }
+    clock.advance(by: .milliseconds(20))
+    #expect(client.defaults().value("sorting", as: String.self) == "manual")
+    clock.start { _ = try? await photos.move("missing", to: 0) }
+    clock.advance(by: .milliseconds(20))
+    #expect(client.refusedWrites.count == 1)
+    clock.start { try? await retryQuotas(client) }
+    clock.advance(by: .milliseconds(20))
+    #expect(client.refusedWrites.isEmpty)
+  }
+
+  @Test("The token and the copy are in two files that only the user can read")
+  func files() async throws {
+    let folder = try TemporaryDirectory()
+    let client = try makeClient(try #require(URL(string: "http://127.0.0.1:1")), folder: folder.path)
+    try await client.defaults().set("theme", "dark")
+    let credentials = FileCredentials(folder.file("token"))
+    #expect(try credentials.token() == nil)
+    try credentials.save("secret")
+    try credentials.save("other")
+    #expect(try credentials.token() == "other")
+    for file in ["token", "lockstep.db"] {
+      let attributes = try FileManager.default.attributesOfItem(atPath: folder.file(file))
+      #expect(attributes[.posixPermissions] as? Int == 0o600, "\(file)")
+    }
+    try credentials.save(nil)
+    try credentials.save(nil)
+    #expect(try credentials.token() == nil)
+    let again = try makeClient(try #require(URL(string: "http://127.0.0.1:1")), folder: folder.path)
+    #expect(again.defaults().value("theme", as: String.self) == "dark" && again.status.pending == 1)
+  }
+}
