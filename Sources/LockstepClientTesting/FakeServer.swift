@@ -72,6 +72,9 @@ public final class FakeServer: StreamingTransport {
     notify()
   }
 
+  /// Accepts all tokens again.
+  public func restoreSessions() { contents.withLock { $0.revoked = [] } }
+
   /// Forgets the last transactions, as the restore of an old backup does. Later transactions have the same
   /// revisions and another era.
   public func restoreOldBackup(without transactions: Int) {

@@ -195,4 +195,38 @@ struct SharedFileTests {
       #expect(client.defaults().value("count", as: Int.self) == 40 && client.status.pending == 0)
     }
   }
+
+  @Test("A process that was suspended, and has lost its lease, goes on as the other one shows")
+  func suspended() throws {
+    let shared = try SharedFile()
+    shared.start { await shared.app.run() }
+    let other = try SQLiteConnection(path: shared.folder.file("client.db"))
+    try other.execute("UPDATE client SET leader = NULL, leader_until = NULL")
+    let running = shared.start { await shared.helper.run() }
+    shared.clock.advance(by: .seconds(30))
+    shared.start { _ = try await shared.app.list(of: Photo.self).add(Photo(id: "a")) }
+    #expect(shared.favorites() == ["a"] && shared.app.status.connection == .live && shared.app.status.pending == 0)
+    running.cancel()
+    shared.clock.advance(by: .milliseconds(20))
+    shared.start { _ = try await shared.app.list(of: Photo.self).add(Photo(id: "b")) }
+    #expect(shared.favorites() == ["a", "b"] && shared.app.status.connection == .live)
+  }
+
+  @Test("A login in one process is one for all")
+  func loggingIn() throws {
+    let shared = try SharedFile(token: nil)
+    shared.start { await shared.app.run() }
+    shared.start { await shared.helper.run() }
+    #expect(shared.app.status.connection == .needsLogin && shared.helper.status.connection == .needsLogin)
+    for _ in 0..<2 {
+      shared.start { try await shared.helper.logIn(email: "ada@example.com", password: "secret") }
+      #expect(shared.app.status.connection == .live && shared.helper.status.connection == .live)
+      shared.start { _ = try await shared.app.defaults().increment("count") }
+      shared.server.revokeSession("token of ada@example.com")
+      shared.clock.advance(by: .seconds(60))
+      #expect(shared.app.status.connection == .needsLogin && shared.helper.status.connection == .needsLogin)
+      shared.server.restoreSessions()
+    }
+    #expect(shared.server.json(of: "defaults/standard") == ["count": 2])
+  }
 }

@@ -26,7 +26,6 @@ extension SyncEngine {
     while !Task.isCancelled {
       guard let end = renewLease() else {
         await followServer()
-        if connection.phase == .stopped { return }
         continue
       }
       connection = (try? store.leader()?.connection) ?? connection
@@ -62,8 +61,11 @@ extension SyncEngine {
       await group.next()
       group.cancelAll()
     }
-    dispatch(.stop)
+    // Not in the file, because another process may follow the server by now.
     isLeading = false
+    connection = connection.next(after: .stop).0
+    epoch.publish(epoch.value + 1)
+    show(.server)
     try? store.stopLeading(as: process)
     environment.neighbors?.notify()
   }
@@ -111,12 +113,14 @@ extension SyncEngine {
 
   /// Changes the state of the connection. Other processes on the same file show it too.
   func dispatch(_ event: ConnectionEvent) {
+    // The connection is that of the process that follows the server.
+    if isRunning, !isLeading { return }
     let (next, commands) = connection.next(after: event)
     guard next != connection || !commands.isEmpty else { return }
     connection = next
     if commands.contains(where: { $0 != .send }) { epoch.publish(epoch.value + 1) }
     if commands.contains(.send) { writes.publish(writes.value + 1) }
-    if environment.neighbors != nil { try? update(sync: false) { StoreChange(connection: next) } }
+    if isLeading, environment.neighbors != nil { try? update(sync: false) { StoreChange(connection: next) } }
     show(.server)
   }
 

@@ -36,18 +36,31 @@ extension SyncEngine {
   }
 
   /// The state of another user must not be shown, and the writes of another user must not be sent.
-  func become(_ id: String, with token: String) throws {
+  private func become(_ id: String, with token: String) throws {
     if let user, user != id { try forgetUser() }
-    if user != id {
-      try update { StoreChange(owner: StoreOwner(user: id, followed: followed)) }
-      user = id
-    }
+    try noteLogin(of: id)
     checkedToken = token
+  }
+
+  /// Other processes learn that there is a new token.
+  private func noteLogin(of id: String?) throws {
+    try update { StoreChange(owner: StoreOwner(user: id, followed: followed, logins: logins + 1)) }
+    user = id
+    logins += 1
+  }
+
+  /// Takes a token of a session that was opened elsewhere.
+  func adopt(_ token: String) async throws {
+    try await environment.credentials.save(token)
+    checkedToken = nil
+    try noteLogin(of: user)
+    // The next request asks for the user of the token.
+    dispatch(.login)
   }
 
   func forgetUser() throws {
     try update {
-      var change = StoreChange(position: .some(nil), owner: StoreOwner(user: nil, followed: followed))
+      var change = StoreChange(position: .some(nil), owner: StoreOwner(user: nil, followed: followed, logins: logins))
       for name in copy.state.collections.keys { change.collections[name] = .some(nil) }
       for entry in outbox.entries + outbox.refused { change.writes[entry.number] = .some(nil) }
       return change
@@ -81,7 +94,7 @@ extension SyncEngine {
       }
       guard epoch.value == began else { throw CancellationError() }
       let isOther = user != nil && user != id
-      try become(id, with: token)
+      if user == id { checkedToken = token } else { try become(id, with: token) }
       if isOther { dispatch(.login) }
     }
     guard epoch.value == began else { throw CancellationError() }

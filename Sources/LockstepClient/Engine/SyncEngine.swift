@@ -34,6 +34,8 @@ actor SyncEngine: ActionWriter {
   var outbox = Outbox()
   var view: OptimisticView
   var user: String?
+  /// Counts the logins in all processes on the file.
+  var logins = 0
   var connection = ConnectionState()
   var outcomes: [Int64: Latest<WriteProgress>] = [:]
   var conditions: [Int64: WriteCondition] = [:]
@@ -69,10 +71,10 @@ actor SyncEngine: ActionWriter {
     let contents = try store.read()
     copy.take(contents)
     outbox.take(contents)
-    user = contents.owner.user
+    (user, logins) = (contents.owner.user, contents.owner.logins)
     if contents.owner.followed != self.followed {
       copy.forgetPosition()
-      let owner = StoreOwner(user: user, followed: self.followed)
+      let owner = StoreOwner(user: user, followed: self.followed, logins: logins)
       try store.update(at: environment.now()) { _ in StoreChange(position: .some(nil), owner: owner) }
     }
     view.rebuild(on: copy, outbox)
@@ -87,15 +89,15 @@ actor SyncEngine: ActionWriter {
   /// The app's writes, and what was sent, are on disk when this returns. Responses of the server need no `sync`,
   /// because the server has them: after a power failure, the client gets them again.
   func update(sync: Bool = true, _ make: () throws -> StoreChange?) throws {
-    var (isChanged, news, before) = (false, false, user)
+    var (isChanged, hasNews, before) = (false, false, logins)
     defer {
-      if news { show(newsFor: before) }
+      if hasNews { showNews(since: before) }
       if isChanged { environment.neighbors?.notify() }
     }
     do {
       try store.update(at: environment.now(), sync: sync) { contents in
         if let contents {
-          (news, before) = (true, user)
+          (hasNews, before) = (true, logins)
           take(contents)
         }
         let change = try make()
@@ -113,27 +115,28 @@ actor SyncEngine: ActionWriter {
   /// Takes over what other processes have changed.
   func takeNews() throws {
     guard let contents = try store.newContents() else { return }
-    let before = user
+    let before = logins
     take(contents)
-    show(newsFor: before)
+    showNews(since: before)
   }
 
   private func take(_ contents: StoreContents) {
     if contents.owner.user != user {
       user = contents.owner.user
-      checkedToken = nil
       settleAll(ClientFailure("The user has logged out."))
     }
+    if contents.owner.logins != logins { checkedToken = nil }
+    logins = contents.owner.logins
     copy.take(contents)
     outbox.take(contents)
     for (number, outcome) in contents.outcomes { settle(number, outcome) }
     if isRunning, !isLeading, let theirs = contents.connection { connection = theirs }
   }
 
-  private func show(newsFor before: String?) {
+  private func showNews(since before: Int) {
     rebuild(.server)
     if outbox.waiting > 0 { writes.publish(writes.value + 1) }
-    if isLeading, user != before { dispatch(.login) }
+    if logins != before { dispatch(.login) }
   }
 
   /// Changes a write in the file, and then in memory. Returns false if another process has sent or cancelled it.

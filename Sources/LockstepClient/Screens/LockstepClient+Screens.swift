@@ -48,12 +48,6 @@ extension LockstepClient {
 }
 
 extension SyncEngine {
-  func adopt(_ token: String) async throws {
-    try await environment.credentials.save(token)
-    // The next request asks for the user of the token.
-    dispatch(.login)
-  }
-
   /// The user of a token, if the client knows it.
   func user(of token: String) -> String? { token == checkedToken ? user : nil }
 }

@@ -106,10 +106,11 @@ final class ClientStore {
 
   private func contents() throws -> StoreContents {
     var contents = StoreContents()
-    try connection.forEach("SELECT change, last, user, followed, cursor, revision, connection FROM client") { row in
+    try connection.forEach("SELECT change, last, user, followed, cursor, revision, connection, logins FROM client") {
+      row in
       (contents.change, contents.lastNumber) = (try row[0], Int64(try row[1] as Int))
       let followed: String? = try row[3]
-      contents.owner.user = try row[2]
+      (contents.owner.user, contents.owner.logins) = (try row[2], try row[7])
       contents.owner.followed = followed.map {
         (JSON(trusting: Array($0.utf8)).arrayValue ?? []).compactMap(\.stringValue)
       }
@@ -186,7 +187,7 @@ final class ClientStore {
     }
     if let owner = change.owner {
       let followed = owner.followed.map { JSON.array($0.map(JSON.string)).description }
-      try connection.run("UPDATE client SET user = ?, followed = ?", owner.user, followed)
+      try connection.run("UPDATE client SET user = ?, followed = ?, logins = ?", owner.user, followed, owner.logins)
     }
     if let state = change.connection {
       try connection.run("UPDATE client SET connection = ?", state.json.description)
@@ -251,6 +252,7 @@ final class ClientStore {
       change INTEGER NOT NULL DEFAULT 0,
       last INTEGER NOT NULL DEFAULT 0,
       user TEXT,
+      logins INTEGER NOT NULL DEFAULT 0,
       followed TEXT,
       cursor TEXT,
       revision INTEGER,

@@ -30,6 +30,8 @@ struct StoreOwner: Equatable {
   var user: String?
   /// The collections that the client follows, in order; nil for all.
   var followed: [String]?
+  /// Counts the logins, so that another process notices one of the same user.
+  var logins = 0
 }
 
 /// A change of a client's file.
