@@ -1,4 +1,4 @@
-"""The four screens, and the catalogue."""
+"""The built-in screens, and the catalogue."""
 
 import re
 import socket
@@ -166,6 +166,10 @@ def photos(recorder):
     top.act("tapFavoritePhoto", row=1)
     top.act("setActive", value=True)
     top.act("setActive", value="yes")
+    recent = opened(recorder, "recentFavorites")
+    for row in (0, 0, 7):
+        recent.act("tapPhoto", row=row)
+    recent.act("viewWillAppear")
     recorder.get(top.path, token=None)
     recorder.get(top.path, "Accept-Encoding: gzip")
     recorder.ask("HEAD", top.path)

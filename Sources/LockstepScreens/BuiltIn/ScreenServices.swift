@@ -28,10 +28,10 @@ package struct ScreenServices: Sendable {
   package var declarations: [ScreenDeclaration] {
     [
       .login(accounts, maximumPasswordBytes: maximumPasswordBytes), .workingHistory(upstream), .favoritesTop,
-      .photoDetail(dates),
+      .recentFavorites, .photoDetail(dates),
     ]
   }
 
   /// The names of the built-in screens, which a program's own screens cannot have.
-  package static let names: Set = ["login", "workingHistory", "favoritesTop", "photoDetail"]
+  package static let names: Set = ["login", "workingHistory", "favoritesTop", "recentFavorites", "photoDetail"]
 }

@@ -65,7 +65,9 @@ struct CompositionTests {
     )
     let names = services.declarations.map(\.name)
     #expect(Set(names).count == names.count && Set(names) == ScreenServices.names)
-    let next = FavoritesCoordinator().next(for: .photoDetail(photoId: "a"))
-    #expect(next == ScreenLink("photoDetail", ["photoId": "a"]) && names.contains("photoDetail"))
+    let link = ScreenLink("photoDetail", ["photoId": "a"])
+    #expect(FavoritesCoordinator().next(for: .photoDetail(photoId: "a")) == link)
+    #expect(RecentFavoritesCoordinator().next(for: .photoDetail(photoId: "a")) == link)
+    #expect(names.contains(link.name))
   }
 }

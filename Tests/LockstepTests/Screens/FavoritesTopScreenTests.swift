@@ -33,7 +33,10 @@ struct FavoritesTopScreenTests {
       let href = "/v1/reactors/photoDetail?photoId=a%2F%C3%BC%20b"
       #expect(
         tapped.json["state"]
-          == ["favoriteIds": ["a/ü b"], "route": ["id": 1, "name": "photoDetail", "photoId": "a/ü b", "href": .string(href)]]
+          == [
+            "favoriteIds": ["a/ü b"],
+            "route": ["id": 1, "name": "photoDetail", "photoId": "a/ü b", "href": .string(href)],
+          ]
       )
       #expect(tapped.json["cursor"]?.stringValue == tapped.tag)
       #expect(try await screen.act(#"{"type":"viewWillAppear"}"#).json["state"] == ["favoriteIds": ["a/ü b"]])

@@ -6,13 +6,9 @@ struct FavoritesTopReactor: Reactor {
   struct State: Sendable, Equatable {
     var favoriteIds: [String]
     /// The screen to open. A pulse, because a second tap on the same row is a second event.
-    @Pulse var route: Route?
+    @Pulse var route: PhotoRoute?
     /// Whether the client shows the screen.
     @HiddenField var isActive = true
-  }
-
-  enum Route: Sendable, Equatable {
-    case photoDetail(photoId: String)
   }
 
   enum Action: Sendable {
@@ -23,7 +19,7 @@ struct FavoritesTopReactor: Reactor {
 
   enum Mutation: Sendable {
     case favorites([String])
-    case route(Route)
+    case route(PhotoRoute)
     case routeCleared
     case active(Bool)
   }
@@ -39,7 +35,7 @@ struct FavoritesTopReactor: Reactor {
     case .viewWillAppear: return .just(.routeCleared)
     case .tapFavoritePhoto(let row):
       guard state.favoriteIds.indices.contains(row) else {
-        return .failure(Refusal.invalid("/row", "There is no row \(row). Number of rows: \(state.favoriteIds.count)."))
+        return .failure(Refusal.noRow(row, of: state.favoriteIds.count))
       }
       return .just(.route(.photoDetail(photoId: state.favoriteIds[row])))
     }

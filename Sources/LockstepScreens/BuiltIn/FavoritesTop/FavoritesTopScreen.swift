@@ -17,9 +17,9 @@ extension ScreenDeclaration {
 
 /// Returns the link from the list of favorites to the photo of a row.
 struct FavoritesCoordinator: Coordinator {
-  func next(for route: FavoritesTopReactor.Route) -> ScreenLink? {
+  func next(for route: PhotoRoute) -> ScreenLink? {
     switch route {
-    case .photoDetail(let photoId): ScreenLink("photoDetail", ["photoId": photoId])
+    case .photoDetail(let photoId): .photoDetail(photoId)
     }
   }
 }
@@ -27,15 +27,9 @@ struct FavoritesCoordinator: Coordinator {
 extension FavoritesTopReactor {
   /// The coordinator knows the screens that the routes open.
   static func format(_ coordinator: FavoritesCoordinator) -> ValueFormat<State> {
-    let route = ValueFormat<Route>(
-      .member("name", .text) { _ in "photoDetail" },
-      .member("photoId", .text) { route in
-        switch route {
-        case .photoDetail(let photoId): photoId
-        }
-      },
-      .optional("href", .text) { coordinator.next(for: $0)?.href }
+    ValueFormat(
+      .member("favoriteIds", .list(of: .text), \.favoriteIds),
+      .pulse("route", .photoRoute(coordinator), \.$route)
     )
-    return ValueFormat(.member("favoriteIds", .list(of: .text), \.favoriteIds), .pulse("route", route, \.$route))
   }
 }
