@@ -92,4 +92,22 @@ struct PulseTests {
     #expect(pulse != before)
     #expect(pulse.count == 1)
   }
+
+  @Test("A pulse counts how often it fired: clearing it does not count, and clearing it twice changes nothing")
+  func fired() {
+    var state = Alerting.State()
+    state.alert = nil
+    #expect(state.$alert.fired == 0)
+    for count in 1...2 {
+      state.alert = "no network"
+      #expect(state.$alert.fired == count)
+    }
+    state.$alert.clear()
+    #expect(state.alert == nil && state.$alert.fired == 2)
+    let cleared = state
+    state.$alert.clear()
+    #expect(state == cleared)
+    state.alert = "no space"
+    #expect(state.$alert.fired == 3)
+  }
 }
