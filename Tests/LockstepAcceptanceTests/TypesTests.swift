@@ -37,6 +37,45 @@ struct TypesTests {
     _ = try await ChildProcess.run([try Self.compiler(), "-typecheck"] + Self.flags + [file])
   }
 
+  /// Uses the types with LockstepClient.
+  private static let app = """
+    import LockstepClient
+
+    func use(_ client: LockstepClient) async throws {
+      let favorites = client.list("favorites", of: FavoritesElement.self)
+      try await favorites.add(FavoritesElement(id: "photo:1", title: "Aurora"))
+      let title: String? = favorites.elements.first?.title
+      let shopping = client.list(ShoppingAction.module, of: ShoppingElement.self)
+      try await client.perform { transaction in
+        try transaction.perform(ShoppingAction.add(id: "milk", name: title ?? "Milk"), in: ShoppingAction.module)
+        try transaction.perform(DefaultsAction.increment(key: "opened", by: 1), in: DefaultsAction.module)
+      }
+      let position: String? = client.map("profile").value(ProfileKey.position.rawValue)
+      let empty = ShoppingFormState(
+        name: "", amount: "", validatedName: .init(kind: .empty, message: ""),
+        validatedAmount: .init(kind: .empty, message: ""), saveEnabled: false, isSaving: false
+      )
+      let form = client.screen(ShoppingFormAction.screen, initially: empty, actions: ShoppingFormAction.self)
+      form.send(.setName(value: position ?? shopping.name))
+      for await route in form.pulses(\\.route) { print(route.value.href) }
+    }
+
+    """
+
+  @Test("The types of a server with modules and screens of its own compile with LockstepClient")
+  func client() async throws {
+    let folder = try TemporaryDirectory()
+    let shop = try await Shop(in: folder)
+    let types = try await Self.types("swift", port: shop.port, in: folder)
+    await shop.stop()
+    try folder.write(Array(Self.app.utf8), to: "App.swift")
+    let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    let modules = LockstepProcess.path(of: "Modules")
+    let places = ["-I", modules, "-I", "\(root)/Sources/CLockstepSQLite"]
+    let files = [folder.file("App.swift"), types]
+    _ = try await ChildProcess.run([try Self.compiler(), "-typecheck"] + places + Self.flags + files)
+  }
+
   @Test("The types of a hostile catalogue compile")
   func hostile() async throws {
     let (folder, server) = (try TemporaryDirectory(), try RawServer())

@@ -165,7 +165,7 @@ struct TypesTests {
         }
 
         /// Opens the screen `notes`.
-        struct NotesArguments: Codable, Equatable, Sendable {
+        struct NotesArguments: Codable, Identifiable, Equatable, Sendable {
           var id: String
         }
         """
@@ -182,6 +182,22 @@ struct TypesTests {
       #expect(swift.contains("  var \(member): String?\n"))
     }
     #expect(swift.contains(#"case aB2 = "a b""#) && swift.contains(#"case member3 = "\u{202e}""#))
+  }
+
+  @Test("Objects with an id are identifiable, and the actions of screens fit those of LockstepClient")
+  func identities() throws {
+    let state = """
+      {"type":"object","properties":{"route":{"type":"object","required":["id"],"properties":{"id":{"type":"integer"}}},
+      "tag":{"type":"object","properties":{"id":{"type":"string"}}}}}
+      """
+    let actions = #"[{"type":"tap","payload":{}}]"#
+    let screen = SwiftTypes.file(try Self.catalogue("screen", state: state, actions: actions))
+    #expect(screen.contains("  struct Route: Codable, Identifiable, Equatable, Sendable {\n"))
+    #expect(screen.contains("  struct Tag: Codable, Equatable, Sendable {\n"))
+    let end =
+      "\n#if canImport(LockstepClient)\nimport LockstepClient\n\nextension NotesAction: ScreenAction {}\n#endif\n"
+    #expect(screen.hasSuffix(end))
+    #expect(!SwiftTypes.file(try Self.catalogue(state: state, actions: actions)).contains("LockstepClient)"))
   }
 
   @Test("A map has the type of its values, and an object has its keys")

@@ -15,7 +15,7 @@ enum TypesCommand {
     language: "Swift",
     notes: """
       Lists become structs for LockstepClient, actions become enums, and the states of screens become
-      structs. The file imports nothing, and compiles on Linux and on Apple's systems:
+      structs. The file compiles on Linux and on Apple's systems, with and without LockstepClient:
 
         lockstep swift --url https://state.example.com > Sources/App/ServerTypes.swift
       """,

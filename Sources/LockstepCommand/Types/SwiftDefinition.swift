@@ -49,9 +49,9 @@ struct SwiftDefinition {
       let isOptional = !member.isRequired || (isElement && member.isReadOnly)
       return SwiftMember(identifier: identifier, isOptional && !member.type.isNullable ? "\(type)?" : type, member)
     }
-    let hasID = members.contains { $0.name == "id" && $0.isRequired && $0.type == SchemaType(kind: .text) }
-    let conformances =
-      isElement && hasID ? "Codable, Identifiable, Equatable, Sendable" : "Codable, Equatable, Sendable"
+    let ids = [SchemaType(kind: .text), SchemaType(kind: .whole)]
+    let hasID = members.contains { $0.name == "id" && $0.isRequired && ids.contains($0.type) }
+    let conformances = hasID ? "Codable, Identifiable, Equatable, Sendable" : "Codable, Equatable, Sendable"
     code.block("struct \(name): \(conformances)") { code in
       for member in own {
         code.comment(CodeText.comment(of: member.schema))

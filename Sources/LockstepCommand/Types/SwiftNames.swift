@@ -20,7 +20,7 @@ enum SwiftNames {
   static let types: Set<String> = [
     "Any", "Bool", "CaseIterable", "Codable", "CodingKey", "CodingKeys", "Double", "Encodable", "Encoder", "Equatable",
     "Foundation", "Hashable", "ID", "Identifiable", "Int", "JSONValue", "MemberName", "Never", "Optional", "Protocol",
-    "RawRepresentable", "RawValue", "Self", "Sendable", "String", "Swift", "Type",
+    "RawRepresentable", "RawValue", "ScreenAction", "Self", "Sendable", "String", "Swift", "Type",
   ]
 
   /// The name as code.

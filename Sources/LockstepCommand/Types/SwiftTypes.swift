@@ -1,9 +1,11 @@
 import LockstepTemplates
 
-/// Writes the types of a catalogue as a Swift file that imports nothing.
+/// Writes the types of a catalogue as a Swift file that needs only the standard library.
 struct SwiftTypes {
   private var code = CodeText()
   private var file = SwiftScope(reserved: SwiftNames.types)
+  /// The types of the actions of screens.
+  private var screenActions: [String] = []
 
   static func file(_ catalogue: CatalogueTypes) -> String {
     var types = SwiftTypes()
@@ -21,6 +23,13 @@ struct SwiftTypes {
     for reactor in catalogue.reactors { write(reactor) }
     code.line()
     code.lines(Templates.jsonValue)
+    guard !screenActions.isEmpty else { return }
+    code.line()
+    code.line("#if canImport(LockstepClient)")
+    code.line("import LockstepClient")
+    code.line()
+    for name in screenActions { code.line("extension \(name): ScreenAction {}") }
+    code.line("#endif")
   }
 
   private mutating func write(_ reactor: CatalogueTypes.Reactor) {
@@ -86,11 +95,15 @@ struct SwiftTypes {
     var scope = SwiftScope(reserved: SwiftNames.types.union(SwiftNames.members))
     let names = scope.names.identifiers(for: reactor.actions.map(\.type), fallback: "action")
     let cases = zip(names, reactor.actions).map { name, action in Self.makeCase(name, action, &scope) }
+    let name = file.names.take(name)
     var kind = "module"
-    if case .screen = reactor.content { kind = "screen" }
+    if case .screen = reactor.content {
+      kind = "screen"
+      screenActions.append(name)
+    }
     code.line()
     code.comment("An action of the \(kind) `\(CodeText.comment(reactor.name))`. Encoded as `{\"type\", \"payload\"}`.")
-    code.block("enum \(file.names.take(name)): Encodable, Equatable, Sendable") { code in
+    code.block("enum \(name): Encodable, Equatable, Sendable") { code in
       code.line("static let \(kind) = \(CodeText.literal(reactor.name))")
       code.line()
       for entry in cases {

@@ -23,7 +23,7 @@ final class LockstepProcess: Sendable {
   private let startedAt = ContinuousClock.now
 
   /// The path of a product. It was built beside the bundle of this test.
-  private static func path(of binary: String) -> String {
+  static func path(of binary: String) -> String {
     var path = [CChar](repeating: 0, count: 4096)
     let count = readlink("/proc/self/exe", &path, path.count)
     let own = String(decoding: path[..<max(0, count)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
