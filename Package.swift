@@ -77,8 +77,10 @@ let package = Package(
       sources: ["Templates.swift"],
       resources: [
         .embedInCode("JSONValue.swift"), .embedInCode("project/Dockerfile"), .embedInCode("project/Package.swift"),
-        .embedInCode("project/README.md"), .embedInCode("project/Sources/Server/Notes.swift"),
+        .embedInCode("project/README.md"), .embedInCode("project/Sources/Server/NewNote.swift"),
+        .embedInCode("project/Sources/Server/Notes.swift"),
         .embedInCode("project/Sources/Server/main.swift"),
+        .embedInCode("project/Tests/ServerTests/NewNoteTests.swift"),
         .embedInCode("project/Tests/ServerTests/NotesTests.swift"), .embedInCode("project/dockerignore"),
         .embedInCode("project/gitignore"), .embedInCode("project/state-server.service"),
       ]

@@ -10,8 +10,10 @@ package enum Templates {
     ("Dockerfile", PackageResources.Dockerfile),
     ("Package.swift", PackageResources.Package_swift),
     ("README.md", PackageResources.README_md),
+    ("Sources/Server/NewNote.swift", PackageResources.NewNote_swift),
     ("Sources/Server/Notes.swift", PackageResources.Notes_swift),
     ("Sources/Server/main.swift", PackageResources.main_swift),
+    ("Tests/ServerTests/NewNoteTests.swift", PackageResources.NewNoteTests_swift),
     ("Tests/ServerTests/NotesTests.swift", PackageResources.NotesTests_swift),
     ("state-server.service", PackageResources.state_server_service),
   ]

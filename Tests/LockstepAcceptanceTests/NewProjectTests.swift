@@ -7,8 +7,10 @@ import Testing
 @Suite("The command writes a new project", .timeLimit(.minutes(10)))
 struct NewProjectTests {
   private static let files = [
-    ".dockerignore", ".gitignore", "Dockerfile", "Package.swift", "README.md", "Sources/Server/Notes.swift",
-    "Sources/Server/main.swift", "Tests/ServerTests/NotesTests.swift", "my-notes.service",
+    ".dockerignore", ".gitignore", "Dockerfile", "Package.swift", "README.md", "Sources/Server/NewNote.swift",
+    "Sources/Server/Notes.swift",
+    "Sources/Server/main.swift", "Tests/ServerTests/NewNoteTests.swift", "Tests/ServerTests/NotesTests.swift",
+    "my-notes.service",
   ]
 
   /// Runs `lockstep new` in a folder.
@@ -67,7 +69,7 @@ struct NewProjectTests {
     #expect(await process.ended() == .exit(0), "\(process.errors)")
     let manifest = try Self.text("my-notes/Package.swift", in: folder)
     #expect(manifest.contains(dependency.replacing("{folder}", with: folder.path)))
-    #expect(manifest.split(separator: product).count == 3)
+    #expect(manifest.split(separator: product).count == 4)
     let dockerfile = try Self.text("my-notes/Dockerfile", in: folder)
     #expect(dockerfile.contains("COPY --from=lockstep") == needsContext)
     #expect(dockerfile.contains("LOCKSTEP_PACKAGE") == needsContext)

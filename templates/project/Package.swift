@@ -7,7 +7,13 @@ let package = Package(
   dependencies: [.package(name: "lockstep", path: Context.environment["LOCKSTEP_PACKAGE"] ?? "../..")],
   targets: [
     .executableTarget(name: "Server", dependencies: [.product(name: "Lockstep", package: "lockstep")]),
-    .testTarget(name: "ServerTests", dependencies: ["Server", .product(name: "Lockstep", package: "lockstep")]),
+    .testTarget(
+      name: "ServerTests",
+      dependencies: [
+        "Server", .product(name: "Lockstep", package: "lockstep"),
+        .product(name: "LockstepReactorTesting", package: "lockstep"),
+      ]
+    ),
   ],
   swiftLanguageModes: [.v6]
 )

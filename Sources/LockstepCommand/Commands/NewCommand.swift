@@ -11,8 +11,8 @@ enum NewCommand {
     name: "new",
     summary: "Write the package of a server of your own.",
     about: """
-      Write a Swift package for a server of your own into the new folder <name>: one module with tests, a
-      Dockerfile, a unit for systemd, and a README.
+      Write a Swift package for a server of your own into the new folder <name>: one module and one
+      screen with tests, a Dockerfile, a unit for systemd, and a README.
       """,
     notes: """
       The name is also that of the program: small letters, digits and hyphens. The folder must not exist, or
@@ -35,7 +35,7 @@ enum NewCommand {
     try ProjectFolder(settings.name).write(project.files)
     return Terminal.print(
       """
-      \(settings.name): a server with the module notes.
+      \(settings.name): a server with the module notes and the screen newNote.
 
         cd \(settings.name)
         swift build && swift test

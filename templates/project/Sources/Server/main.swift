@@ -1,3 +1,3 @@
 import LockstepCommand
 
-ServerCommand.run([.notes])
+ServerCommand.run(modules: [.notes], screens: [.newNote])
