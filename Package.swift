@@ -252,7 +252,8 @@ let package = Package(
     .testTarget(
       name: "LockstepServerTestingTests",
       dependencies: [
-        "LockstepClient", "LockstepJSON", "LockstepReactor", "LockstepReactorTesting", "LockstepServerTesting",
+        "LockstepClient", "LockstepJSON", "LockstepReactor", "LockstepReactorTesting", "LockstepScreens",
+        "LockstepServerTesting",
       ]
     ),
     .testTarget(

@@ -13,8 +13,10 @@ import Synchronization
 public final class ScriptedUpstream: ProfileUpstream {
   /// A response of the upstream.
   public enum Response: Sendable {
-    /// It accepts the profile.
+    /// It accepts the profile as it is.
     case success
+    /// It accepts the profile, and changes it.
+    case accepted(AcceptedProfile)
     /// It does not accept the profile, or does not respond.
     case failure(UpstreamError.Kind)
   }
@@ -23,6 +25,9 @@ public final class ScriptedUpstream: ProfileUpstream {
     var script: [(time: Int, response: Response)] = []
     var profiles: [Recorded<OutgoingProfile>] = []
   }
+
+  /// Set it as the test needs it. The script does not change it.
+  public let reachability = Reachability()
 
   private let scheduler: TestScheduler
   private let contents = Mutex(Contents())
@@ -44,19 +49,25 @@ public final class ScriptedUpstream: ProfileUpstream {
   public var profiles: [Recorded<OutgoingProfile>] { contents.withLock { $0.profiles } }
 
   /// Responds as the script says.
-  nonisolated(nonsending) public func send(_ profile: OutgoingProfile) async throws(UpstreamError) {
+  nonisolated(nonsending) public func send(_ profile: OutgoingProfile) async throws(UpstreamError)
+    -> AcceptedProfile
+  {
     let row = Recorded.next(scheduler.time, profile)
     let (index, hasScript) = contents.withLock { contents in
       contents.profiles.append(row)
       return (contents.profiles.count - 1, !contents.script.isEmpty)
     }
-    guard hasScript else { return }
+    guard hasScript else { return AcceptedProfile() }
     for await count in count.values where count > index { break }
     let next = contents.withLock { index < $0.script.count ? $0.script[index] : nil }
     guard let next else { throw UpstreamError(.cancelled, detail: "the save was cancelled") }
     do { try await scheduler.clock.sleep(until: scheduler.instant(next.time)) } catch {
       throw UpstreamError(.cancelled, detail: "the save was cancelled")
     }
-    if case .failure(let kind) = next.response { throw UpstreamError(kind, detail: "the script of the test says so") }
+    switch next.response {
+    case .success: return AcceptedProfile()
+    case .accepted(let profile): return profile
+    case .failure(let kind): throw UpstreamError(kind, detail: "the script of the test says so")
+    }
   }
 }

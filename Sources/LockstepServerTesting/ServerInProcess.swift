@@ -51,6 +51,7 @@ public final class ServerInProcess: ClientTransport {
   private let configuration: Configuration
   private let environment: Environment
   private let modules: [UserModule]
+  private let screens: [ScreenDeclaration]
   private let folder: TemporaryFolder
   private let contents = Mutex(Contents())
   private let lastNumber = Atomic<UInt64>(0)
@@ -58,15 +59,16 @@ public final class ServerInProcess: ClientTransport {
   /// The clock of the test.
   public var clock: VirtualClock { scheduler.clock }
 
-  /// Starts a server with an empty store. `modules` are your own, besides `favorites`, `defaults` and `profile`. Stop
-  /// it at the end of the test, or call `run`.
+  /// Starts a server with an empty store. `modules` and `screens` are your own, besides the built-in ones. Stop it at
+  /// the end of the test, or call `run`.
   public init(
     scheduler: TestScheduler = TestScheduler(),
     modules: [UserModule] = [],
+    screens: [ScreenDeclaration] = [],
     configure: (inout Configuration) -> Void = { _ in }
   ) throws {
     self.scheduler = scheduler
-    self.modules = modules
+    (self.modules, self.screens) = (modules, screens)
     upstream = ScriptedUpstream(scheduler)
     folder = try TemporaryFolder()
     var configuration = Configuration()
@@ -93,16 +95,23 @@ public final class ServerInProcess: ClientTransport {
   public static func run<Result>(
     scheduler: TestScheduler = TestScheduler(),
     modules: [UserModule] = [],
+    screens: [ScreenDeclaration] = [],
     configure: (inout Configuration) -> Void = { _ in },
     _ body: (ServerInProcess) throws -> Result
   ) throws -> Result {
-    let server = try ServerInProcess(scheduler: scheduler, modules: modules, configure: configure)
+    let server = try ServerInProcess(scheduler: scheduler, modules: modules, screens: screens, configure: configure)
     defer { server.stop() }
     return try body(server)
   }
 
   private func start() throws {
-    let server = try SocketlessServer(configuration, environment: environment, modules: modules, upstream: upstream)
+    let server = try SocketlessServer(
+      configuration,
+      environment: environment,
+      modules: modules,
+      screens: screens,
+      upstream: upstream
+    )
     contents.withLock { $0.server = server }
   }
 
@@ -169,7 +178,6 @@ public final class ServerInProcess: ClientTransport {
       credentials: MemoryCredentials(try email.map { try token(of: $0) }),
       modules: modules,
       clock: clock,
-      now: { [clock] in VirtualTime.date(clock) },
       // All pauses are in the middle, and all keys differ.
       randomNumber: { .max / 2 + self.lastNumber.add(1, ordering: .relaxed).newValue }
     )

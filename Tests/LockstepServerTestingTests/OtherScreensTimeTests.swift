@@ -37,6 +37,37 @@ struct OtherScreensTimeTests {
     }
   }
 
+  @Test("Each tap is a route, and a change of another device is none")
+  func routes() throws {
+    try ServerInProcess.run { server in
+      let token = try server.token(of: "ada@example.com")
+      let client = try server.makeClient(for: "ada@example.com")
+      let list = client.screen("favoritesTop", initially: FavoritesTop(), actions: FavoritesTopAction.self)
+      let routes = server.scheduler.createObserver(String.self)
+      server.scheduler.run { await list.run() }
+      server.scheduler.run {
+        for await route in list.pulses(\.route) { routes.next("\(route.value.photoId), missed \(route.missed)") }
+      }
+      add("a", at: 10, server, token)
+      server.scheduler.scheduleAt(20) { list.send(.tapFavoritePhoto(0)) }
+      add("b", at: 30, server, token)
+      server.scheduler.scheduleAt(40) { list.send(.tapFavoritePhoto(0)) }
+      // These go to the server as one step.
+      server.scheduler.scheduleAt(50) { for row in [0, 1, 0] { list.send(.tapFavoritePhoto(row)) } }
+      server.scheduler.scheduleAt(60) { server.goOffline() }
+      server.scheduler.scheduleAt(70) { server.goOnline() }
+      server.scheduler.scheduleAt(200) { list.send(.viewWillAppear) }
+      server.scheduler.scheduleAt(210) { list.send(.tapFavoritePhoto(1)) }
+      server.scheduler.advance(to: 300)
+      #expect(
+        routes.events == [
+          .next(20, "a, missed 0"), .next(40, "a, missed 0"), .next(50, "a, missed 2"), .next(210, "b, missed 0"),
+        ]
+      )
+      #expect(list.currentState.favoriteIds == ["a", "b"])
+    }
+  }
+
   @Test("A route leads to the next screen, which changes the first one")
   func route() throws {
     try ServerInProcess.run { server in

@@ -3,8 +3,8 @@ import LockstepReactor
 
 /// The screen `workingHistory`, as an app declares it.
 struct WorkingHistory: Decodable, Equatable, Sendable {
-  struct Prompt: Decodable, Equatable, Sendable {
-    let id: PromptID
+  struct Prompt: Decodable, Equatable, Identifiable, Sendable {
+    let id: Int
     let message: String
     let choices: [String]
   }
@@ -28,10 +28,10 @@ enum WorkingHistoryAction: ScreenAction {
   case setCompanyName(String)
   case setPosition(String)
   case save
-  case answer(PromptID, String)
+  case answer(Int, String)
 
   private struct Answer: Encodable {
-    let prompt: PromptID
+    let prompt: Int
     let choice: String
   }
 
@@ -46,32 +46,10 @@ enum WorkingHistoryAction: ScreenAction {
   }
 }
 
-/// The id of a prompt: a number, or a text in the form of older servers.
-enum PromptID: Codable, Equatable, Sendable {
-  case number(Int)
-  case text(String)
-
-  init(from decoder: any Decoder) throws {
-    let value = try decoder.singleValueContainer()
-    if let number = try? value.decode(Int.self) {
-      self = .number(number)
-    } else {
-      self = .text(try value.decode(String.self))
-    }
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    var value = encoder.singleValueContainer()
-    switch self {
-    case .number(let number): try value.encode(number)
-    case .text(let text): try value.encode(text)
-    }
-  }
-}
-
 /// The screen `favoritesTop`.
 struct FavoritesTop: Decodable, Equatable, Sendable {
-  struct Route: Decodable, Equatable, Sendable {
+  struct Route: Decodable, Equatable, Identifiable, Sendable {
+    let id: Int
     let photoId: String
     let href: String
   }

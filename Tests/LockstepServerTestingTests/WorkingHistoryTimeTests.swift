@@ -2,6 +2,7 @@ import LockstepClient
 import LockstepJSON
 import LockstepReactor
 import LockstepReactorTesting
+import LockstepScreens
 import LockstepServerTesting
 import Testing
 
@@ -75,6 +76,56 @@ struct WorkingHistoryTimeTests {
         ]
       )
       #expect(try profile(server) == [:])
+    }
+  }
+
+  @Test("A failure that cannot pass offers no retry")
+  func permanentFailure() throws {
+    try ServerInProcess.run { server in
+      server.upstream.respond(at: 120, with: .failure(.refused(status: 422)))
+      let (form, rows) = try open(server)
+      server.scheduler.scheduleAt(100) { form.send(.save) }
+      server.scheduler.advance(to: 200)
+      #expect(rows.events == [.next(0, "editing"), .next(100, "saving"), .next(120, "prompt: cancel")])
+    }
+  }
+
+  @Test("The texts that the upstream has accepted are saved, and a retry sends the same key")
+  func accepted() throws {
+    try ServerInProcess.run { server in
+      server.upstream.respond(at: 120, with: .failure(.timedOut))
+      server.upstream.respond(at: 160, with: .accepted(AcceptedProfile(companyName: "Aurora Ltd")))
+      let (form, _) = try open(server)
+      server.scheduler.scheduleAt(100) { form.send(.save) }
+      server.scheduler.scheduleAt(150) { answer(form, "retry") }
+      server.scheduler.advance(to: 200)
+      #expect(form.currentState.companyName == "Aurora Ltd")
+      #expect(try profile(server) == ["companyName": "Aurora Ltd", "position": "Chief"])
+      let keys = server.upstream.profiles.map { row in
+        if case .next(let profile) = row.event { profile.idempotencyKey } else { "" }
+      }
+      #expect(keys.count == 2 && keys[0] == keys[1])
+    }
+  }
+
+  @Test("Each prompt fires once, also for a client that was offline")
+  func promptPulses() throws {
+    try ServerInProcess.run { server in
+      for time in [110, 160, 260] { server.upstream.respond(at: time, with: .failure(.unreachable)) }
+      let (form, _) = try open(server)
+      let prompts = server.scheduler.createObserver(String.self)
+      server.scheduler.run(until: 1_000) {
+        for await prompt in form.pulses(\.prompt) { prompts.next("\(prompt.value.id), missed \(prompt.missed)") }
+      }
+      server.scheduler.scheduleAt(100) { form.send(.save) }
+      server.scheduler.scheduleAt(120) { form.send(.setPosition("Captain")) }
+      server.scheduler.scheduleAt(150) { answer(form, "retry") }
+      server.scheduler.scheduleAt(250) { answer(form, "retry") }
+      server.scheduler.scheduleAt(255) { server.goOffline() }
+      server.scheduler.scheduleAt(300) { server.goOnline() }
+      server.scheduler.advance(to: 500)
+      #expect(prompts.elements == ["1, missed 0", "2, missed 0", "3, missed 0"])
+      #expect(prompts.events.prefix(2) == [.next(110, "1, missed 0"), .next(160, "2, missed 0")])
     }
   }
 

@@ -14,11 +14,13 @@ package final class SocketlessServer: Sendable {
     _ configuration: Configuration,
     environment: Environment,
     modules: [UserModule],
+    screens: [ScreenDeclaration],
     upstream: any ProfileUpstream
   ) throws {
     var services = try Services.durable(
       configuration,
       modules: modules,
+      screens: screens,
       time: environment.time,
       placement: environment.placement
     )

@@ -21,6 +21,7 @@ extension ScreenConnection {
       fields: ["Idempotency-Key": key],
       body: place.body
     )
+    request.fields["Accept-Language"] = Locale.preferredLanguages.prefix(5).joined(separator: ", ")
     if place.body != nil { request.fields["Content-Type"] = "application/json" }
     refusedToken = token
     let response = try await send(request, token)
