@@ -96,9 +96,20 @@ actor ScreenConnection<Action: ScreenAction, State: Decodable & Equatable & Send
       await withTaskGroup(of: Void.self) { group in
         group.addTask { await self.follow(in: began) }
         group.addTask { await self.sendAll(in: began) }
+        group.addTask { await self.restartWithClient(in: began) }
       }
     } catch {
       noteError(error, in: began)
+    }
+  }
+
+  /// Begins again when the client's own connection does, such as after the device was asleep. A poll may be dead
+  /// without a sign then.
+  private func restartWithClient(in began: Int) async {
+    let present = environment.changes.value
+    for await value in environment.changes.values where value != present {
+      if isCurrent(began) { restart() }
+      return
     }
   }
 

@@ -108,6 +108,18 @@ struct RemoteScreenTests {
     #expect(fixture.screen.status.connection == .live && fixture.server.openCount == 1)
   }
 
+  @Test("A poll begins again when the client's own connection has changed, because it may be dead")
+  func deadPoll() throws {
+    let fixture = try ScreenFixture()
+    fixture.clock.start { [client = fixture.client] in await client.run() }
+    fixture.settle()
+    let polls = fixture.requests.count
+    fixture.others.goOffline()
+    fixture.settle()
+    #expect(fixture.client.status.connection == .offline && fixture.screen.status.connection == .live)
+    #expect(fixture.requests.dropFirst(polls) == ["GET /v1/reactors/form/1?wait=30"])
+  }
+
   @Test("Without a network, a screen waits longer after each attempt, and then goes on with the same screen")
   func offline() throws {
     let fixture = try ScreenFixture(tick: .milliseconds(1))

@@ -115,6 +115,8 @@ struct ScreenFixture {
   let scheduler: TestScheduler
   var clock: VirtualClock { scheduler.clock }
   let server: FakeScreens
+  /// The server for all but screens.
+  let others: FakeServer
   let client: LockstepClient
   let screen: Screen
   /// The failures that `failures()` has delivered.
@@ -130,7 +132,8 @@ struct ScreenFixture {
   ) throws {
     scheduler = TestScheduler(tick: tick)
     let clock = scheduler.clock
-    server = FakeScreens(clock: clock, others: FakeServer(clock: clock))
+    others = FakeServer(clock: clock)
+    server = FakeScreens(clock: clock, others: others)
     server.add("form") { arguments in Form(clock: clock, name: arguments["name"]?.stringValue ?? "") }
     client = try LockstepClient(
       store: .memory,
