@@ -252,8 +252,8 @@ let package = Package(
     .testTarget(
       name: "LockstepServerTestingTests",
       dependencies: [
-        "LockstepClient", "LockstepJSON", "LockstepReactor", "LockstepReactorTesting", "LockstepScreens",
-        "LockstepServerTesting",
+        "LockstepClient", "LockstepClientTesting", "LockstepJSON", "LockstepReactor", "LockstepReactorTesting",
+        "LockstepScreens", "LockstepServerTesting",
       ]
     ),
     .testTarget(
