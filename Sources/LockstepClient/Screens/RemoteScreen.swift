@@ -49,9 +49,17 @@ public final class RemoteScreen<Action: ScreenAction, State: Decodable & Equatab
   }
 
   /// Queues an action. The server performs the actions in the order of `send`, without loss or repetition as long as
-  /// the screen lives. Actions that wait while another one is under way go to the server as one step.
+  /// the screen lives. Actions that wait while another one is under way go to the server as one step. An action that
+  /// cannot be encoded comes out of `failures()`.
   @discardableResult
-  public func send(_ action: Action) -> SendResult { queue.admit(action) }
+  public func send(_ action: Action) -> SendResult {
+    do {
+      return queue.admit(try ScreenQueue.Entry(action))
+    } catch {
+      outputs.fail([action], ClientFailure("The action cannot be encoded: \(error)"))
+      return .accepted
+    }
+  }
 
   /// The newest state that the server has sent.
   public var currentState: State { outputs.states.value }

@@ -49,7 +49,7 @@ extension ScreenConnection {
 
   func sendAll(in began: Int) async {
     for await _ in queue.changes.values {
-      while isCurrent(began), screen != nil, let batch = nextBatch() {
+      while isCurrent(began), screen != nil, let batch = queue.next(key: environment.client.newKey()) {
         do {
           try await sendOnce(batch, in: began)
         } catch {
@@ -57,12 +57,6 @@ extension ScreenConnection {
         }
       }
       if !isCurrent(began) { return }
-    }
-  }
-
-  private func nextBatch() -> ScreenQueue<Action>.Batch? {
-    queue.next(key: environment.client.newKey) { action, error in
-      outputs.fail([action], ClientFailure("The action cannot be encoded: \(error)"))
     }
   }
 
@@ -90,7 +84,7 @@ extension ScreenConnection {
     case 409 where response["Retry-After"] != nil: noteFailure(response)
     case 400, 403, 409, 412, 413, 415, 422:
       noteSuccess()
-      if batch.actions.count > 1 { return queue.split() }
+      if batch.entries.count > 1 { return queue.split() }
       queue.settle()
       outputs.fail(batch.actions, ClientFailure(response))
     default: noteFailure(response)

@@ -68,10 +68,8 @@ extension ScreenConnection {
   private func restoration(from new: State) -> ScreenQueue<Action>.Batch? {
     guard let actions = restore?(outputs.states.value, new), !actions.isEmpty else { return nil }
     do {
-      // Always an array, which is one step.
-      let bodies = try actions.map { try JSONEncoder().encode($0) }
-      let body = Array("[".utf8) + bodies.joined(separator: Data(",".utf8)) + Array("]".utf8)
-      return .init(key: environment.client.newKey(), actions: actions, body: body)
+      let entries = try actions.map { try ScreenQueue.Entry($0) }
+      return ScreenQueue.Batch(key: environment.client.newKey(), entries: entries)
     } catch {
       outputs.failures.dispatch(ScreenActionFailure(action: nil, failure: ClientFailure("\(error)")))
       return nil
@@ -80,7 +78,7 @@ extension ScreenConnection {
 
   private func performRestoration(in began: Int) async throws {
     guard let batch = restoring, let open = screen else { return }
-    let response = try await send(.actions(of: open.href, batch.body, key: batch.key), open.token)
+    let response = try await send(.actions(of: open.href, batch.step, key: batch.key), open.token)
     guard isCurrent(began) else { return }
     switch response.status {
     case 200:

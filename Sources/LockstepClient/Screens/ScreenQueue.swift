@@ -4,23 +4,35 @@ import Synchronization
 
 /// The actions that the server has not performed yet, in the order of `send`.
 final class ScreenQueue<Action: ScreenAction>: Sendable {
+  /// An action and its encoding.
+  struct Entry: Sendable {
+    let action: Action
+    let encoded: Data
+
+    init(_ action: Action) throws {
+      self.action = action
+      encoded = try JSONEncoder().encode(action)
+    }
+  }
+
   /// Actions that are sent in one request. The server performs all of them or none.
   struct Batch: Sendable {
     let key: String
-    let actions: [Action]
-    let body: [UInt8]
+    let entries: [Entry]
+
+    var actions: [Action] { entries.map(\.action) }
     /// Whether the batch was sent and got no response, so that the server may have performed it.
     var isUncertain = false
   }
 
   private struct Contents: Sendable {
-    var waiting: [Action] = []
+    var waiting: [Entry] = []
     var sending: Batch?
     /// How many of the next actions are sent alone, because their batch was refused.
     var alone = 0
     var isClosed = false
 
-    var count: Int { waiting.count + (sending?.actions.count ?? 0) }
+    var count: Int { waiting.count + (sending?.entries.count ?? 0) }
   }
 
   /// The most actions in one request, and about the most bytes. The server takes 500 actions and 64 KiB.
@@ -37,39 +49,31 @@ final class ScreenQueue<Action: ScreenAction>: Sendable {
   /// How many actions the server has not performed.
   var count: Int { contents.withLock { $0.count } }
 
-  func admit(_ action: Action) -> SendResult {
+  func admit(_ entry: Entry) -> SendResult {
     let result = contents.withLock { contents -> SendResult in
       if contents.isClosed { return .closed }
       if contents.count >= capacity { return .full }
-      contents.waiting.append(action)
+      contents.waiting.append(entry)
       return .accepted
     }
     if result == .accepted { notify() }
     return result
   }
 
-  /// The batch to send next. `fail` gets actions that cannot be encoded.
-  func next(key: () -> String, fail: (Action, any Error) -> Void) -> Batch? {
+  /// The batch to send next. `key` is that of a new one.
+  func next(key: String) -> Batch? {
     contents.withLock { contents in
       if let sending = contents.sending { return sending }
-      let limit = contents.alone > 0 ? 1 : Self.longestBatch
-      var (taken, actions, bodies, size) = (0, [Action](), [Data](), 0)
-      for action in contents.waiting.prefix(limit) {
-        do {
-          let body = try JSONEncoder().encode(action)
-          if size > 0, size + body.count > Self.largestBatch { break }
-          size += body.count
-          actions.append(action)
-          bodies.append(body)
-        } catch {
-          fail(action, error)
-        }
-        taken += 1
+      var (entries, size) = ([Entry](), 0)
+      for entry in contents.waiting.prefix(contents.alone > 0 ? 1 : Self.longestBatch) {
+        size += entry.encoded.count
+        if !entries.isEmpty, size > Self.largestBatch { break }
+        entries.append(entry)
       }
-      contents.waiting.removeFirst(taken)
-      contents.alone = max(0, contents.alone - taken)
-      guard !actions.isEmpty else { return nil }
-      contents.sending = Batch(key: key(), actions: actions, body: Self.body(bodies))
+      guard !entries.isEmpty else { return nil }
+      contents.waiting.removeFirst(entries.count)
+      contents.alone = max(0, contents.alone - entries.count)
+      contents.sending = Batch(key: key, entries: entries)
       return contents.sending
     }
   }
@@ -84,8 +88,8 @@ final class ScreenQueue<Action: ScreenAction>: Sendable {
   func split() {
     contents.withLock { contents in
       guard let batch = contents.sending.take() else { return }
-      contents.waiting = batch.actions + contents.waiting
-      contents.alone = batch.actions.count
+      contents.waiting = batch.entries + contents.waiting
+      contents.alone = batch.entries.count
     }
     notify()
   }
@@ -97,10 +101,10 @@ final class ScreenQueue<Action: ScreenAction>: Sendable {
       let batch = contents.sending.take()
       let isUnknown = batch?.isUncertain ?? false
       let unknown = isUnknown ? batch?.actions ?? [] : []
-      let unsent = (isUnknown ? [] : batch?.actions ?? []) + contents.waiting
+      let unsent = (isUnknown ? [] : batch?.entries ?? []) + contents.waiting
       contents.alone = 0
       contents.waiting = keepsOthers ? unsent : []
-      return (unknown, keepsOthers ? [] : unsent)
+      return (unknown, keepsOthers ? [] : unsent.map(\.action))
     }
   }
 
@@ -113,10 +117,16 @@ final class ScreenQueue<Action: ScreenAction>: Sendable {
   }
 
   private func notify() { changes.publish(changes.value + 1) }
+}
 
+extension ScreenQueue.Batch {
   /// One action as it is, several as an array.
-  static func body(_ encoded: [Data]) -> [UInt8] {
-    if encoded.count == 1 { return [UInt8](encoded[0]) }
-    return Array("[".utf8) + encoded.joined(separator: Data(",".utf8)) + Array("]".utf8)
+  var body: [UInt8] { entries.count == 1 ? [UInt8](entries[0].encoded) : Self.array(of: entries) }
+
+  /// The actions as an array, which is one step.
+  var step: [UInt8] { Self.array(of: entries) }
+
+  private static func array(of entries: [ScreenQueue.Entry]) -> [UInt8] {
+    Array("[".utf8) + entries.map(\.encoded).joined(separator: Data(",".utf8)) + Array("]".utf8)
   }
 }
