@@ -56,6 +56,22 @@ struct WorkingHistoryReactorTests {
     (String(repeating: "x", count: 201), .failed(message: "It must have at most 200 characters, and has 201.")),
   ]
 
+  @Test("A begin of the indicator that comes after the end of its save shows no loading")
+  func lateBegin() {
+    var state = WorkingHistoryReactor.State(language: .en)
+    func reduce(_ mutations: WorkingHistoryReactor.Mutation...) -> [Bool] {
+      mutations.map { mutation in
+        WorkingHistoryReactor.reduce(&state, mutation)
+        return state.isLoading
+      }
+    }
+    let prompt = WorkingHistoryReactor.Prompt(title: "", message: "", choices: [.cancel])
+    #expect(reduce(.saving, .busy(true), .failed(prompt), .busy(false)) == [true, true, false, false])
+    #expect(reduce(.saving, .failed(prompt), .busy(true), .busy(false)) == [true, false, false, false])
+    // The end of the first save comes when the second one has begun.
+    #expect(reduce(.saving, .failed(prompt), .saving, .busy(false), .busy(true)) == [true, false, true, true, true])
+  }
+
   @Test("A field shows the typed text, and is validated without white space at its ends", arguments: validations)
   func validates(text: String, expected: ValidationResult) {
     let world = World(company: "Borealis", position: "Chief")

@@ -20,6 +20,8 @@ struct WorkingHistoryReactor: Reactor {
     var isUpstreamReachable = true
     /// Whether a save or a retry has begun, and the indicator does not show it yet.
     @HiddenField var isStarting = false
+    /// Whether a save has begun, and its end was not shown.
+    @HiddenField var isSaving = false
     /// Whether the client shows the screen.
     @HiddenField var isActive = true
 
@@ -147,20 +149,22 @@ struct WorkingHistoryReactor: Reactor {
     case .position(let text): state.position = Input(text: text, isTyped: true)
     case .profile(let user): state.follow(user)
     case .saving:
-      (state.isLoading, state.isStarting) = (true, true)
+      (state.isLoading, state.isStarting, state.isSaving) = (true, true, true)
       state.$prompt.clear()
     case .busy(let isBusy):
       if isBusy { state.isStarting = false }
-      if !state.isStarting { state.isLoading = isBusy }
+      // The indicator's begin of a save may come after the save's end was shown.
+      if !state.isStarting { state.isLoading = isBusy && state.isSaving }
     case .reachable(let isReachable): state.isUpstreamReachable = isReachable
     case .failed(let prompt):
-      (state.isLoading, state.isStarting) = (false, false)
+      (state.isLoading, state.isStarting, state.isSaving) = (false, false, false)
       state.prompt = prompt
     case .answered(let choice):
-      (state.isLoading, state.isStarting) = (choice == .retry, choice == .retry)
+      let retries = choice == .retry
+      (state.isLoading, state.isStarting, state.isSaving) = (retries, retries, retries)
       state.$prompt.clear()
     case .saved(let companyName, let position, let user):
-      (state.isLoading, state.isStarting) = (false, false)
+      (state.isLoading, state.isStarting, state.isSaving) = (false, false, false)
       state.saved += 1
       // A field whose text was changed during the save keeps that text.
       if state.companyName.text == companyName { state.companyName.isTyped = false }
