@@ -1,4 +1,10 @@
-import Glibc
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
 
 /// State behind a lock, with a condition variable for which threads can wait.
 ///
@@ -27,11 +33,15 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
     lock.initialize(to: pthread_mutex_t())
     condition.initialize(to: pthread_cond_t())
     pthread_mutex_init(lock, nil)
-    var attributes = pthread_condattr_t()
-    pthread_condattr_init(&attributes)
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-    pthread_cond_init(condition, &attributes)
-    pthread_condattr_destroy(&attributes)
+    #if canImport(Darwin)
+      pthread_cond_init(condition, nil)
+    #else
+      var attributes = pthread_condattr_t()
+      pthread_condattr_init(&attributes)
+      pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+      pthread_cond_init(condition, &attributes)
+      pthread_condattr_destroy(&attributes)
+    #endif
   }
 
   deinit {
@@ -76,10 +86,25 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
     defer { pthread_mutex_unlock(lock) }
     while true {
       if let result = body(&state) { return result }
-      let code = pthread_cond_timedwait(condition, lock, &deadline)
+      let code = wait(until: &deadline)
       // A wake-up may have come at the last moment.
       if code != 0 { return body(&state) }
     }
+  }
+
+  /// Waits until a wake-up or a time of the monotonic clock. Returns an error code when the time is over.
+  private func wait(until deadline: inout timespec) -> Int32 {
+    #if canImport(Darwin)
+      // Condition variables of Darwin know no monotonic deadline, but the time that is left.
+      var now = timespec()
+      clock_gettime(CLOCK_MONOTONIC, &now)
+      let seconds = deadline.tv_sec - now.tv_sec
+      let left = max(0, Int64(seconds) * 1_000_000_000 + Int64(deadline.tv_nsec - now.tv_nsec))
+      var time = timespec(tv_sec: Int(left / 1_000_000_000), tv_nsec: Int(left % 1_000_000_000))
+      return pthread_cond_timedwait_relative_np(condition, lock, &time)
+    #else
+      return pthread_cond_timedwait(condition, lock, &deadline)
+    #endif
   }
 
   /// Wakes one waiting thread.

@@ -1,4 +1,10 @@
-import Glibc
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
 
 /// A thread for one closure, with a name that `top` shows. The caller must join or detach it, once.
 public struct NamedThread: Sendable {
@@ -13,11 +19,20 @@ public struct NamedThread: Sendable {
     }
   }
 
-  private let handle: pthread_t
+  #if canImport(Glibc)
+    private let handle: pthread_t
+  #else
+    /// A pointer that only the system follows.
+    nonisolated(unsafe) private let handle: pthread_t
+  #endif
 
-  /// Starts a thread. Linux keeps the first 15 bytes of the name.
+  /// Starts a thread. Linux keeps the first 15 bytes of the name, Darwin the first 63.
   public init(name: String, _ body: @escaping @Sendable () -> Void) throws(NotStarted) {
-    var handle = pthread_t()
+    #if canImport(Glibc)
+      var handle = pthread_t()
+    #else
+      var handle: pthread_t?
+    #endif
     // The new thread takes over this reference. If no thread starts, the reference is released
     // below.
     let start = Unmanaged.passRetained(
@@ -30,18 +45,20 @@ public struct NamedThread: Sendable {
       &handle,
       nil,
       { argument in
-        guard let argument else { return nil }
+        // Optional on some systems only.
+        let argument: UnsafeMutableRawPointer? = argument
         // Takes the reference that `passRetained` made, exactly once.
-        Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
+        if let argument { Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body() }
         return nil
       },
       start.toOpaque()
     )
-    guard code == 0 else {
+    let started: pthread_t? = handle
+    guard code == 0, let started else {
       start.release()
       throw NotStarted(name: name, code: code)
     }
-    self.handle = handle
+    self.handle = started
   }
 
   /// Checks that the system can run `count` more threads. Call this before using an API that waits
@@ -66,14 +83,18 @@ public struct NamedThread: Sendable {
 
   package func detach() { pthread_detach(handle) }
 
-  /// Uses `/proc`, if there is one, because Swift's Glibc has no `pthread_setname_np`.
-  private static func nameCurrent(_ name: String) {
-    let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
-    guard file >= 0 else { return }
-    let bytes = Array(name.utf8)
-    _ = write(file, bytes, bytes.count)
-    close(file)
-  }
+  #if canImport(Darwin)
+    private static func nameCurrent(_ name: String) { pthread_setname_np(name) }
+  #else
+    /// Uses `/proc`, if there is one, because Swift's Glibc has no `pthread_setname_np`.
+    private static func nameCurrent(_ name: String) {
+      let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
+      guard file >= 0 else { return }
+      let bytes = Array(name.utf8)
+      _ = write(file, bytes, bytes.count)
+      close(file)
+    }
+  #endif
 
   private final class Start: Sendable {
     let body: @Sendable () -> Void

@@ -1,4 +1,10 @@
-import Glibc
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
 
 /// The clocks of a server. Code takes them as a parameter, so that tests can pass their own.
 public struct TimeSource: Sendable {

@@ -1,4 +1,10 @@
-import Glibc
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
 
 /// The network of a client, as rate limits count it: an IPv4 address, or the first 64 bits of an
 /// IPv6 address. A client that has one IPv6 address normally has all 2^64 with the same first 64

@@ -1,5 +1,12 @@
-import Glibc
 import LockstepThreading
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
 
 /// The time zones of the system's database, read on demand. Recently used zones stay in memory, so
 /// an update of the database takes effect after a restart.
