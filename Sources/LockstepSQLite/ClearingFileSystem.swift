@@ -1,6 +1,13 @@
 import CLockstepSQLite
-import Glibc
 import LockstepThreading
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
 
 /// SQLite's file access. It also fills the gap of each page with zeros before the page is written to
 /// a database file: see `PageGap`.

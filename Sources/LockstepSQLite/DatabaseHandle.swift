@@ -1,5 +1,13 @@
 import CLockstepSQLite
-import Glibc
+import LockstepThreading
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
 
 /// An open database of libsqlite3. The connection and each of its statements refer to it, so it
 /// stays open as long as a statement exists.
@@ -108,18 +116,37 @@ final class DatabaseHandle {
   }
 
   /// If there is no file, creates an empty one, which is an empty database. Only its owner can read
-  /// it; SQLite would let everyone read it. `mknod` opens no descriptor: closing a descriptor would
-  /// drop the locks that other connections of this process have on the file.
+  /// it; SQLite would let everyone read it.
   private static func createIfMissing(_ path: String) throws(SQLiteError) {
-    guard mknod(path, S_IFREG | 0o600, 0) != 0 else { return }
-    let code = errno
-    if code == EEXIST { return }
+    let code = create(path)
+    if [0, EEXIST].contains(code) { return }
     throw SQLiteError(
       extendedCode: SQLITE_CANTOPEN,
       message: "cannot create the file: \(String(cString: strerror(code)))",
       path: path
     )
   }
+
+  /// Creates a file, and returns 0 or the number of the error. Closing a descriptor drops the locks that
+  /// other connections of this process have on the file.
+  private static func create(_ path: String) -> Int32 {
+    #if canImport(Darwin)
+      // Under the lock, no other connection can have opened the file before the descriptor is closed.
+      creation.withLock { _ in
+        let file = Darwin.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return errno }
+        close(file)
+        return 0
+      }
+    #else
+      // Opens no descriptor. On Darwin, only the superuser may call this.
+      mknod(path, S_IFREG | 0o600, 0) == 0 ? 0 : errno
+    #endif
+  }
+
+  #if canImport(Darwin)
+    private static let creation = LockedState(())
+  #endif
 
   /// SQLite gives names like `:memory:` and `file:…` a special meaning. Here they name files.
   private static func asFileName(_ path: String) -> String {
@@ -136,13 +163,23 @@ func resultText(_ code: Int32) -> String {
 /// they have no effect later.
 enum SQLiteLibrary {
   static let isSetUp: Bool = {
-    // Turns off memory statistics. For them, each allocation takes a lock that all connections
-    // share, which costs a twentieth of the writer's time.
-    let counting = lockstep_sqlite_configure(SQLITE_CONFIG_MEMSTATUS, 0)
-    // Keeps the rollback data of savepoints in memory. Beyond 64 KiB it would go to a temporary
-    // file, and a container may have no folder for temporary files.
-    let spilling = lockstep_sqlite_configure(SQLITE_CONFIG_STMTJRNL_SPILL, -1)
+    let isConfigured = configure()
     ClearingFileSystem.register()
-    return counting == SQLITE_OK && spilling == SQLITE_OK
+    return isConfigured
   }()
+
+  private static func configure() -> Bool {
+    #if canImport(Darwin)
+      // Other code of an app may use SQLite too, perhaps at this moment. So its settings stay as they are.
+      return true
+    #else
+      // Turns off memory statistics. For them, each allocation takes a lock that all connections
+      // share, which costs a twentieth of the writer's time.
+      let counting = lockstep_sqlite_configure(SQLITE_CONFIG_MEMSTATUS, 0)
+      // Keeps the rollback data of savepoints in memory. Beyond 64 KiB it would go to a temporary
+      // file, and a container may have no folder for temporary files.
+      let spilling = lockstep_sqlite_configure(SQLITE_CONFIG_STMTJRNL_SPILL, -1)
+      return counting == SQLITE_OK && spilling == SQLITE_OK
+    #endif
+  }
 }

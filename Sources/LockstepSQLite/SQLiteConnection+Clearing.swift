@@ -1,5 +1,12 @@
 import CLockstepSQLite
-import Glibc
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
 
 extension SQLiteConnection {
   /// Clears the gaps of all pages of the database file: see `PageGap`. A file needs this once if a

@@ -1,5 +1,12 @@
 import CLockstepSQLite
-import Glibc
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
 
 /// The current row of a statement, borrowed by the closure that reads it.
 ///
@@ -100,16 +107,35 @@ public struct SQLiteRow: ~Copyable {
       throw mismatch(column, try value(at: column), "text")
     }
     let bytes = try textBytes(stored)
-    guard Self.isASCII(bytes) || (try? UTF8Span(validating: bytes.span)) != nil else { throw invalidText(column) }
+    guard Self.isASCII(bytes) || Self.isUTF8(bytes) else { throw invalidText(column) }
     return bytes
   }
 
   private func text(_ stored: OpaquePointer, _ column: Int) throws(SQLiteError) -> String {
-    // `String(validating:as:)` is generic and looks up metadata for each text.
-    let bytes = try textBytes(stored)
-    guard let text = try? UTF8Span(validating: bytes.span) else { throw invalidText(column) }
-    return String(copying: text)
+    guard let text = Self.text(try textBytes(stored)) else { throw invalidText(column) }
+    return text
   }
+
+  #if canImport(Darwin)
+    // `UTF8Span` needs macOS 26 or iOS 26. `String(decoding:as:)` replaces what is not UTF-8.
+    private static func text(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
+      let text = String(decoding: bytes, as: UTF8.self)
+      return text.utf8.elementsEqual(bytes) ? text : nil
+    }
+
+    private static func isUTF8(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool { text(bytes) != nil }
+  #else
+    // `String(validating:as:)` is generic and looks up metadata for each text.
+    @inline(__always)
+    private static func text(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
+      guard let text = try? UTF8Span(validating: bytes.span) else { return nil }
+      return String(copying: text)
+    }
+
+    private static func isUTF8(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+      (try? UTF8Span(validating: bytes.span)) != nil
+    }
+  #endif
 
   /// The bytes of a text. SQLite keeps them until the next step.
   @inline(__always)
