@@ -9,8 +9,14 @@ struct NameIndex: Sendable {
   private indirect enum Node: Sendable {
     /// Words, ascending.
     case page([UInt64])
-    case branch(InlineArray<4, Node>)
+    case branch(Children)
   }
+
+  #if canImport(Darwin)
+    private typealias Children = FourElements<Node>
+  #else
+    private typealias Children = InlineArray<4, Node>
+  #endif
 
   private static let pageCount = 128
 
@@ -82,7 +88,7 @@ struct NameIndex: Sendable {
   private static func node(_ words: ArraySlice<UInt64>, _ depth: Int) -> Node {
     // Pages of words with equal hashes cannot be split.
     guard words.count > pageCount, depth * 2 < hashBits else { return .page(Array(words)) }
-    var children = InlineArray<4, Node>(repeating: .page([]))
+    var children = Children(repeating: .page([]))
     var rest = words
     for child in 0..<4 {
       let end = rest.firstIndex { self.child(of: $0, depth) > child } ?? rest.endIndex
@@ -108,9 +114,9 @@ struct NameIndex: Sendable {
   }
 
   /// One page for four small ones.
-  private static func merged(_ children: InlineArray<4, Node>) -> Node? {
+  private static func merged(_ children: Children) -> Node? {
     var words: [UInt64] = []
-    for index in children.indices {
+    for index in 0..<4 {
       guard case .page(let part) = children[index], words.count + part.count <= pageCount / 4 else { return nil }
       words += part
     }

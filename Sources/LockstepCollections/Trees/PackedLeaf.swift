@@ -100,10 +100,12 @@ final class PackedLeaf: Sendable {
   /// The offset of the element with a name. Looks at each element.
   func offset(of name: ElementKey) -> Int? {
     if let names { return names.firstIndex(of: name) }
-    let sought = name.text
-    let bytes = sought.utf8Span.span
-    let (entries, content) = (entries, text)
-    let text = content.span
+    let entries = entries
+    return name.text.withSpans(and: text) { Self.offset(of: $0, in: $1, entries) }
+  }
+
+  @inline(__always)
+  private static func offset(of bytes: Span<UInt8>, in text: Span<UInt8>, _ entries: [Entry]) -> Int? {
     // Without `names`, no id has a quote. But the text of an id and the members after it can equal an
     // id with quotes.
     if entries[0].valueStart == 0, bytes.contains(UInt8(ascii: "\"")) { return nil }
@@ -126,29 +128,38 @@ final class PackedLeaf: Sendable {
   /// Whether an element's name begins with a prefix. Makes no string of a name in the text.
   func hasName(at offset: Int, withPrefix prefix: String) -> Bool {
     if let names { return names[offset].hasPrefix(prefix) }
-    let (range, content) = (range(at: offset), text)
+    let range = range(at: offset)
     let start = range.lowerBound + (entries[offset].valueStart > 0 ? 1 : PackedElement.itemPrefix.count)
-    let bytes = prefix.utf8Span.span
-    let end = start + bytes.count
-    // A quote follows the name, and a name in the text has none. So the name is long enough.
-    return end < range.upperBound && !bytes.contains(UInt8(ascii: "\""))
-      && content.span.extracting(start..<end).hasSameBytes(as: bytes)
+    return prefix.withSpans(and: text) { prefix, text in
+      let end = start + prefix.count
+      // A quote follows the name, and a name in the text has none. So the name is long enough.
+      return end < range.upperBound && !prefix.contains(UInt8(ascii: "\""))
+        && text.extracting(start..<end).hasSameBytes(as: prefix)
+    }
   }
 
   /// In a map, the offset of the first element whose name is not less than `name`, and whether it
   /// has this name.
   func place(of name: ElementKey) -> (offset: Int, isFound: Bool) {
-    var (low, high) = (0, count)
     if let names {
+      var (low, high) = (0, count)
       while low < high {
         let middle = (low + high) / 2
         if names[middle] < name { low = middle + 1 } else { high = middle }
       }
       return (low, low < count && names[low] == name)
     }
-    let (sought, entries, content) = (name.text, entries, text)
-    let bytes = sought.utf8Span.span
-    let text = content.span
+    let entries = entries
+    return name.text.withSpans(and: text) { Self.place(of: $0, in: $1, entries) }
+  }
+
+  @inline(__always)
+  private static func place(
+    of bytes: Span<UInt8>,
+    in text: Span<UInt8>,
+    _ entries: [Entry]
+  ) -> (offset: Int, isFound: Bool) {
+    var (low, high) = (0, entries.count)
     while low < high {
       let middle = (low + high) / 2
       let start = middle == 0 ? 0 : Int(entries[middle - 1].end) + 1
@@ -167,8 +178,11 @@ final class PackedLeaf: Sendable {
   func ascends(after previous: PackedLeaf?) -> Bool {
     if let previous, !begins(after: previous.name(at: previous.count - 1)) { return false }
     if let names { return (1..<count).allSatisfy { names[$0 - 1] < names[$0] } }
-    let (entries, content) = (entries, text)
-    let text = content.span
+    return text.withSpan { Self.ascends($0, entries) }
+  }
+
+  @inline(__always)
+  private static func ascends(_ text: Span<UInt8>, _ entries: [Entry]) -> Bool {
     var (start, last) = (0, 0..<0)
     for offset in entries.indices {
       // The name is between quotes, and a colon follows.
@@ -182,10 +196,8 @@ final class PackedLeaf: Sendable {
   /// Whether a name comes before all names of a map's leaf.
   func begins(after name: ElementKey) -> Bool {
     if let names { return name < names[0] }
-    let (sought, content) = (name.text, text)
-    let bytes = sought.utf8Span.span
-    let text = content.span
-    return text.extracting(1..<(Int(entries[0].valueStart) - 2)).order(before: bytes) > 0
+    let range = 1..<(Int(entries[0].valueStart) - 2)
+    return name.text.withSpans(and: text) { name, text in text.extracting(range).order(before: name) > 0 }
   }
 }
 
@@ -204,7 +216,7 @@ struct PackedElement {
     name = id
     text = item
     valueStart = 0
-    isNameInText = Self.isName(id.text.utf8Span.span, in: item, at: 0)
+    isNameInText = id.text.withSpans(and: item) { Self.isName($0, in: $1, at: 0) }
     self.revision = revision
   }
 
@@ -212,7 +224,7 @@ struct PackedElement {
   init(value: [UInt8], key: ElementKey, revision: Revision) {
     name = key
     var text: [UInt8] = []
-    isNameInText = text.append(member: key.text.utf8Span.span, json: value.span)
+    isNameInText = key.text.withSpans(and: value) { text.append(member: $0, json: $1) }
     valueStart = text.count - value.count
     self.text = text
     self.revision = revision
@@ -222,38 +234,15 @@ struct PackedElement {
   var bytes: Int { valueStart > 0 ? text.count - valueStart + name.text.utf8.count : text.count }
 
   /// Whether the item that begins at `place` begins with this id, and the id needs no escapes.
-  static func isName(_ id: Span<UInt8>, in text: [UInt8], at place: Int) -> Bool {
-    let prefixBytes = itemPrefix
-    let prefix = prefixBytes.span
-    let text = text.span
-    let start = place + prefix.count
+  static func isName(_ id: Span<UInt8>, in text: Span<UInt8>, at place: Int) -> Bool {
+    let start = place + itemPrefix.count
     let end = start + id.count
-    guard end < text.count, text[end] == UInt8(ascii: "\""), text.extracting(place..<start).hasSameBytes(as: prefix),
+    guard end < text.count, text[end] == UInt8(ascii: "\""),
+      itemPrefix.withSpan({ text.extracting(place..<start).hasSameBytes(as: $0) }),
       text.extracting(start..<end).hasSameBytes(as: id)
     else { return false }
     // An id with a quote or a backslash is escaped in JSON. Then these bytes are another id.
     return !id.contains(UInt8(ascii: "\"")) && !id.contains(UInt8(ascii: "\\"))
-  }
-}
-
-extension Span<UInt8> {
-  fileprivate func hasSameBytes(as other: Span<UInt8>) -> Bool {
-    guard count == other.count else { return false }
-    for index in indices where self[index] != other[index] { return false }
-    return true
-  }
-
-  /// Negative if these bytes come before the others in the order of bytes; 0 if they are equal.
-  fileprivate func order(before other: Span<UInt8>) -> Int {
-    for index in 0..<Swift.min(count, other.count) where self[index] != other[index] {
-      return self[index] < other[index] ? -1 : 1
-    }
-    return (count - other.count).signum()
-  }
-
-  fileprivate func contains(_ byte: UInt8) -> Bool {
-    for index in indices where self[index] == byte { return true }
-    return false
   }
 }
 
@@ -280,13 +269,7 @@ struct PackedLeafBuilder {
   mutating func append(_ element: PackedElement) {
     if !entries.isEmpty { text.append(UInt8(ascii: ",")) }
     text.append(contentsOf: element.text)
-    finishElement(
-      element.name.text.utf8Span.span,
-      element.isNameInText,
-      element.valueStart,
-      element.bytes,
-      element.revision
-    )
+    finishElement(element.name, element.isNameInText, element.valueStart, element.bytes, element.revision)
   }
 
   /// Appends an element of a list.
@@ -294,7 +277,8 @@ struct PackedLeafBuilder {
     if !entries.isEmpty { text.append(UInt8(ascii: ",")) }
     let start = text.count
     text.append(copying: item)
-    finishElement(id, PackedElement.isName(id, in: text, at: start), 0, item.count, revision)
+    let isNameInText = text.withSpan { PackedElement.isName(id, in: $0, at: start) }
+    finishElement(Self.key(id), isNameInText, 0, item.count, revision)
   }
 
   /// Appends a member of a map.
@@ -302,23 +286,24 @@ struct PackedLeafBuilder {
     if !entries.isEmpty { text.append(UInt8(ascii: ",")) }
     let start = text.count
     let isNameInText = text.append(member: key, json: value)
-    finishElement(key, isNameInText, text.count - start - value.count, value.count + key.count, revision)
+    let (valueStart, size) = (text.count - start - value.count, value.count + key.count)
+    finishElement(Self.key(key), isNameInText, valueStart, size, revision)
+  }
+
+  private static func key(_ name: Span<UInt8>) -> ElementKey {
+    name.withUnsafeBufferPointer { ElementKey(String(decoding: $0, as: UTF8.self)) }
   }
 
   /// Adds the entry of an element whose text was just appended.
   private mutating func finishElement(
-    _ name: Span<UInt8>,
+    _ name: @autoclosure () -> ElementKey,
     _ isNameInText: Bool,
     _ valueStart: Int,
     _ bytes: Int,
     _ revision: Revision
   ) {
     if !isNameInText, names == nil { names = leaf(label: 0).allNames }
-    if names != nil {
-      var bytes: [UInt8] = []
-      bytes.append(copying: name)
-      names?.append(ElementKey(String(decoding: bytes, as: UTF8.self)))
-    }
+    names?.append(name())
     self.bytes += bytes
     entries.append(
       PackedLeaf.Entry(revision: revision, end: UInt32(text.count), valueStart: UInt32(valueStart))

@@ -1,5 +1,9 @@
 import Synchronization
 
+#if _pointerBitWidth(_32)
+  #error("A revision is an Int of 64 bits. On watchOS, leave out the architecture arm64_32.")
+#endif
+
 /// The number of transactions that have changed a user's state up to a point, and the era of the
 /// last one.
 ///

@@ -58,18 +58,20 @@ public struct UUIDv7: Hashable, Sendable, Comparable, CustomStringConvertible {
   /// The text form, in lower case.
   public var description: String {
     // Each write to the store encodes ids of users and sessions. So this allocates only the string.
-    var text = InlineArray<36, UInt8>(repeating: UInt8(ascii: "-"))
-    Self.write(high >> 32, to: &text, at: 0, 4)
-    Self.write(high, to: &text, at: 9, 14)
-    Self.write(low >> 32, to: &text, at: 19, 24)
-    Self.write(low, to: &text, at: 28, 32)
-    // Digits and dashes are always UTF-8.
-    do { return String(copying: try UTF8Span(validating: text.span)) } catch { return "" }
+    String(unsafeUninitializedCapacity: 36) { text in
+      let dash = UInt8(ascii: "-")
+      (text[8], text[13], text[18], text[23]) = (dash, dash, dash, dash)
+      Self.write(high >> 32, to: text, at: 0, 4)
+      Self.write(high, to: text, at: 9, 14)
+      Self.write(low >> 32, to: text, at: 19, 24)
+      Self.write(low, to: text, at: 28, 32)
+      return 36
+    }
   }
 
   /// Writes the eight digits of the lower 32 bits, four at each place.
   @inline(__always)
-  private static func write(_ bits: UInt64, to text: inout InlineArray<36, UInt8>, at first: Int, _ second: Int) {
+  private static func write(_ bits: UInt64, to text: UnsafeMutableBufferPointer<UInt8>, at first: Int, _ second: Int) {
     let digits = digits(of: bits)
     text[first] = UInt8(truncatingIfNeeded: digits)
     text[first + 1] = UInt8(truncatingIfNeeded: digits >> 8)
