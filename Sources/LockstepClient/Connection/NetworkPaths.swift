@@ -1,16 +1,22 @@
 #if canImport(Network)
+  import Dispatch
   import Network
 #endif
 
 /// The moments at which the device has a network again.
 enum NetworkPaths {
   #if canImport(Network)
+    /// `@unchecked Sendable`: any thread may start and cancel a monitor.
+    private final class Monitor: @unchecked Sendable {
+      let paths = NWPathMonitor()
+    }
+
     static var returns: AsyncStream<Void> {
       AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-        let monitor = NWPathMonitor()
-        monitor.pathUpdateHandler = { path in if path.status == .satisfied { continuation.yield() } }
-        continuation.onTermination = { _ in monitor.cancel() }
-        monitor.start(queue: .global())
+        let monitor = Monitor()
+        monitor.paths.pathUpdateHandler = { path in if path.status == .satisfied { continuation.yield() } }
+        continuation.onTermination = { _ in monitor.paths.cancel() }
+        monitor.paths.start(queue: .global())
       }
     }
   #else

@@ -158,7 +158,7 @@ private final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
     _ session: URLSession,
     dataTask: URLSessionDataTask,
     didReceive response: URLResponse,
-    completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
     open.withLock { $0[dataTask.taskIdentifier]?.head.take() }?.resume(returning: response)
     completionHandler(.allow)
