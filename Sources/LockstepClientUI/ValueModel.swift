@@ -11,22 +11,39 @@ public final class ValueModel<Value: Codable & Equatable & Sendable> {
     get { shown }
     set {
       shown = newValue
-      wanted.yield(newValue)
+      wanted?.yield(newValue)
     }
   }
   /// Why the last write could not be stored on this device.
   public internal(set) var failure: (any Error)?
   private var shown: Value
-  @ObservationIgnored private let wanted: AsyncStream<Value>.Continuation
+  private let fallback: Value
+  @ObservationIgnored private var wanted: AsyncStream<Value>.Continuation?
   @ObservationIgnored private var tasks: [FollowingTask] = []
+  @ObservationIgnored private weak var client: LockstepClient?
 
   /// A model of the value of a key. `fallback` is shown while there is none.
-  public init(_ key: String, in map: SyncedMap, default fallback: Value) {
+  public convenience init(_ key: String, in map: SyncedMap, default fallback: Value) {
+    self.init(fallback)
+    follow(key, in: map)
+  }
+
+  /// Before `follow`, a value of this model alone.
+  package init(_ fallback: Value) { (shown, self.fallback) = (fallback, fallback) }
+
+  /// Follows a key of a client's defaults from now on, unless it does already.
+  package func follow(_ key: String, suite: String, of client: LockstepClient) {
+    if client === self.client { return }
+    self.client = client
+    follow(key, in: client.defaults(suite))
+  }
+
+  private func follow(_ key: String, in map: SyncedMap) {
     shown = map.value(key) ?? fallback
     let (values, continuation) = AsyncStream<Value>.makeStream(bufferingPolicy: .bufferingNewest(1))
     wanted = continuation
     tasks = [
-      FollowingTask { [weak self] in
+      FollowingTask { [weak self, fallback] in
         for await value in map.values(of: key, as: Value.self) { self?.shown = value ?? fallback }
       },
       FollowingTask { [weak self] in

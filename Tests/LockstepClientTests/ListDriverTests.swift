@@ -76,6 +76,40 @@ struct ListDriverTests {
     #expect(fixture.server.json(of: "favorites").arrayValue?.compactMap { $0["id"]?.stringValue } == ["c", "d", "a"])
   }
 
+  @Test("A driver that runs again begins with the list that the view shows")
+  func runningAgain() throws {
+    let (fixture, table) = (try ClientFixture(), DrivenTable())
+    let driver = ListDriver(fixture.photos)
+    for id in ["a", "b"] { fixture.add(id) }
+    let first = fixture.clock.start { await table.follow(driver) }
+    fixture.clock.advance(by: .milliseconds(20))
+    first.cancel()
+    perform(fixture, "remove", ["id": "a"])
+    #expect(table.rows.map(\.id) == ["a", "b"])
+    fixture.clock.start { await table.follow(driver) }
+    perform(fixture, "add", ["id": "c"])
+    #expect(table.rows.map(\.id) == ["b", "c"] && table.trap == nil)
+  }
+
+  @Test("The index paths of an update are those of its section")
+  func indexPaths() throws {
+    let fixture = try ClientFixture()
+    let recorded = Mutex<[UpdatePaths]>([])
+    for id in ["a", "b", "c"] { fixture.add(id) }
+    fixture.clock.start { [photos = fixture.photos] in
+      for await update in photos.updates { recorded.withLock { $0.append(UpdatePaths(update, section: 4)) } }
+    }
+    fixture.clock.advance(by: .milliseconds(20))
+    perform(fixture, "move", ["id": "c", "index": 0])
+    perform(fixture, "remove", ["id": "b"])
+    perform(fixture, "update", ["id": "a", "title": "Aurora"])
+    let paths = recorded.withLock { $0 }
+    try #require(paths.count == 4)
+    #expect(paths[0].insertions == [[4, 0], [4, 1], [4, 2]])
+    #expect(paths[1].moves.map { [$0.from, $0.to] } == [[[4, 2], [4, 0]]])
+    #expect(paths[2].deletions == [[4, 2]] && paths[3].modifications == [[4, 1]])
+  }
+
   @Test("Moves of SwiftUI are moves of single elements", arguments: [1, 2, 3] as [UInt64])
   func swiftUIMoves(seed: UInt64) {
     var numbers = SeededNumbers(seed: seed)

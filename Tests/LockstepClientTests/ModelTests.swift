@@ -57,6 +57,19 @@ struct ModelTests {
     #expect(client.status.pending <= 3)
   }
 
+  @Test("A value model that begins without a client keeps a value, and follows a client that comes later")
+  func followingLater() async throws {
+    try await client.defaults().set("volume", 7)
+    let (model, other) = (ValueModel(5), ValueModel(5))
+    model.value = 6
+    #expect(model.value == 6)
+    for _ in 0..<3 { for each in [model, other] { each.follow("volume", suite: "standard", of: client) } }
+    #expect(model.value == 7)
+    model.value = 8
+    await expectSoon(8) { other.value }
+    #expect(client.status.pending == 2)
+  }
+
   @Test("An object model and a status model follow the client")
   func objectAndStatus() async {
     let (model, status) = (ObjectModel(client.profile), StatusModel(client))

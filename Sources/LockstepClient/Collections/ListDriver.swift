@@ -12,8 +12,9 @@ public final class ListDriver<Element: Codable & Identifiable & Equatable & Send
 where Element.ID == String {
   private struct Contents: Sendable {
     var shown: [Element] = []
-    /// The view has moved rows since the last update.
-    var hasMoved = false
+    /// The view shows another list than `old` of the next update, because it has moved rows, or because `run` was
+    /// called again.
+    var hasOtherList = false
   }
 
   private let list: SyncedList<Element>
@@ -32,6 +33,7 @@ where Element.ID == String {
     isolation: isolated (any Actor)? = #isolation,
     _ apply: (ListUpdate<Element>) async -> Void
   ) async {
+    contents.withLock { $0.hasOtherList = !$0.shown.isEmpty }
     for await update in list.updates {
       for await isPaused in isPaused.values where !isPaused { break }
       if Task.isCancelled { return }
@@ -43,9 +45,9 @@ where Element.ID == String {
   /// The update for the view; nil if the view shows the new list already.
   private func take(_ update: ListUpdate<Element>) -> ListUpdate<Element>? {
     contents.withLock { contents in
-      let (old, hasMoved) = (contents.shown, contents.hasMoved)
-      (contents.shown, contents.hasMoved) = (update.new, false)
-      guard hasMoved else { return update }
+      let (old, hasOtherList) = (contents.shown, contents.hasOtherList)
+      (contents.shown, contents.hasOtherList) = (update.new, false)
+      guard hasOtherList else { return update }
       // Ids are unique, so this does not fail.
       guard let changeset = try? ListChangeset(from: old, to: update.new), !changeset.isEmpty else { return nil }
       return ListUpdate(old: old, new: update.new, changeset: changeset, origin: update.origin)
@@ -68,7 +70,7 @@ where Element.ID == String {
       }
       let element = contents.shown.remove(at: row)
       contents.shown.insert(element, at: index)
-      contents.hasMoved = true
+      contents.hasOtherList = true
       return element.id
     }
     guard let id else { return nil }

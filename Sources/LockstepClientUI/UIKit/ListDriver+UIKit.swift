@@ -1,6 +1,5 @@
 #if canImport(UIKit) && !os(watchOS)
   import LockstepClient
-  import LockstepReactor
   import UIKit
 
   extension ListDriver {
@@ -8,23 +7,21 @@
     /// elements of `items`.
     @MainActor
     public func run(_ view: UITableView, section: Int = 0, animation: UITableView.RowAnimation = .automatic) async {
+      // A view that was not shown yet counts its rows at the first update, when `items` has the new ones already.
+      view.reloadData()
+      _ = view.numberOfRows(inSection: section)
       await run { update in
-        let change = update.changeset
+        let paths = UpdatePaths(update, section: section)
         await withCheckedContinuation { continuation in
           view.performBatchUpdates {
-            view.deleteRows(at: change.deletions.map { IndexPath(row: $0.index, section: section) }, with: animation)
-            view.insertRows(at: change.insertions.map { IndexPath(row: $0.index, section: section) }, with: animation)
-            for move in change.moves {
-              view.moveRow(
-                at: IndexPath(row: move.from, section: section),
-                to: IndexPath(row: move.to, section: section)
-              )
-            }
+            view.deleteRows(at: paths.deletions, with: animation)
+            view.insertRows(at: paths.insertions, with: animation)
+            for move in paths.moves { view.moveRow(at: move.from, to: move.to) }
           } completion: { _ in
             continuation.resume()
           }
         }
-        view.reconfigureRows(at: change.modifications.map { IndexPath(row: $0.newIndex, section: section) })
+        view.reconfigureRows(at: paths.modifications)
       }
     }
 
@@ -32,23 +29,20 @@
     /// the elements of `items`.
     @MainActor
     public func run(_ view: UICollectionView, section: Int = 0) async {
+      view.reloadData()
+      _ = view.numberOfItems(inSection: section)
       await run { update in
-        let change = update.changeset
+        let paths = UpdatePaths(update, section: section)
         await withCheckedContinuation { continuation in
           view.performBatchUpdates {
-            view.deleteItems(at: change.deletions.map { IndexPath(item: $0.index, section: section) })
-            view.insertItems(at: change.insertions.map { IndexPath(item: $0.index, section: section) })
-            for move in change.moves {
-              view.moveItem(
-                at: IndexPath(item: move.from, section: section),
-                to: IndexPath(item: move.to, section: section)
-              )
-            }
+            view.deleteItems(at: paths.deletions)
+            view.insertItems(at: paths.insertions)
+            for move in paths.moves { view.moveItem(at: move.from, to: move.to) }
           } completion: { _ in
             continuation.resume()
           }
         }
-        view.reconfigureItems(at: change.modifications.map { IndexPath(item: $0.newIndex, section: section) })
+        view.reconfigureItems(at: paths.modifications)
       }
     }
 
@@ -58,9 +52,7 @@
       _ source: UITableViewDiffableDataSource<Section, String>,
       section: Section
     ) async {
-      await run { update in
-        await source.apply(Self.snapshot(update, section))
-      }
+      await run { update in await source.apply(Self.snapshot(update, section)) }
     }
 
     /// The same for a collection view.
@@ -69,14 +61,13 @@
       _ source: UICollectionViewDiffableDataSource<Section, String>,
       section: Section
     ) async {
-      await run { update in
-        await source.apply(Self.snapshot(update, section))
-      }
+      await run { update in await source.apply(Self.snapshot(update, section)) }
     }
 
-    private static func snapshot<Section: Hashable>(_ update: ListUpdate<Element>, _ section: Section)
-      -> NSDiffableDataSourceSnapshot<Section, String>
-    {
+    private static func snapshot<Section: Hashable & Sendable>(
+      _ update: ListUpdate<Element>,
+      _ section: Section
+    ) -> NSDiffableDataSourceSnapshot<Section, String> {
       var snapshot = NSDiffableDataSourceSnapshot<Section, String>()
       snapshot.appendSections([section])
       snapshot.appendItems(update.new.map(\.id), toSection: section)
