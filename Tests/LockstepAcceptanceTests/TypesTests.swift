@@ -18,8 +18,14 @@ struct TypesTests {
   /// Prints the types of a server on loopback into a file of the folder, and returns its path.
   private static func types(_ language: String, port: Int, in folder: TemporaryDirectory) async throws -> String {
     let arguments = [language, "--url", "http://127.0.0.1:\(port)"]
-    let process = try LockstepProcess(arguments, in: folder, name: "types")
-    #expect(await process.ended() == .exit(0), "\(process.errors)")
+    var process = try LockstepProcess(arguments, in: folder, name: "types")
+    // The command waits for 15 seconds. A server in the process of the tests may need more beside all other tests.
+    for _ in 0..<20 {
+      let end = await process.ended()
+      if end == .exit(0) { break }
+      try #require(process.errors.contains("timed out"), "\(end): \(process.errors)")
+      process = try LockstepProcess(arguments, in: folder, name: "types")
+    }
     try folder.write(Array(process.output.utf8), to: "Types.swift")
     return folder.file("Types.swift")
   }

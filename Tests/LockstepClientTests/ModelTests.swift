@@ -8,7 +8,7 @@ import Testing
 @testable import LockstepClient
 
 /// The models run on the main actor, in real time.
-@Suite("Models of views", .timeLimit(.minutes(1)))
+@Suite("Models of views", .timeLimit(.minutes(10)))
 @MainActor
 struct ModelTests {
   private let server = FakeServer()
