@@ -3,7 +3,8 @@ import PackageDescription
 
 let package = Package(
   name: "lockstep",
-  // The library products need these versions for `Synchronization.Mutex` and typed task executors.
+  // The library products need these versions for `Synchronization`, typed failures of async sequences and task
+  // executors; scripts/apple checks that nothing needs a newer one.
   // The server itself is for Linux.
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
