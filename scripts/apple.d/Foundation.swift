@@ -33,6 +33,10 @@ public struct IndexSet: BidirectionalCollection, Sendable {
   public subscript(index: Index) -> Int { 0 }
 }
 
+public struct Locale: Sendable {
+  public static var preferredLanguages: [String] { [] }
+}
+
 // MARK: - Encoding
 
 open class JSONEncoder {
