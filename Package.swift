@@ -18,7 +18,7 @@ let package = Package(
     // Without the server. A module that an app and its server share imports the collections.
     .library(
       name: "LockstepClient",
-      targets: ["LockstepClient", "LockstepCollections", "LockstepJSON", "LockstepTime"]
+      targets: ["LockstepClient", "LockstepCollections", "LockstepJSON", "LockstepReactor", "LockstepTime"]
     ),
     .library(name: "LockstepClientUI", targets: ["LockstepClientUI"]),
     .library(name: "LockstepClientTesting", targets: ["LockstepClientTesting"]),
