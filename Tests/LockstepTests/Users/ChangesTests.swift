@@ -73,7 +73,10 @@ struct ChangesTests {
         let response = try await phone.get("/v1/changes" + since)
         copy.apply(try #require(ChangesDocument(response.json), "seed \(seed): \(response.text)"))
         let favorites = try await phone.get("/v1/favorites").json["items"]?.arrayValue ?? []
-        #expect(copy.state.list(CollectionName("favorites")).items.map { .object($0.object) } == favorites, "seed \(seed)")
+        #expect(
+          copy.state.list(CollectionName("favorites")).items.map { .object($0.object) } == favorites,
+          "seed \(seed)"
+        )
         let values = try await phone.get("/v1/defaults/standard").json["values"]?.objectValue ?? [:]
         let map = copy.state.map(CollectionName("defaults", part: "standard"))
         #expect(map.count == values.count && values.allSatisfy { map[$0.name]?.json == $0.value }, "seed \(seed)")
