@@ -733,7 +733,7 @@ export class Lockstep {
   async #sendEntry(entry, signal) {
     const stored = await this.#store.read(rowName(entry.key)) ?? { sent: entry.at }
     const sent = stored.sent ?? this.#options.now()
-    if (this.#options.now() - sent > 864e5 && !entry.isIncluded) return this.#refuse(entry, failure('It may have been applied before'))
+    if (this.#options.now() - sent > 828e5) return this.#refuse(entry, failure('It may have been applied before'))
     this.#keep(entry, { sent })
     await this.#save()
     const bearer = await this.#bearer(signal)
@@ -754,6 +754,7 @@ export class Lockstep {
       this.#lost(response)
     } else {
       const mine = status === 412 && await this.#resolve(entry, body.current)
+      if (!this.#outbox.includes(entry)) return
       if (!mine) return this.#refuse(entry, response)
       this.#keep(entry, { id: randomID(), actions: freeze(clone(mine)), base: { cursor: body.cursor, revision }, sent: undefined })
       this.#outbox = [...this.#outbox]

@@ -59,6 +59,7 @@ extension FakeServer {
     }
     let keys = contents.responses.filter { $0.value.revision > since ?? -1 }.map(\.key).sorted()
     return [
+      "since": since.map { .string(cursor(contents, $0)) } ?? .null,
       "cursor": .string(cursor(contents, contents.revision)), "revision": JSON(contents.revision),
       "reset": .bool(since == nil), "changesets": .array(changesets), "keys": .array(keys.map(JSON.string)),
     ]

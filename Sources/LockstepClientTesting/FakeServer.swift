@@ -21,6 +21,7 @@ public final class FakeServer: StreamingTransport {
     var era = 1
     var responses: [String: (revision: Int, response: ClientResponse)] = [:]
     var isOffline = false
+    var areResponsesForgotten = false
     var lostResponses = 0
     var revoked: Set<String> = []
     var requests: [ClientRequest] = []
@@ -39,6 +40,7 @@ public final class FakeServer: StreamingTransport {
   private let contents = Mutex(Contents())
   /// Counts the changes for which requests wait.
   private let changes = Latest(0)
+  private let holding = Latest(false)
 
   /// A server without data. `modules` are your own, besides `favorites`, `defaults` and `profile`. With another
   /// clock than `ContinuousClock`, the time of day is the one that passes on that clock, unless `now` says more.
@@ -71,6 +73,15 @@ public final class FakeServer: StreamingTransport {
     _ = contents.withLock { $0.revoked.insert(token) }
     notify()
   }
+
+  /// Forgets the keys of writes as a server does after a day: the same request would be applied again.
+  public func forgetResponses() { contents.withLock { $0.areResponsesForgotten = true } }
+
+  /// From now on, responses wait until `releaseResponses`.
+  public func holdResponses() { holding.publish(true) }
+
+  /// Sends the responses that wait.
+  public func releaseResponses() { holding.publish(false) }
 
   /// Accepts all tokens again.
   public func restoreSessions() { contents.withLock { $0.revoked = [] } }
@@ -114,6 +125,12 @@ public final class FakeServer: StreamingTransport {
 
   /// Responds as a server does.
   public func response(to request: ClientRequest) async throws -> ClientResponse {
+    let response = try await ownResponse(to: request)
+    for await isHolding in holding.values where !isHolding { break }
+    return response
+  }
+
+  private func ownResponse(to request: ClientRequest) async throws -> ClientResponse {
     contents.withLock { $0.requests.append(request) }
     try expectNetwork()
     let token = request.fields["Authorization"].map { String($0.dropFirst("Bearer ".count)) } ?? ""
@@ -239,7 +256,7 @@ public final class FakeServer: StreamingTransport {
   // MARK: - Writes
 
   private func write(_ actions: [JSON], key: String?, _ contents: inout Contents) -> ClientResponse {
-    if let key, let known = contents.responses[key] { return known.response }
+    if let key, let known = contents.responses[key], !contents.areResponsesForgotten { return known.response }
     let response = decide(actions, &contents)
     if let key { contents.responses[key] = (contents.revision, response) }
     return response

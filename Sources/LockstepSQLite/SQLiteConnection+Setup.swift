@@ -40,6 +40,10 @@ extension SQLiteConnection {
     try setSwitch(SQLITE_DBCONFIG_DQS_DML, on: false, name: "DQS_DML")
     try setSwitch(SQLITE_DBCONFIG_DQS_DDL, on: false, name: "DQS_DDL")
     try execute("PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY")
+    #if canImport(Darwin)
+      // Otherwise a commit may still be in the cache of the drive.
+      try execute("PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON")
+    #endif
     try expect("PRAGMA synchronous", is: 2)
     try expect("PRAGMA cell_size_check", is: 1)
     try expect("PRAGMA temp_store", is: 2)

@@ -230,3 +230,113 @@ struct SharedFileTests {
     #expect(shared.server.json(of: "defaults/standard") == ["count": 2])
   }
 }
+
+@Suite("Users and clocks of several processes", .timeLimit(.minutes(2)))
+struct SharedUserTests {
+  @Test("A login of another user in a process that follows nothing deletes the state and the writes of the first")
+  func staleLogin() throws {
+    let shared = try SharedFile(token: nil)
+    // The helper is opened, and does not run. Then the app logs in, and writes.
+    shared.start { await shared.app.run() }
+    shared.start { try await shared.app.logIn(email: "ada@example.com", password: "secret") }
+    shared.start { _ = try await shared.app.list(of: Photo.self).add(Photo(id: "ada's")) }
+    shared.server.goOffline()
+    shared.start { _ = try await shared.app.list(of: Photo.self).add(Photo(id: "ada's, not sent")) }
+    #expect(shared.app.status.pending == 1)
+    shared.server.goOnline()
+    let photos = shared.helper.list(of: Photo.self)
+    shared.start { try await shared.helper.logIn(email: "bob@example.com", password: "secret") }
+    #expect(shared.helper.status.pending == 0)
+    shared.clock.advance(by: .seconds(90))
+    #expect(shared.favorites() == ["ada's"], "the fake server has one state for all users")
+    #expect(photos.elements.isEmpty || photos.elements.map(\.id) == ["ada's"])
+  }
+
+  @Test("A logout in another process during the first download leaves nothing of the user")
+  func logoutDuringDownload() throws {
+    let shared = try SharedFile()
+    shared.server.perform(["module": "favorites", "type": "add", "payload": ["id": "ada's"]])
+    shared.server.holdResponses()
+    shared.start { await shared.app.run() }
+    shared.start { try await shared.helper.logOut() }
+    shared.server.releaseResponses()
+    shared.clock.advance(by: .seconds(60))
+    let store = try ClientStore(path: shared.folder.file("client.db"))
+    let contents = try store.read()
+    #expect(contents.names.isEmpty && contents.owner.user == nil && contents.position == nil)
+    #expect(shared.app.list(of: Photo.self).elements.isEmpty)
+  }
+
+  @Test("A write after a logout is refused until the next login")
+  func writeAfterLogout() throws {
+    let shared = try SharedFile()
+    shared.start { await shared.app.run() }
+    shared.start { try await shared.app.logOut() }
+    let failures = Recorded<[String]>()
+    for client in [shared.app, shared.helper] {
+      shared.start {
+        do { _ = try await client.defaults().set("theme", "dark") } catch {
+          failures.set((failures.value ?? []) + ["\(error)"])
+        }
+      }
+    }
+    #expect(failures.value?.count == 2)
+    shared.start { try await shared.app.logIn(email: "bob@example.com", password: "secret") }
+    shared.start { _ = try await shared.helper.defaults().set("theme", "dark") }
+    #expect(shared.server.json(of: "defaults/standard") == ["theme": "dark"])
+  }
+
+  @Test("The first login is no logout for the writes that were made before")
+  func writeBeforeLogin() throws {
+    let shared = try SharedFile(token: nil)
+    shared.start { await shared.app.run() }
+    let result = Recorded<WriteResult>()
+    shared.start { result.set(try await shared.helper.defaults().set("theme", "dark").confirmed) }
+    shared.start { await shared.helper.run() }
+    shared.start { try await shared.app.logIn(email: "ada@example.com", password: "secret") }
+    shared.clock.advance(by: .seconds(10))
+    #expect(result.value != nil && shared.helper.status.pending == 0)
+  }
+
+  @Test("A lease from before the clock was set back is over")
+  func clockSetBack() throws {
+    let shared = try SharedFile()
+    let other = try ClientStore(path: shared.folder.file("client.db"))
+    let tomorrow = WallTime.of(shared.clock)().millisecondsSince1970 + 86_400_000
+    let (start, end) = (Timestamp(millisecondsSince1970: tomorrow), Timestamp(millisecondsSince1970: tomorrow + 60_000))
+    #expect(try other.lead(as: "suspended", from: start, until: end) == nil)
+    shared.start { await shared.helper.run() }
+    #expect(shared.helper.status.connection == .live)
+  }
+
+  @Test("A process without a token leaves the server to one that has a token")
+  func processWithoutToken() throws {
+    let shared = try SharedFile()
+    let blind = try LockstepClient(
+      sharing: shared.folder.file("client.db"),
+      with: shared.neighbors,
+      seed: 3,
+      shared.server,
+      MemoryCredentials(),
+      shared.clock
+    )
+    shared.start { await blind.run() }
+    #expect(blind.status.connection == .needsLogin)
+    shared.start { await shared.app.run() }
+    shared.start { _ = try await shared.app.defaults().set("theme", "dark") }
+    shared.clock.advance(by: .seconds(60))
+    #expect(shared.server.json(of: "defaults/standard") == ["theme": "dark"])
+    #expect(blind.status.connection == .live, "\(blind.status)")
+    #expect(blind.defaults().value("theme", as: String.self) == "dark")
+  }
+
+  @Test("A new token of the app's own begins the connection again")
+  func newToken() throws {
+    let shared = try SharedFile(token: nil)
+    shared.start { await shared.app.run() }
+    #expect(shared.app.status.connection == .needsLogin)
+    shared.credentials.save("token")
+    shared.clock.advance(by: .seconds(6))
+    #expect(shared.app.status.connection == .live)
+  }
+}

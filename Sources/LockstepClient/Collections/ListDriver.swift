@@ -48,10 +48,21 @@ where Element.ID == String {
       let (old, hasOtherList) = (contents.shown, contents.hasOtherList)
       (contents.shown, contents.hasOtherList) = (update.new, false)
       guard hasOtherList else { return update }
-      // Ids are unique, so this does not fail.
-      guard let changeset = try? ListChangeset(from: old, to: update.new), !changeset.isEmpty else { return nil }
+      let changeset = (try? ListChangeset(from: old, to: update.new)) ?? Self.replacement(of: old, by: update.new)
+      if changeset.isEmpty { return nil }
       return ListUpdate(old: old, new: update.new, changeset: changeset, origin: update.origin)
     }
+  }
+
+  /// The changeset that replaces all rows. Ids that differ for the server may be equal in Swift, such as two spellings
+  /// of "é", and have no other changeset.
+  private static func replacement(of old: [Element], by new: [Element]) -> ListChangeset<Element> {
+    ListChangeset(
+      deletions: old.enumerated().map { .init(index: $0, id: $1.id) },
+      insertions: new.enumerated().map { .init(index: $0, element: $1) },
+      moves: [],
+      modifications: []
+    )
   }
 
   /// Keeps updates back, such as while the user drags a row.
@@ -87,7 +98,7 @@ extension SyncedList {
     let moves = Self.moves(fromOffsets: offsets, toOffset: offset, count: shown.count)
     if moves.isEmpty { return nil }
     let actions = moves.map { move in
-      action("move", ["id": .string(shown[move.row].id), "index": JSON(move.index)])
+      moving(shown[move.row].id, to: move.index)
     }
     return try await write(actions)
   }

@@ -32,6 +32,7 @@ struct DecodedList<Element: Codable & Identifiable & Equatable & Sendable>: Send
     (sequence, origin) = (version.sequence, version.origin)
     let change = ListDifference(from: whole, to: version.list)
     if change.isEmpty { return }
+    let wasReadable = unreadable.isEmpty
     whole = version.list
     var decoded: [ElementKey: Element] = [:]
     for item in change.insertions.map(\.item) + change.modifications.map(\.item) {
@@ -47,7 +48,9 @@ struct DecodedList<Element: Codable & Identifiable & Equatable & Sendable>: Send
     for id in unreadable { readable.apply(.removed(id: id.text)) }
     let before = list
     list = readable
-    edit(with: unreadable.isEmpty ? change : ListDifference(from: before, to: list), decoded)
+    // The indices of `change` are those of `whole`.
+    let isReadable = wasReadable && unreadable.isEmpty
+    edit(with: isReadable ? change : ListDifference(from: before, to: list), decoded)
   }
 
   /// Changes `elements` as the list has changed.
@@ -90,19 +93,34 @@ struct DecodedList<Element: Codable & Identifiable & Equatable & Sendable>: Send
     return result
   }
 
+  /// The index in the server's list of an index in `elements`, for an element that is added, or moved if it has an id
+  /// of the list.
+  func serverIndex(_ index: Int, of id: String) -> Int {
+    if unreadable.isEmpty { return index }
+    var others = list
+    var all = whole
+    others.apply(.removed(id: id))
+    all.apply(.removed(id: id))
+    guard index >= 0, index < others.count else { return index < 0 ? index : all.count }
+    return all.index(of: others.items[index].id.text) ?? index
+  }
+
   private static func decode(_ item: ListItem) -> Element? {
     try? JSONDecoder().decode(Element.self, from: Data(item.encoded))
   }
 
-  /// The changeset that leads from an earlier version to this one.
+  /// The changeset that leads from an earlier version to this one. A change of members that the type does not have is
+  /// none.
   func changeset(since old: DecodedList) -> ListChangeset<Element> {
     let difference = ListDifference(from: old.list, to: list)
     return ListChangeset(
       deletions: difference.deletions.map { .init(index: $0.index, id: $0.id.text) },
       insertions: difference.insertions.map { .init(index: $0.index, element: elements[$0.index]) },
       moves: difference.moves.map { .init(from: $0.from, to: $0.to, id: $0.id.text) },
-      modifications: difference.modifications.map {
-        .init(index: $0.index, newIndex: $0.newIndex, element: elements[$0.newIndex])
+      modifications: difference.modifications.compactMap { change in
+        let element = elements[change.newIndex]
+        return old.elements[change.index] == element
+          ? nil : .init(index: change.index, newIndex: change.newIndex, element: element)
       }
     )
   }

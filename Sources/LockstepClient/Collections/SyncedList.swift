@@ -81,7 +81,7 @@ where Element.ID == String {
   /// Moves an element. `index` is its index after the move.
   @discardableResult
   public func move(_ id: Element.ID, to index: Int) async throws -> PendingWrite {
-    try await client.write([action("move", ["id": .string(id), "index": JSON(index)])])
+    try await client.write([moving(id, to: index)])
   }
 
   /// Removes the element if there is one with its id, and adds it otherwise.
@@ -98,7 +98,7 @@ where Element.ID == String {
 
   func addition(of element: Element, at index: Int?) throws -> ClientAction {
     var payload = try ElementCoding.content(of: element)
-    if let index { payload["index"] = JSON(index) }
+    if let index { payload["index"] = JSON(decoder.decode(latest.value).serverIndex(index, of: element.id)) }
     return action("add", payload)
   }
 
@@ -106,6 +106,11 @@ where Element.ID == String {
     var payload = try ElementCoding.content(of: changes)
     payload["id"] = .string(id)
     return action("update", payload)
+  }
+
+  func moving(_ id: Element.ID, to index: Int) -> ClientAction {
+    let index = decoder.decode(latest.value).serverIndex(index, of: id)
+    return action("move", ["id": .string(id), "index": JSON(index)])
   }
 
   func toggling(_ element: Element) throws -> ClientAction {
@@ -154,8 +159,8 @@ where Item.ID == String {
       while let version = await versions.next(isolation: actor) {
         let (old, new) = (seen ?? DecodedList(), list.decoder.decode(version))
         let changeset = new.changeset(since: old)
+        defer { seen = new }
         if seen != nil, changeset.isEmpty { continue }
-        seen = new
         return ListUpdate(old: old.elements, new: new.elements, changeset: changeset, origin: new.origin)
       }
       return nil

@@ -21,8 +21,8 @@ public final class FileCredentials: ClientCredentials {
       return
     }
     // The file gets its rights before it gets the token.
-    let new = path + "-new"
-    try? FileManager.default.removeItem(atPath: new)
+    let new = "\(path)-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: new) }
     guard FileManager.default.createFile(atPath: new, contents: nil, attributes: [.posixPermissions: 0o600]) else {
       throw ClientFailure("The file \(new) cannot be created.")
     }

@@ -4,21 +4,34 @@ import LockstepTime
 /// The connection, which each change of its state begins again.
 extension SyncEngine {
   /// For how long one of several processes on a file follows the server before it must renew that, in
-  /// milliseconds. If the process is suspended or killed, another one takes over after this time.
+  /// milliseconds. If the process is suspended, another one takes over after this time.
   private static let lease: Int64 = 60_000
+  /// How often the others look whether it was killed, in milliseconds.
+  private static let leaseCheck: Int64 = 5_000
 
-  /// Follows the server until `stop`, or until the task is cancelled.
+  /// Follows the server until the task is cancelled. If it runs already, waits until that has ended.
   func run() async {
-    if isRunning { return }
+    while isRunning {
+      let ends = runs.value
+      for await present in runs.values where present != ends { break }
+      if Task.isCancelled { return }
+    }
     isRunning = true
-    defer { isRunning = false }
+    defer {
+      isRunning = false
+      runs.publish(runs.value + 1)
+    }
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.takeNewsRepeatedly() }
+      group.addTask { await self.rebuildRepeatedly() }
       group.addTask { await self.lead() }
-      // The first to end is the one that leads.
-      await group.next()
-      group.cancelAll()
+      // All end by cancellation only.
+      await group.waitForAll()
     }
+    guard connection.phase != .stopped else { return }
+    // Another process has followed the server.
+    connection = ConnectionState(phase: .stopped)
+    show(.server)
   }
 
   /// Follows the server while no other process does.
@@ -28,8 +41,11 @@ extension SyncEngine {
         await followServer()
         continue
       }
-      connection = (try? store.leader()?.connection) ?? connection
-      show(.server)
+      try? takeNews()
+      if let theirs = try? store.leader()?.connection, theirs != connection {
+        connection = theirs
+        show(.server)
+      }
       await untilNewsOr(end)
     }
   }
@@ -53,7 +69,6 @@ extension SyncEngine {
     dispatch(.start)
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.renewLeaseRepeatedly() }
-      group.addTask { await self.rebuildRepeatedly() }
       group.addTask { await self.wakeWhenNetworkReturns() }
       group.addTask { await self.wakeAfterSleep() }
       group.addTask { await self.followConnections() }
@@ -70,10 +85,17 @@ extension SyncEngine {
     environment.neighbors?.notify()
   }
 
-  /// Returns when another process has taken over.
+  /// Returns when another process has taken over. A process that cannot work without a login leaves the server to
+  /// the others, which may have a token.
   private func renewLeaseRepeatedly() async {
     while (try? await environment.clock.sleep(for: .milliseconds(Self.lease / 3))) != nil {
-      if renewLease() != nil { return }
+      if [.needsLogin, .failed].contains(connection.phase) {
+        if let leader = try? store.leader(), leader.process != process { return }
+        try? store.stopLeading(as: process)
+        environment.neighbors?.notify()
+      } else if renewLease() != nil {
+        return
+      }
     }
   }
 
@@ -95,9 +117,20 @@ extension SyncEngine {
           guard (try? await engine.environment.clock.sleep(for: .milliseconds(max(0, pause)))) != nil else { return }
           await engine.retryTimeHasCome(in: began)
         }
-      case .idle, .needsLogin, .failed: await untilChange(of: began) { _ in }
+      case .needsLogin: await untilChange(of: began) { await $0.waitForToken(in: began) }
+      case .idle, .failed: await untilChange(of: began) { _ in }
       case .stopped: break
       }
+    }
+  }
+
+  /// Begins the connection again when there is another token than the refused one, which the app may have got
+  /// elsewhere.
+  private func waitForToken(in began: Int) async {
+    while (try? await environment.clock.sleep(for: .seconds(5))) != nil {
+      guard let token = (try? await environment.credentials.token()) ?? nil, token != refusedToken else { continue }
+      if epoch.value == began, !Task.isCancelled { dispatch(.login) }
+      return
     }
   }
 
@@ -120,7 +153,7 @@ extension SyncEngine {
     connection = next
     if commands.contains(where: { $0 != .send }) { epoch.publish(epoch.value + 1) }
     if commands.contains(.send) { writes.publish(writes.value + 1) }
-    if isLeading, environment.neighbors != nil { try? update(sync: false) { StoreChange(connection: next) } }
+    if isLeading, environment.neighbors != nil { try? update(sync: false) { StoreChange(connection: (next, process)) } }
     show(.server)
   }
 
@@ -158,13 +191,11 @@ extension SyncEngine {
     await untilCancelled()
   }
 
-  /// Waits until another process has ended to follow the server, or until a time.
+  /// Waits until another process has ended to follow the server, or may have.
   private func untilNewsOr(_ end: Timestamp) async {
-    let began = environment.now()
+    let pause = min(max(1, end.milliseconds(since: environment.now())), Self.leaseCheck)
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { [environment] in
-        try? await environment.clock.sleep(for: .milliseconds(max(1, end.milliseconds(since: began))))
-      }
+      group.addTask { [environment] in try? await environment.clock.sleep(for: .milliseconds(pause)) }
       if let changes = environment.neighbors?.changes {
         group.addTask { for await _ in changes() where await self.canLead { return } }
       }

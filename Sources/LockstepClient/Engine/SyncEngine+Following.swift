@@ -2,6 +2,12 @@ import LockstepCollections
 import LockstepJSON
 import LockstepTime
 
+/// The state on which a request for changes is based.
+struct FeedBase: Sendable {
+  var cursor: String?
+  let logins: Int
+}
+
 /// The requests for changes.
 extension SyncEngine {
   func follow(in began: Int) async {
@@ -42,12 +48,15 @@ extension SyncEngine {
     let cursor = copy.position?.cursor
     let waits = isLive && known.isEmpty
     let request = changesRequest(known, wait: waits ? 30 : nil, accept: "application/json")
-    let response = try await send(request, in: epoch)
+    let found = try await authorized(request, in: epoch)
+    guard let request = found.request else { return noteRefusal(found.response, of: cursor) }
+    let base = FeedBase(cursor: cursor, logins: owner.logins)
+    let response = try await environment.transport.response(to: request)
     guard !Task.isCancelled, self.epoch.value == epoch else { return }
     guard response.status == 200 else { return noteRefusal(response, of: cursor) }
     let arrived = environment.now()
     let document = try Self.document(response.body)
-    try apply(document, since: cursor, including: known)
+    try apply(document, to: base, including: known)
     dispatch(.response)
     // Without a pause, a server that responds at once to each request would keep both sides busy. If nothing has
     // changed, the server stops: then not all clients must ask the next one at the same time.
@@ -64,6 +73,7 @@ extension SyncEngine {
     let request = changesRequest(known, wait: nil, accept: "text/event-stream")
     let found = try await authorized(request, in: epoch)
     guard let request = found.request else { return noteRefusal(found.response, of: cursor) }
+    let base = FeedBase(cursor: cursor, logins: owner.logins)
     let stream = try await transport.stream(of: request)
     guard !Task.isCancelled, self.epoch.value == epoch else { return }
     guard stream.response.status == 200 else {
@@ -75,7 +85,7 @@ extension SyncEngine {
     lastPartAt = environment.now()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await self.failAfterSilence() }
-      group.addTask { try await self.applyEvents(of: stream, since: cursor, including: known, in: epoch) }
+      group.addTask { try await self.applyEvents(of: stream, to: base, including: known, in: epoch) }
       try await group.next()
       group.cancelAll()
     }
@@ -83,19 +93,19 @@ extension SyncEngine {
 
   private func applyEvents(
     of stream: ClientStream,
-    since cursor: String?,
+    to base: FeedBase,
     including known: [OutboxEntry],
     in epoch: Int
   ) async throws {
-    var (parser, since, known) = (EventParser(), cursor, known)
+    var (parser, base, known) = (EventParser(), base, known)
     for try await part in stream.parts {
       lastPartAt = environment.now()
       for event in try parser.read(part) {
         guard !Task.isCancelled, self.epoch.value == epoch else { return }
         let document = try Self.document(event)
         // Another process has changed the copy. The next stream begins there.
-        guard try apply(document, since: since, including: known) else { return }
-        (since, known) = (document.position.cursor, [])
+        guard try apply(document, to: base, including: known) else { return }
+        (base.cursor, known) = (document.position.cursor, [])
       }
     }
     throw ClientFailure("The server has ended the stream.")
@@ -119,21 +129,27 @@ extension SyncEngine {
 
   private func noteRefusal(_ response: ClientResponse, of cursor: String?) {
     switch response.status {
-    case 400 where cursor != nil: copy.forgetPosition()
     case 401: dispatch(.unauthorized(ClientFailure(response)))
     case 408, 429, 500...506, 508...599: lost(ClientFailure(response), after: response.retryAfter)
+    // Such as from a proxy in front of the server.
+    case _ where !response.isProblem: lost(ClientFailure(response), after: response.retryAfter)
+    case 400 where cursor != nil: copy.forgetPosition()
     default: dispatch(.refused(ClientFailure(response)))
     }
   }
 
-  /// Applies a response to a request with the cursor `since`. It includes the writes `known`. If the file cannot
+  /// Applies a response to a request that was made on `base`. It includes the writes `known`. If the file cannot
   /// be written, nothing changes, so that the next response begins with what is in the file. Returns false if
-  /// another process has changed the copy meanwhile: then the response does not fit.
+  /// another process has changed the copy or the user meanwhile: then the response does not fit.
   @discardableResult
-  func apply(_ document: ChangesDocument, since: String?, including known: [OutboxEntry]) throws -> Bool {
+  func apply(_ document: ChangesDocument, to base: FeedBase, including known: [OutboxEntry]) throws -> Bool {
+    if !document.isReset, document.since != base.cursor {
+      throw ClientFailure("The response does not belong to the request: it may come from a cache.")
+    }
+
     var (next, writes, isCurrent) = (copy, [Int64: OutboxEntry?](), true)
     try update(sync: false) {
-      isCurrent = copy.position?.cursor == since
+      isCurrent = copy.position?.cursor == base.cursor && owner.logins == base.logins
       guard isCurrent else { return nil }
       next = copy
       next.apply(document)

@@ -18,8 +18,12 @@ extension SyncEngine {
 
   func sendOnce(_ entry: OutboxEntry, in began: Int) async throws {
     let now = environment.now()
-    if let sentAt = entry.sentAt, now.milliseconds(since: sentAt) > Outbox.keyLifetime.milliseconds, !entry.isIncluded {
-      return try refuse(entry.number, ClientFailure("It was sent more than a day ago, and may have been applied."))
+    if let sentAt = entry.sentAt, now.milliseconds(since: sentAt) > Outbox.keyLifetime.milliseconds {
+      // The server does not know the key any more, and would apply the write again.
+      guard entry.isIncluded, let position = copy.position else {
+        return try refuse(entry.number, ClientFailure("It was sent almost a day ago, and may have been applied."))
+      }
+      return try confirm(entry.number, at: position, [:])
     }
     if entry.sentAt == nil {
       guard try change(entry.number, { $0.sentAt = now }) else { return }
@@ -37,7 +41,9 @@ extension SyncEngine {
     let json = try? JSON(parsing: response.body)
     switch response.status {
     case 200:
-      guard let json, let cursor = json["cursor"]?.stringValue, let revision = response.revision else {
+      guard let json, let cursor = json["cursor"]?.stringValue, let revision = response.revision,
+        ChangesDocument.Position.isCursor(cursor)
+      else {
         throw ClientFailure("The server is not a Lockstep server: its response to a write has no cursor.")
       }
       let position = ChangesDocument.Position(cursor: cursor, revision: revision)
@@ -49,15 +55,18 @@ extension SyncEngine {
       guard let resolve = conditions[entry.number]?.resolve, let current = json?["current"],
         let cursor = json?["cursor"]?.stringValue
       else { return try refuse(entry.number, ClientFailure(response)) }
-      guard let mine = await resolve(current) else {
-        return try refuse(entry.number, ClientFailure(response))
-      }
+      guard let answer = await unlessCancelled({ await resolve(current) }) else { return }
+      // Meanwhile, the write may have been removed.
+      guard outbox[entry.number]?.key == entry.key else { return }
+      guard let mine = answer else { return try refuse(entry.number, ClientFailure(response)) }
       let base = ChangesDocument.Position(cursor: cursor, revision: response.revision ?? 0)
       let key = environment.newKey()
       try change(entry.number) { entry in
         (entry.key, entry.actions, entry.base, entry.sentAt) = (key, mine, base, nil)
       }
       rebuild(.local)
+    // Such as from a proxy in front of the server.
+    case _ where json?.objectValue == nil: lost(ClientFailure(response), after: response.retryAfter)
     default: try refuse(entry.number, ClientFailure(response))
     }
   }

@@ -12,9 +12,12 @@ extension SyncEngine {
         body: credentials.encoded()
       )
     )
+    guard response.status == 201 else { throw ClientFailure(response) }
     let body = try? JSON(parsing: response.body)
-    guard response.status == 201, let token = body?["token"]?.stringValue, let id = body?["user"]?["id"]?.stringValue
-    else { throw ClientFailure(response) }
+    guard let token = body?["token"]?.stringValue, let id = body?["user"]?["id"]?.stringValue else {
+      // Without the response, which may contain a token.
+      throw ClientFailure("The server is not a Lockstep server: its response to a login has no token or no user.")
+    }
     try await environment.credentials.save(token)
     try become(id, with: token)
     dispatch(.login)
@@ -25,7 +28,7 @@ extension SyncEngine {
     let token = try await environment.credentials.token()
     try await environment.credentials.save(nil)
     checkedToken = nil
-    if !keepsCopy { try forgetUser() }
+    try logOut(keepsCopy: keepsCopy)
     dispatch(.unauthorized(ClientFailure("The user has logged out.")))
     guard let token else { return }
     // Without a network, the session stays until it expires.
@@ -35,39 +38,55 @@ extension SyncEngine {
     )
   }
 
-  /// The state of another user must not be shown, and the writes of another user must not be sent.
-  private func become(_ id: String, with token: String) throws {
-    if let user, user != id { try forgetUser() }
-    try noteLogin(of: id)
-    checkedToken = token
-  }
-
-  /// Other processes learn that there is a new token.
-  private func noteLogin(of id: String?) throws {
-    try update { StoreChange(owner: StoreOwner(user: id, followed: followed, logins: logins + 1)) }
-    user = id
-    logins += 1
-  }
-
   /// Takes a token of a session that was opened elsewhere.
   func adopt(_ token: String) async throws {
     try await environment.credentials.save(token)
     checkedToken = nil
-    try noteLogin(of: user)
+    try changeOwner { owner in owner.isLoggedOut = false }
     // The next request asks for the user of the token.
     dispatch(.login)
   }
 
-  func forgetUser() throws {
+  private func logOut(keepsCopy: Bool) throws {
+    try changeOwner(forgetting: { _ in !keepsCopy }) { owner in
+      owner.isLoggedOut = true
+      if !keepsCopy { owner.user = nil }
+    }
+  }
+
+  /// The state of another user must not be shown, and the writes of another user must not be sent.
+  private func become(_ id: String, with token: String) throws {
+    try changeOwner(forgetting: { $0 != nil && $0 != id }) { owner in
+      (owner.user, owner.isLoggedOut) = (id, false)
+    }
+    checkedToken = token
+  }
+
+  /// Changes the owner of the file in one transaction, on top of what other processes have changed. If `forgetting`
+  /// returns true for the present user, the copy and all writes are deleted.
+  private func changeOwner(
+    forgetting forgets: (_ present: String?) -> Bool = { _ in false },
+    _ body: (inout StoreOwner) -> Void
+  ) throws {
+    var (changed, isForgotten) = (owner, false)
     try update {
-      var change = StoreChange(position: .some(nil), owner: StoreOwner(user: nil, followed: followed, logins: logins))
+      changed = owner
+      isForgotten = forgets(owner.user)
+      body(&changed)
+      // Other processes notice the login or logout by this number.
+      changed.logins += 1
+      var change = StoreChange(owner: changed)
+      guard isForgotten else { return change }
+      change.position = .some(nil)
       for name in copy.state.collections.keys { change.collections[name] = .some(nil) }
       for entry in outbox.entries + outbox.refused { change.writes[entry.number] = .some(nil) }
       return change
     }
+    owner = changed
+    guard isForgotten else { return }
     for entry in outbox.entries + outbox.refused { outbox.remove(entry.number) }
-    (copy, user) = (ClientCopy(), nil)
-    settleAll(ClientFailure("The user has logged out."))
+    copy = ClientCopy()
+    settleAll(ClientFailure.loggedOut)
     rebuild(.local)
   }
 
@@ -85,16 +104,21 @@ extension SyncEngine {
     in began: Int
   ) async throws -> (request: ClientRequest?, response: ClientResponse) {
     let unknown = ClientResponse(status: 401)
-    guard let token = try await environment.credentials.token() else { return (nil, unknown) }
+    guard let token = try await environment.credentials.token() else {
+      refusedToken = nil
+      return (nil, unknown)
+    }
+    refusedToken = token
     if token != checkedToken {
       let fields = ["Authorization": "Bearer \(token)"]
       let response = try await environment.transport.response(to: ClientRequest(target: "/v1/me", fields: fields))
-      guard response.status == 200, let id = (try? JSON(parsing: response.body))?["id"]?.stringValue else {
-        return (nil, response)
-      }
       guard epoch.value == began else { throw CancellationError() }
-      let isOther = user != nil && user != id
-      if user == id { checkedToken = token } else { try become(id, with: token) }
+      if response.status == 401 { return (nil, response) }
+      guard response.status == 200, let id = (try? JSON(parsing: response.body))?["id"]?.stringValue else {
+        throw ClientFailure(response)
+      }
+      let isOther = owner.user != nil && owner.user != id
+      if owner.user == id, !owner.isLoggedOut { checkedToken = token } else { try become(id, with: token) }
       if isOther { dispatch(.login) }
     }
     guard epoch.value == began else { throw CancellationError() }
@@ -102,4 +126,8 @@ extension SyncEngine {
     request.fields["Authorization"] = "Bearer \(token)"
     return (request, unknown)
   }
+}
+
+extension ClientFailure {
+  static let loggedOut = ClientFailure("The user has logged out.")
 }

@@ -10,11 +10,12 @@ extension SyncEngine {
     guard (1...Self.mostActions).contains(actions.count) else {
       throw ClientFailure("A transaction has 1 to \(Self.mostActions) writes, and this one has \(actions.count).")
     }
-    var entry = outbox.entry(actions, key: environment.newKey(), at: environment.now())
-    entry.process = process
+    var entry = newEntry(actions)
+    let user = owner.user
     try update {
-      // Another process may have used the number.
-      entry.number = outbox.entry([], key: "", at: entry.at).number
+      // The write is not for a user who has logged in meanwhile, or will.
+      if owner.isLoggedOut || user != nil && owner.user != user { throw ClientFailure.loggedOut }
+      entry.number = outbox.nextNumber
       if condition != nil {
         guard let position = copy.position else {
           throw ClientFailure("There is no copy of the state yet, so a condition has no meaning.")
@@ -23,14 +24,14 @@ extension SyncEngine {
       }
       return StoreChange(writes: [entry.number: entry])
     }
-    let progress = Latest(WriteProgress.pending)
-    outcomes[entry.number] = progress
-    conditions[entry.number] = condition
-    outbox.put(entry)
-    view.add(outbox)
-    show(.local)
-    writes.publish(writes.value + 1)
-    return PendingWrite(number: entry.number, progress: progress)
+    return show(entry, condition)
+  }
+
+  /// A write of this process. Its number is only certain within `update`, because another process may use it.
+  private func newEntry(_ actions: [ClientAction]) -> OutboxEntry {
+    var entry = outbox.entry(actions, key: environment.newKey(), at: environment.now())
+    entry.process = process
+    return entry
   }
 
   /// Removes a write that was not sent yet. Returns false if it was.
@@ -43,8 +44,28 @@ extension SyncEngine {
 
   /// Sends a refused write again, as a new one.
   func retry(_ number: Int64) throws -> PendingWrite? {
-    guard let entry = try remove(number, because: nil, if: { $0.refusal != nil }) else { return nil }
-    return try write(entry.actions, condition: nil)
+    var added: OutboxEntry?
+    try update {
+      guard let refused = outbox[number], refused.refusal != nil else { return nil }
+      let entry = newEntry(refused.actions)
+      added = entry
+      return StoreChange(writes: [number: nil, entry.number: entry])
+    }
+    guard let added else { return nil }
+    outbox.remove(number)
+    return show(added, nil)
+  }
+
+  /// Shows a write that is in the file.
+  private func show(_ entry: OutboxEntry, _ condition: WriteCondition?) -> PendingWrite {
+    let progress = Latest(WriteProgress.pending)
+    outcomes[entry.number] = progress
+    conditions[entry.number] = condition
+    outbox.put(entry)
+    view.add(outbox)
+    show(.local)
+    writes.publish(writes.value + 1)
+    return PendingWrite(number: entry.number, progress: progress)
   }
 
   /// Removes a write that meets a condition, and returns it.
@@ -72,7 +93,8 @@ extension SyncEngine {
 
   /// The outcome of a write that another process has made.
   func outcomeForOthers(of entry: OutboxEntry, _ outcome: WriteOutcome) -> [Int64: WriteOutcome]? {
-    entry.process == process ? nil : [entry.number: outcome]
+    guard let maker = entry.process, maker != process, ProcessName.mayRun(maker) else { return nil }
+    return [entry.number: outcome]
   }
 
   func settle(_ number: Int64, _ outcome: WriteOutcome) {

@@ -24,8 +24,9 @@ actor SyncEngine: ActionWriter {
   let publish: @Sendable (Shown) -> Void
   /// The collections that the client follows, in order; nil for all.
   let followed: [String]?
-  /// Distinguishes this process from others on the same file.
-  let process: String
+  /// Distinguishes this client from others on the same file.
+  private let name: ProcessName
+  var process: String { name.text }
 
   /// The state that the client shows after it was opened.
   nonisolated let first: Shown
@@ -33,9 +34,8 @@ actor SyncEngine: ActionWriter {
   var copy = ClientCopy()
   var outbox = Outbox()
   var view: OptimisticView
-  var user: String?
-  /// Counts the logins in all processes on the file.
-  var logins = 0
+  /// The user, and the logins in all processes on the file.
+  var owner = StoreOwner()
   var connection = ConnectionState()
   var outcomes: [Int64: Latest<WriteProgress>] = [:]
   var conditions: [Int64: WriteCondition] = [:]
@@ -45,13 +45,17 @@ actor SyncEngine: ActionWriter {
   let writes = Latest(0)
   /// Counts the changes for which the view is rebuilt later.
   let staleness = Latest(0)
-  /// The token whose user is known to be `user`.
+  /// The token whose user is known to be the owner.
   var checkedToken: String?
+  /// The token of the last request. After a 401, another one begins the connection again.
+  var refusedToken: String?
   /// When the last part of a stream came.
   var lastPartAt = Timestamp(millisecondsSince1970: 0)
   var storeFailure: ClientFailure?
   var shownCount = 0
   var isRunning = false
+  /// Counts the ends of `run`.
+  let runs = Latest(0)
   /// Whether this process follows the server. Another one on the same file may do so instead.
   var isLeading = false
 
@@ -66,17 +70,26 @@ actor SyncEngine: ActionWriter {
     self.environment = environment
     self.publish = publish
     self.followed = followed?.sorted()
-    process = environment.newKey()
+    name = ProcessName(key: environment.newKey())
     view = OptimisticView(modules)
     let contents = try store.read()
+    var (copy, outbox, owner) = (ClientCopy(), Outbox(), contents.owner)
     copy.take(contents)
     outbox.take(contents)
-    (user, logins) = (contents.owner.user, contents.owner.logins)
-    if contents.owner.followed != self.followed {
+    if owner.followed != self.followed {
+      let followed = self.followed
+      try store.update(at: environment.now()) { news in
+        if let news {
+          copy.take(news)
+          outbox.take(news)
+          owner = news.owner
+        }
+        owner.followed = followed
+        return StoreChange(position: .some(nil), owner: owner)
+      }
       copy.forgetPosition()
-      let owner = StoreOwner(user: user, followed: self.followed, logins: logins)
-      try store.update(at: environment.now()) { _ in StoreChange(position: .some(nil), owner: owner) }
     }
+    (self.copy, self.outbox, self.owner) = (copy, outbox, owner)
     view.rebuild(on: copy, outbox)
     first = Shown(sequence: 0, view, copy, outbox, connection, origin: .local, storeFailure: nil)
   }
@@ -89,7 +102,7 @@ actor SyncEngine: ActionWriter {
   /// The app's writes, and what was sent, are on disk when this returns. Responses of the server need no `sync`,
   /// because the server has them: after a power failure, the client gets them again.
   func update(sync: Bool = true, _ make: () throws -> StoreChange?) throws {
-    var (isChanged, hasNews, before) = (false, false, logins)
+    var (isChanged, hasNews, before) = (false, false, owner.logins)
     defer {
       if hasNews { showNews(since: before) }
       if isChanged { environment.neighbors?.notify() }
@@ -97,7 +110,7 @@ actor SyncEngine: ActionWriter {
     do {
       try store.update(at: environment.now(), sync: sync) { contents in
         if let contents {
-          (hasNews, before) = (true, logins)
+          (hasNews, before) = (true, owner.logins)
           take(contents)
         }
         let change = try make()
@@ -115,28 +128,30 @@ actor SyncEngine: ActionWriter {
   /// Takes over what other processes have changed.
   func takeNews() throws {
     guard let contents = try store.newContents() else { return }
-    let before = logins
+    let before = owner.logins
     take(contents)
     showNews(since: before)
   }
 
   private func take(_ contents: StoreContents) {
-    if contents.owner.user != user {
-      user = contents.owner.user
-      settleAll(ClientFailure("The user has logged out."))
-    }
-    if contents.owner.logins != logins { checkedToken = nil }
-    logins = contents.owner.logins
+    if contents.owner.logins != owner.logins { checkedToken = nil }
+    let isOther = owner.user != nil && contents.owner.user != owner.user
+    (owner.user, owner.logins) = (contents.owner.user, contents.owner.logins)
+    owner.isLoggedOut = contents.owner.isLoggedOut
     copy.take(contents)
     outbox.take(contents)
     for (number, outcome) in contents.outcomes { settle(number, outcome) }
+    if isOther { settleAll(.loggedOut) }
+    for number in outcomes.keys where outbox[number] == nil {
+      settle(number, .failure(ClientFailure("Another process has sent this write. Its result is not known any more.")))
+    }
     if isRunning, !isLeading, let theirs = contents.connection { connection = theirs }
   }
 
   private func showNews(since before: Int) {
-    rebuild(.server)
+    if isLeading { rebuildSoon() } else { rebuild(.server) }
     if outbox.waiting > 0 { writes.publish(writes.value + 1) }
-    if logins != before { dispatch(.login) }
+    if owner.logins != before { dispatch(.login) }
   }
 
   /// Changes a write in the file, and then in memory. Returns false if another process has sent or cancelled it.

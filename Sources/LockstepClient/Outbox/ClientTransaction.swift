@@ -25,7 +25,7 @@ public struct ClientTransaction: Sendable {
 
   /// Moves an element of a list. `index` is its index after the move.
   public mutating func move<Element>(_ id: Element.ID, to index: Int, in list: SyncedList<Element>) {
-    actions.append(list.action("move", ["id": .string(id), "index": JSON(index)]))
+    actions.append(list.moving(id, to: index))
   }
 
   /// Removes the element if there is one with its id, and adds it otherwise.

@@ -4,8 +4,9 @@ import LockstepTime
 ///
 /// Sending a write costs the same for a short and for a long outbox.
 struct Outbox: Sendable {
-  /// For how long the server recognises a repeated request.
-  static let keyLifetime = Duration.seconds(24 * 3600)
+  /// For how long a request is repeated. The server recognises it for a day; a request may take a while, and
+  /// clocks may differ a little.
+  static let keyLifetime = Duration.seconds(23 * 3600)
 
   /// The writes in the order of their numbers: the confirmed ones, which the copy does not include, then those
   /// that wait. `slots[..<head]` were removed.
@@ -40,9 +41,12 @@ struct Outbox: Sendable {
 
   // MARK: - Changes
 
+  /// The number of the next write.
+  var nextNumber: Int64 { last + 1 }
+
   /// A new write with its number. It becomes a part of the outbox with `put`.
   func entry(_ actions: [ClientAction], key: String, at now: Timestamp) -> OutboxEntry {
-    OutboxEntry(number: last + 1, key: key, at: now, actions: actions)
+    OutboxEntry(number: nextNumber, key: key, at: now, actions: actions)
   }
 
   /// Adds a write, or replaces the one with its number.

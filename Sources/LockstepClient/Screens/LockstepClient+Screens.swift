@@ -49,7 +49,7 @@ extension LockstepClient {
 
 extension SyncEngine {
   /// The user of a token, if the client knows it.
-  func user(of token: String) -> String? { token == checkedToken ? user : nil }
+  func user(of token: String) -> String? { token == checkedToken ? owner.user : nil }
 }
 
 /// The parts of a client that a screen uses.

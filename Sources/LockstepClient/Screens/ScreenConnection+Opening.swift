@@ -24,6 +24,9 @@ extension ScreenConnection {
     request.fields["Accept-Language"] = Locale.preferredLanguages.prefix(5).joined(separator: ", ")
     if place.body != nil { request.fields["Content-Type"] = "application/json" }
     refusedToken = token
+    // Actions that wait for the first screen belong to the session before.
+    if let earlier = openingToken, earlier != token, lostScreen == nil { dropActions(keepsOthers: false) }
+    openingToken = token
     let response = try await send(request, token)
     guard isCurrent(began) else { return false }
     // Without this, a later request could get the same response again.

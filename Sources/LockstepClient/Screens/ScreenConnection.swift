@@ -47,6 +47,8 @@ actor ScreenConnection<Action: ScreenAction, State: Decodable & Equatable & Send
   var shortLives = 0
   /// The token that the server has refused, or that had no right to open the screen.
   var refusedToken: String?
+  /// The last token with which a screen was to be opened.
+  var openingToken: String?
   private var hasRun = false
 
   init(

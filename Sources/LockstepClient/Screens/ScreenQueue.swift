@@ -43,6 +43,7 @@ final class ScreenQueue<Action: ScreenAction>: Sendable {
   private let capacity: Int
   /// Counts what may be sent, so that the sender looks again.
   let changes = Latest(0)
+  private let changeCount = Atomic(0)
 
   init(capacity: Int) { self.capacity = capacity }
 
@@ -116,7 +117,8 @@ final class ScreenQueue<Action: ScreenAction>: Sendable {
     }
   }
 
-  private func notify() { changes.publish(changes.value + 1) }
+  /// Each number is another one, so that no watcher takes two changes for one.
+  private func notify() { changes.publish(changeCount.add(1, ordering: .relaxed).newValue) }
 }
 
 extension ScreenQueue.Batch {

@@ -1,3 +1,4 @@
+import Foundation
 import LockstepCollections
 import LockstepJSON
 import LockstepSQLite
@@ -24,6 +25,15 @@ final class ClientStore {
   /// Opens a file, and creates it if there is none. Nil keeps everything in memory.
   init(path: String?) throws {
     connection = try path.map { try SQLiteConnection(path: $0) } ?? SQLiteConnection.inMemory()
+    #if canImport(Darwin)
+      // A backup that is restored on a device would send old writes again.
+      if let path {
+        var file = URL(fileURLWithPath: path)
+        var values = URLResourceValues()
+        values.isExcludedFromBackup = true
+        try file.setResourceValues(values)
+      }
+    #endif
     try connection.transaction {
       let found = try connection.first("PRAGMA user_version") { try $0[0] as Int } ?? 0
       guard found <= Self.schema else {
@@ -66,14 +76,15 @@ final class ClientStore {
   }
 
   /// Makes this process the one that follows the server, for some time. Returns when the lease of another one
-  /// ends; nil if it has none.
+  /// ends; nil if it has none, or was killed.
   func lead(as process: String, from now: Timestamp, until end: Timestamp) throws -> Timestamp? {
     try connection.transactionWithoutSync {
       let other = try connection.first("SELECT leader, leader_until FROM client") { row -> Timestamp? in
         guard let leader: String = try row[0], let until: Int = try row[1], leader != process else { return nil }
-        // A clock that was set back must not keep a dead leader for longer than a lease.
-        let latest = min(Int64(until), end.millisecondsSince1970)
-        return latest > now.millisecondsSince1970 ? Timestamp(millisecondsSince1970: latest) : nil
+        if !ProcessName.mayRun(leader) { return nil }
+        // A lease that ends later than a new one is from a time before the clock was set back.
+        let isRunning = Int64(until) > now.millisecondsSince1970 && Int64(until) <= end.millisecondsSince1970
+        return isRunning ? Timestamp(millisecondsSince1970: Int64(until)) : nil
       }
       if let other = other ?? nil { return other }
       let end = Int(end.millisecondsSince1970)
@@ -106,11 +117,14 @@ final class ClientStore {
 
   private func contents() throws -> StoreContents {
     var contents = StoreContents()
-    try connection.forEach("SELECT change, last, user, followed, cursor, revision, connection, logins FROM client") {
+    try connection.forEach(
+      "SELECT change, last, user, followed, cursor, revision, connection, logins, logged_out FROM client"
+    ) {
       row in
       (contents.change, contents.lastNumber) = (try row[0], Int64(try row[1] as Int))
       let followed: String? = try row[3]
       (contents.owner.user, contents.owner.logins) = (try row[2], try row[7])
+      contents.owner.isLoggedOut = try row[8] as Int == 1
       contents.owner.followed = followed.map {
         (JSON(trusting: Array($0.utf8)).arrayValue ?? []).compactMap(\.stringValue)
       }
@@ -187,15 +201,27 @@ final class ClientStore {
     }
     if let owner = change.owner {
       let followed = owner.followed.map { JSON.array($0.map(JSON.string)).description }
-      try connection.run("UPDATE client SET user = ?, followed = ?, logins = ?", owner.user, followed, owner.logins)
+      try connection.run(
+        "UPDATE client SET user = ?, followed = ?, logins = ?, logged_out = ?",
+        owner.user,
+        followed,
+        owner.logins,
+        owner.isLoggedOut ? 1 : 0
+      )
     }
-    if let state = change.connection {
-      try connection.run("UPDATE client SET connection = ?", state.json.description)
+    if let (state, process) = change.connection {
+      try connection.run(
+        "UPDATE client SET connection = ? WHERE leader IS NULL OR leader = ?",
+        state.json.description,
+        process
+      )
     }
     for (entryNumber, entry) in change.writes { try write(entry, number: Int(entryNumber), as: number) }
     let time = Int(now.millisecondsSince1970)
-    for (entryNumber, outcome) in change.outcomes {
+    if !change.outcomes.isEmpty {
       try connection.run("DELETE FROM outcomes WHERE at < ?", time - Int(Self.outcomeLifetime))
+    }
+    for (entryNumber, outcome) in change.outcomes {
       try connection.run(
         "INSERT OR REPLACE INTO outcomes (number, outcome, at, change) VALUES (?, ?, ?, ?)",
         Int(entryNumber),
@@ -253,6 +279,7 @@ final class ClientStore {
       last INTEGER NOT NULL DEFAULT 0,
       user TEXT,
       logins INTEGER NOT NULL DEFAULT 0,
+      logged_out INTEGER NOT NULL DEFAULT 0,
       followed TEXT,
       cursor TEXT,
       revision INTEGER,
@@ -270,6 +297,7 @@ final class ClientStore {
     CREATE INDEX outbox_by_change ON outbox (change);
     CREATE TABLE outcomes (number INTEGER PRIMARY KEY, outcome TEXT NOT NULL, at INTEGER NOT NULL, change INTEGER NOT NULL)
       STRICT;
+    CREATE INDEX outcomes_by_time ON outcomes (at);
     INSERT INTO client (only_row) VALUES (1);
     PRAGMA user_version = 1;
     """

@@ -30,8 +30,10 @@ struct StoreOwner: Equatable {
   var user: String?
   /// The collections that the client follows, in order; nil for all.
   var followed: [String]?
-  /// Counts the logins, so that another process notices one of the same user.
+  /// Counts the logins and logouts, so that another process notices one of the same user.
   var logins = 0
+  /// The user has logged out, and no other one has logged in.
+  var isLoggedOut = false
 }
 
 /// A change of a client's file.
@@ -48,7 +50,8 @@ struct StoreChange {
   var writes: [Int64: OutboxEntry?] = [:]
   /// The outcomes of writes of other processes.
   var outcomes: [Int64: WriteOutcome] = [:]
-  var connection: ConnectionState?
+  /// The connection, if no other process than this one follows the server.
+  var connection: (state: ConnectionState, process: String)?
 
   var isEmpty: Bool {
     collections.isEmpty && changesets.isEmpty && position == nil && owner == nil && writes.isEmpty && outcomes.isEmpty

@@ -21,13 +21,18 @@ public final class URLSessionTransport: StreamingTransport {
     // A long poll, or one that was given up, must not keep the requests of the outbox waiting.
     configuration.httpMaximumConnectionsPerHost = max(configuration.httpMaximumConnectionsPerHost, 16)
     self.server = server
-    session = URLSession(configuration: configuration)
+    session = URLSession(configuration: configuration, delegate: streams, delegateQueue: nil)
     streaming = URLSession(configuration: configuration, delegate: streams, delegateQueue: nil)
   }
 
   deinit {
-    session.invalidateAndCancel()
-    streaming.invalidateAndCancel()
+    for session in [session, streaming] {
+      #if canImport(FoundationNetworking)
+        session.finishTasksAndInvalidate()
+      #else
+        session.invalidateAndCancel()
+      #endif
+    }
   }
 
   /// Sends a request.
@@ -40,9 +45,9 @@ public final class URLSessionTransport: StreamingTransport {
     /// Foundation for Linux (Swift 6.3) deadlocks or ends the process if a task is cancelled while its response
     /// ends. So a request whose task was cancelled is not cancelled; its response is ignored.
     private func data(for message: URLRequest) async throws -> (Data, URLResponse) {
-      let result = RequestResult()
+      let result = FirstResult<Result<(Data, URLResponse), any Error>>()
       return try await withTaskCancellationHandler {
-        try await withCheckedThrowingContinuation { continuation in
+        await withCheckedContinuation { continuation in
           result.await(continuation)
           let task = session.dataTask(with: message) { data, response, error in
             guard let data, let response else {
@@ -54,7 +59,7 @@ public final class URLSessionTransport: StreamingTransport {
         }
       } onCancel: {
         result.settle(.failure(CancellationError()))
-      }
+      }.get()
     }
   #else
     private func data(for message: URLRequest) async throws -> (Data, URLResponse) {
@@ -79,7 +84,10 @@ public final class URLSessionTransport: StreamingTransport {
   }
 
   private func message(_ request: ClientRequest) throws -> URLRequest {
-    guard let url = URL(string: server.absoluteString.trimmingSuffix("/") + request.target) else {
+    // A link of a hostile server must not lead to another host, such as `@example.com/`.
+    guard request.target.hasPrefix("/"),
+      let url = URL(string: server.absoluteString.trimmingSuffix("/") + request.target)
+    else {
       throw ClientFailure("\(server) is not the URL of a server.")
     }
     var message = URLRequest(url: url)
@@ -98,34 +106,6 @@ public final class URLSessionTransport: StreamingTransport {
   }
 }
 
-/// The result of a request: the first one counts.
-private final class RequestResult: Sendable {
-  typealias Value = (Data, URLResponse)
-
-  private struct Contents: Sendable {
-    var continuation: CheckedContinuation<Value, any Error>?
-    var result: Result<Value, any Error>?
-  }
-
-  private let contents = Mutex(Contents())
-
-  func await(_ continuation: CheckedContinuation<Value, any Error>) {
-    let result = contents.withLock { contents in
-      if contents.result == nil { contents.continuation = continuation }
-      return contents.result
-    }
-    if let result { continuation.resume(with: result) }
-  }
-
-  func settle(_ result: Result<Value, any Error>) {
-    let continuation = contents.withLock { contents in
-      if contents.result == nil { contents.result = result }
-      return contents.continuation.take()
-    }
-    continuation?.resume(with: result)
-  }
-}
-
 /// Passes on the parts of responses while they arrive.
 private final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private struct Stream: Sendable {
@@ -141,6 +121,17 @@ private final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
     _ parts: AsyncThrowingStream<[UInt8], any Error>.Continuation
   ) {
     open.withLock { $0[task] = Stream(head: head, parts: parts) }
+  }
+
+  /// Redirects are not followed: another host must not get a token, a password or a write.
+  func urlSession(
+    _ session: URLSession,
+    task: URLSessionTask,
+    willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest,
+    completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    completionHandler(nil)
   }
 
   /// Ends a stream. On Linux, the request is cancelled when its next part arrives, which is within 15 seconds: see

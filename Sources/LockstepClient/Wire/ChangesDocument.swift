@@ -10,6 +10,18 @@ package struct ChangesDocument: Sendable {
     package let revision: Int
 
     /// Whether a server can have made a number. Calculations with any other number could overflow.
+    /// Whether a text can be a part of a URL as it is.
+    static func isCursor(_ text: String) -> Bool {
+      (1...256).contains(text.utf8.count)
+        && text.utf8.allSatisfy { byte in
+          switch byte {
+          case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+          case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"): true
+          default: false
+          }
+        }
+    }
+
     static func isRevision(_ number: Int) -> Bool { (0..<1 << 43).contains(number) }
   }
 
@@ -45,6 +57,8 @@ package struct ChangesDocument: Sendable {
     package var modifications: [(id: String, item: EncodedJSON)] = []
   }
 
+  /// The cursor of the request; nil without one.
+  package let since: String?
   package let position: Position
   package let isReset: Bool
   package let changesets: [Changeset]
@@ -53,10 +67,12 @@ package struct ChangesDocument: Sendable {
 
   /// Reads a response. Nil if it is not one of a Lockstep server.
   package init?(_ json: JSON) {
-    guard let cursor = json["cursor"]?.stringValue, let revision = json["revision"]?.intValue,
+    guard let cursor = json["cursor"]?.stringValue, Position.isCursor(cursor),
+      let revision = json["revision"]?.intValue,
       Position.isRevision(revision), let changesets = json["changesets"]?.arrayValue
     else { return nil }
     position = Position(cursor: cursor, revision: revision)
+    since = json["since"]?.stringValue
     isReset = json["reset"]?.boolValue ?? false
     keys = Set((json["keys"]?.arrayValue ?? []).compactMap(\.stringValue))
     var all: [Changeset] = []

@@ -2,6 +2,9 @@ import LockstepJSON
 import LockstepTime
 
 extension ClientResponse {
+  /// Whether the body is a problem document. A proxy in front of a server responds with something else.
+  var isProblem: Bool { (try? JSON(parsing: body))?.objectValue != nil }
+
   /// The time after which the client may try again, at most a day; zero if the response does not say.
   var retryAfter: Duration {
     let seconds = self["Retry-After"].flatMap { Int64($0) } ?? 0

@@ -1,0 +1,185 @@
+import LockstepClientTesting
+import LockstepJSON
+import LockstepReactorTesting
+import LockstepTestSupport
+import Synchronization
+import Testing
+
+@testable import LockstepClient
+
+/// A proxy in front of a server, which responds by itself while a test says so.
+private final class Proxy: ClientTransport {
+  private let server: FakeServer
+  private let own = Mutex<ClientResponse?>(nil)
+
+  init(_ server: FakeServer) { self.server = server }
+
+  /// The response to all requests; nil: the server's.
+  var response: ClientResponse? {
+    get { own.withLock { $0 } }
+    set { own.withLock { $0 = newValue } }
+  }
+
+  func response(to request: ClientRequest) async throws -> ClientResponse {
+    if let response { return response }
+    return try await server.response(to: request)
+  }
+}
+
+/// An element that an older app cannot read without a title.
+private struct Titled: Codable, Identifiable, Equatable, Sendable {
+  let id: String
+  let title: String
+}
+
+@Suite("Proxies, old writes, and elements of other apps", .timeLimit(.minutes(2)))
+struct HostileTests {
+  @Test(
+    "A response of a proxy refuses no write, and does not stop the client",
+    arguments: [200, 302, 403, 404, 407, 413]
+  )
+  func proxy(status: Int) throws {
+    let clock = VirtualClock()
+    let server = FakeServer(clock: clock)
+    let proxy = Proxy(server)
+    let client = try LockstepClient(
+      store: .memory,
+      transport: proxy,
+      credentials: MemoryCredentials("token"),
+      clock: clock
+    )
+    clock.start { await client.run() }
+    clock.advance(by: .milliseconds(20))
+    #expect(client.status.connection == .live)
+    let page = ClientResponse(status: status, fields: ["Content-Type": "text/html"], body: Array("<html>".utf8))
+    proxy.response = page
+    clock.start { _ = try? await client.defaults().increment("count") }
+    clock.advance(by: .seconds(120))
+    #expect(client.status.connection == .offline || client.status.connection == .connecting)
+    #expect(client.refusedWrites.isEmpty && client.status.pending == 1)
+    proxy.response = nil
+    clock.advance(by: .seconds(120))
+    #expect(client.status.connection == .live && server.json(of: "defaults/standard") == ["count": 1])
+  }
+
+  @Test("A write whose response was lost two days ago is not applied again, and is confirmed if the copy has it")
+  func oldWrite() throws {
+    let fixture = try ClientFixture()
+    fixture.server.loseNextResponse()
+    let result = Recorded<WriteResult>()
+    fixture.clock.start { [settings = fixture.settings] in
+      if let confirmed = try? await settings.increment("count").confirmed { result.set(confirmed) }
+    }
+    fixture.clock.advance(by: .milliseconds(5))
+    fixture.server.goOffline()
+    fixture.clock.advance(by: .seconds(2 * 86_400))
+    // The server has forgotten the key, and still lists it in the feed.
+    fixture.server.forgetResponses()
+    fixture.server.goOnline()
+    fixture.clock.advance(by: .seconds(120))
+    #expect(fixture.server.json(of: "defaults/standard") == ["count": 1])
+    #expect(fixture.client.status.pending == 0 && fixture.settings.value("count", as: Int.self) == 1)
+    #expect(result.value != nil || fixture.client.refusedWrites.count == 1)
+  }
+
+  @Test("An element that the app cannot read may be removed, moved and repaired", arguments: [1, 2, 3, 4] as [UInt64])
+  func unreadable(seed: UInt64) throws {
+    var numbers = SeededNumbers(seed: seed)
+    let fixture = try ClientFixture()
+    let list = fixture.client.list(of: Titled.self)
+    let contents = Mutex((table: StrictTableView<Titled>(), trap: String?.none))
+    fixture.clock.start {
+      for await update in list.updates {
+        contents.withLock { contents in
+          do throws(StrictTableView<Titled>.Trap) {
+            try contents.table.apply(update.changeset, leadingTo: update.new)
+          } catch { contents.trap = error.description }
+        }
+      }
+    }
+    for _ in 0..<300 {
+      let id = JSON.string("p\(Int.random(in: 0..<8, using: &numbers))")
+      let index = JSON(Int.random(in: 0..<8, using: &numbers))
+      let action: JSON =
+        switch Int.random(in: 0..<6, using: &numbers) {
+        case 0, 1: ["module": "favorites", "type": "add", "payload": ["id": id, "title": "t", "index": index]]
+        case 2, 3: ["module": "favorites", "type": "add", "payload": ["id": id, "index": index]]
+        case 4: ["module": "favorites", "type": "remove", "payload": ["id": id]]
+        default: ["module": "favorites", "type": "move", "payload": ["id": id, "index": index]]
+        }
+      fixture.server.perform(action)
+      if Bool.random(using: &numbers) { fixture.clock.advance(by: .milliseconds(20)) }
+      let all = fixture.server.json(of: "favorites").arrayValue ?? []
+      let readable = all.filter { $0["title"]?.stringValue != nil }.compactMap { $0["id"]?.stringValue }
+      fixture.clock.advance(by: .milliseconds(20))
+      #expect(list.elements.map(\.id) == readable && list.unreadableCount == all.count - readable.count, "seed \(seed)")
+      #expect(contents.withLock { $0.trap } == nil, "seed \(seed)")
+      #expect(contents.withLock { $0.table.rows } == list.elements, "seed \(seed)")
+    }
+  }
+
+  @Test("A place among the readable elements is the same place in the server's list")
+  func indices() throws {
+    let fixture = try ClientFixture()
+    for (id, title) in [("x", nil), ("a", "A"), ("y", nil), ("b", "B"), ("z", nil)] as [(String, JSON?)] {
+      fixture.server.perform([
+        "module": "favorites", "type": "add", "payload": ["id": .string(id), "title": title ?? .null],
+      ])
+    }
+    fixture.clock.advance(by: .milliseconds(20))
+    let list = fixture.client.list(of: Titled.self)
+    #expect(list.elements.map(\.id) == ["a", "b"])
+    fixture.clock.start { _ = try? await list.move("b", to: 0) }
+    fixture.clock.advance(by: .milliseconds(20))
+    #expect(list.elements.map(\.id) == ["b", "a"])
+    fixture.clock.start { _ = try? await list.add(Titled(id: "c", title: "C"), at: 1) }
+    fixture.clock.advance(by: .milliseconds(20))
+    #expect(list.elements.map(\.id) == ["b", "c", "a"])
+    fixture.clock.start { _ = try? await list.move("b", to: 2) }
+    fixture.clock.advance(by: .milliseconds(20))
+    #expect(list.elements.map(\.id) == ["c", "a", "b"])
+  }
+
+  @Test("A merge that waits for the user does not keep the client from connecting again")
+  func slowMerge() throws {
+    let fixture = try ClientFixture()
+    fixture.server.perform(["module": "defaults", "type": "set", "payload": ["key": "text", "value": "old"]])
+    fixture.clock.advance(by: .milliseconds(20))
+    fixture.server.goOffline()
+    fixture.clock.start { [settings = fixture.settings, clock = fixture.clock] in
+      _ = try? await settings.set("text", "mine") { _, mine in
+        try? await clock.sleep(for: .seconds(600))
+        return mine
+      }
+    }
+    fixture.clock.advance(by: .milliseconds(20))
+    fixture.server.perform(["module": "defaults", "type": "set", "payload": ["key": "text", "value": "theirs"]])
+    fixture.server.goOnline()
+    fixture.clock.advance(by: .seconds(60))
+    fixture.server.goOffline()
+    fixture.clock.advance(by: .milliseconds(20))
+    #expect(fixture.client.status.connection == .offline)
+    fixture.server.goOnline()
+    fixture.clock.advance(by: .seconds(60))
+    #expect(fixture.client.status.connection == .live)
+    fixture.clock.advance(by: .seconds(1_300))
+    #expect(fixture.server.json(of: "defaults/standard") == ["text": "mine"] && fixture.client.status.pending == 0)
+  }
+
+  @Test("A run that begins while the one before ends follows the server")
+  func secondRun() throws {
+    let fixture = try ClientFixture()
+    let client = try LockstepClient(
+      store: .memory,
+      transport: fixture.server,
+      credentials: MemoryCredentials("token"),
+      clock: fixture.clock
+    )
+    let first = fixture.clock.start { await client.run() }
+    fixture.clock.advance(by: .milliseconds(20))
+    first.cancel()
+    fixture.clock.start { await client.run() }
+    fixture.clock.advance(by: .milliseconds(20))
+    #expect(client.status.connection == .live)
+  }
+}
