@@ -66,7 +66,6 @@ struct Counter: Reactor {
   func mutate(_ action: Action, in state: State) -> Effect<Int> { .just(1) }
   static func reduce(_ state: inout State, _ step: Int) { state.count += step }
 }
-// end guide
 
 extension Counter.Action {
   private enum Keys: CodingKey { case type }
@@ -78,6 +77,7 @@ extension Counter.Action {
 
   func encode(to encoder: any Encoder) throws { try ScreenActionBody(rawValue).encode(to: encoder) }
 }
+// end guide
 
 @Suite("The guides of screens and of tests in Swift apps", .timeLimit(.minutes(2)))
 struct AppGuideTests {
