@@ -35,7 +35,7 @@ public struct WatchingActions: Sendable {
     for await update in list.updates { dispatcher.videos.dispatch(Self.row(update.new)) }
   }
 
-  /// Records that this device is at a position. Without a connection, it returns when there was one.
+  /// Records that this device is at a position. Returns when the server has the position.
   public func watch(_ id: String, at position: Int, isFinished: Bool = false) async {
     let watchedAt = now()
     await save.create {
