@@ -17,9 +17,9 @@ import Synchronization
 public final class LockstepClient: Sendable {
   /// Where a client keeps its copy and its outbox.
   public enum Store: Sendable {
-    /// A file. It is created if there is none; its folder is not.
+    /// A file at this path. The client creates the file if it does not exist. Its folder must exist.
     case file(String)
-    /// Nowhere: for tests and previews.
+    /// In memory only, for tests and previews.
     case memory
   }
 
@@ -28,8 +28,16 @@ public final class LockstepClient: Sendable {
   private let views: ShownViews
   private let latest: Latest<ClientStatus>
 
-  /// A client of the server at a URL. `modules` are your own, besides `favorites`, `defaults` and `profile`.
-  /// `collections` are those that the client follows; nil for all.
+  /// A client of the server at a URL.
+  ///
+  /// - Parameters:
+  ///   - server: The URL of the server, such as `https://state.example.com`.
+  ///   - store: Where the client keeps the copy and the outbox.
+  ///   - credentials: Where the client keeps the token. By default in memory, so the user must log in after each start.
+  ///   - modules: Your own modules, besides `favorites`, `defaults` and `profile`.
+  ///   - collections: The collections that the client follows; nil for all.
+  ///   - following: Whether the client gets changes with long polls or with an event stream.
+  /// - Throws: `ClientFailure` or an error of SQLite if the file cannot be opened.
   public convenience init(
     _ server: URL,
     store: Store,
@@ -48,8 +56,8 @@ public final class LockstepClient: Sendable {
     )
   }
 
-  /// A client with a transport and a clock of its own, for tests in virtual time. With another clock than
-  /// `ContinuousClock`, the time of day is the one that passes on that clock.
+  /// A client with another transport and another clock, for tests in virtual time. Unless the clock is a
+  /// `ContinuousClock`, the client also reads the time of day from it. `randomNumber` is for pauses and keys.
   public convenience init(
     store: Store,
     transport: any ClientTransport,
@@ -101,34 +109,35 @@ public final class LockstepClient: Sendable {
     latest.publish(ClientStatus(engine.first))
   }
 
-  /// Follows the server, and sends the outbox, until the task is cancelled. Run it once, as long as the app
-  /// is in use.
+  /// Follows the server and sends the outbox, until the task is cancelled. Run it while the app is in use. A second
+  /// call returns immediately while the first one runs.
   public func run() async { await engine.run() }
 
-  /// Tries again at once, for example when the app comes to the foreground. While the server responds, this does
-  /// nothing.
+  /// Connects again at once if the client is offline. Call this when the app comes to the foreground.
   public func tryNow() async { await engine.tryNow() }
 
-  /// Where the client stands now.
+  /// The present status.
   public var status: ClientStatus { latest.value }
 
-  /// Where the client stands, now and after each change.
+  /// The status now and after each change.
   public var statuses: LatestValues<ClientStatus> { latest.values }
 
   // MARK: - Sessions
 
-  /// Signs a new user up, and keeps the token of the session. `device` is the name of this device in lists.
+  /// Signs a new user up, and keeps the token of the session. `device` is the name of this device in the list of
+  /// sessions. Throws a `ClientFailure` if the server refuses or cannot be reached.
   public func signUp(email: String, password: String, device: String? = nil) async throws {
     try await engine.enter("/v1/users", Self.credentials(email, password, device))
   }
 
-  /// Logs a user in, and keeps the token of the session. If another user was logged in before, the copy and
-  /// the writes of that user are deleted.
+  /// Logs a user in, and keeps the token of the session. If another user was logged in before, the client deletes
+  /// the copy and the writes of that user. Throws a `ClientFailure` if the server refuses or cannot be reached.
   public func logIn(email: String, password: String, device: String? = nil) async throws {
     try await engine.enter("/v1/sessions", Self.credentials(email, password, device))
   }
 
-  /// Logs the user out, and deletes the copy and the writes on this device, unless `keepsCopy` is true.
+  /// Logs the user out, and deletes the copy and the writes on this device, unless `keepsCopy` is true. If the server
+  /// cannot be reached, the session stays valid there until it expires.
   public func logOut(keepsCopy: Bool = false) async throws { try await engine.leave(keepsCopy: keepsCopy) }
 
   private static func credentials(_ email: String, _ password: String, _ device: String?) -> JSON {
@@ -139,9 +148,9 @@ public final class LockstepClient: Sendable {
 
   // MARK: - Writes
 
-  /// Makes up to 500 writes that the server applies together, or not at all. When this returns, they are on disk
-  /// and shown. With `ifUnchanged`, they are refused if another device has changed anything that they name since
-  /// this device has seen it.
+  /// Writes up to 500 actions that the server applies together, or not at all. When this returns, they are on disk
+  /// and shown. With `ifUnchanged`, the server refuses them if another device has changed an element, a key or an
+  /// object that they name since this device has seen it.
   @discardableResult
   public func perform(
     ifUnchanged: Bool = false,
@@ -159,21 +168,25 @@ public final class LockstepClient: Sendable {
     try await perform { try $0.perform(action, in: module) }
   }
 
-  /// Removes a write that was not sent yet. Returns false if it was, because the server may have applied it.
+  /// Withdraws a write that was not sent yet. Returns false if the write was sent, because the server may have
+  /// applied it.
   public func cancel(_ write: PendingWrite) async throws -> Bool { try await engine.cancel(write.number) }
 
-  /// The writes that the server has refused, in order. They are not shown, and stay until `retry` or `dismiss`.
+  /// The writes that the server has refused, in order. The client does not show them. They stay until `retry` or
+  /// `dismiss`, also after a restart.
   public var refusedWrites: [RefusedWrite] { views.refused }
 
-  /// Sends a refused write again, as a new one; nil if it is not there any more.
+  /// Sends a refused write again, as a new write without a condition. Returns nil if it was dismissed or retried
+  /// before.
   public func retry(_ write: RefusedWrite) async throws -> PendingWrite? { try await engine.retry(write.number) }
 
-  /// Forgets a refused write.
+  /// Removes a refused write.
   public func dismiss(_ write: RefusedWrite) async throws { try await engine.dismiss(write.number) }
 
   // MARK: - Collections
 
-  /// A list, such as `favorites` or one of your own. Each call returns a new object; keep it.
+  /// A list, such as `favorites` or one of your own. Each call returns a new object. Keep it, because it is updated
+  /// only while the app has a reference to it.
   public func list<Element>(_ name: String = "favorites", of type: Element.Type) -> SyncedList<Element> {
     views.add {
       SyncedList(name, engine, $0)
@@ -216,13 +229,13 @@ public final class LockstepClient: Sendable {
 /// A write that the server has refused.
 public struct RefusedWrite: Sendable, Equatable {
   let number: Int64
-  /// The actions, as the server got them: `{"module": …, "type": …, "payload": …}`.
+  /// The actions in the form that the server got: `{"module": …, "type": …, "payload": …}`.
   public let actions: [JSON]
   /// Why the server has refused it.
   public let failure: ClientFailure
 }
 
-/// Where a client stands.
+/// The status of a client.
 public struct ClientStatus: Sendable, Equatable {
   /// The connection to the server, as the last response has shown it.
   public enum Connection: Sendable, Equatable {
@@ -236,7 +249,8 @@ public struct ClientStatus: Sendable, Equatable {
     case offline
     /// The session has ended: log in. Writes are kept.
     case needsLogin
-    /// The server refuses the client's requests.
+    /// The server refuses the client's requests, such as those to a wrong URL. The client tries again after a login,
+    /// or when `run` is called again.
     case failed
 
     init(_ phase: ConnectionState.Phase) {
@@ -254,7 +268,7 @@ public struct ClientStatus: Sendable, Equatable {
 
   /// The connection.
   public let connection: Connection
-  /// Whether the copy has come from the server, now or in an earlier run.
+  /// Whether the client has a copy of the state, from this run or an earlier one.
   public let isReady: Bool
   /// How many writes the server has not confirmed.
   public let pending: Int

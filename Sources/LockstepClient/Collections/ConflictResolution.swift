@@ -1,13 +1,14 @@
 import LockstepJSON
 
-/// Merges a write with a value that another device has changed meanwhile. Gets the server's value, nil if it is
-/// gone, and the one that this device has tried to write. Returns the value to write instead; nil to give up.
+/// Merges a write with a value that another device has changed meanwhile. `current` is the server's value; nil if it
+/// was removed. `mine` is the value that this device has tried to write. The closure returns the value to write
+/// instead. If it returns nil, the write becomes a refused write.
 ///
-/// It may be called several times, and later than the write was made. If the app was restarted since, or if
-/// another process sends the write, it is not called, and the write is refused.
+/// The client may call it several times, and long after the write was made. If the app was restarted since, or if
+/// another process sends the write, the client cannot call it, and the write becomes a refused write.
 public typealias ConflictResolver<Value> = @Sendable (_ current: Value?, _ mine: Value) async -> Value?
 
-/// The condition that nothing which a write names has changed since the copy.
+/// The condition that no other device has changed what a write names since the copy.
 struct WriteCondition: Sendable {
   /// Gets the current value, and returns the actions to send instead. Nil: the write is refused.
   var resolve: (@Sendable (_ current: JSON) async -> [ClientAction]?)?

@@ -3,11 +3,11 @@ import LockstepJSON
 import LockstepReactor
 import Synchronization
 
-/// Hands the changes of a list to a view, one at a time, so that the view always shows `old` when it gets an update.
+/// Hands the updates of a list to a view, one at a time, so that the view always shows `old` when it gets an update.
 ///
-/// Table and collection views of UIKit need that: an update whose indices belong to another list than the one that
-/// the view shows ends the app. While the user drags a row, call `pause()`. If the view has moved a row by itself,
-/// call `noteMove(from:to:)`.
+/// Table and collection views of UIKit need that. If the indices of an update belong to another list than the view
+/// shows, UIKit ends the app. While the user drags a row, call `pause()`. If the view has moved a row by itself, call
+/// `noteMove(from:to:)`.
 public final class ListDriver<Element: Codable & Identifiable & Equatable & Sendable>: Sendable
 where Element.ID == String {
   private struct Contents: Sendable {
@@ -27,8 +27,8 @@ where Element.ID == String {
   /// The elements that the view shows.
   public var items: [Element] { contents.withLock { $0.shown } }
 
-  /// Calls `apply` with each update, and waits until it returns, until the task is cancelled. When `apply` is called,
-  /// `items` is the new list already, as a data source must be.
+  /// Calls `apply` with each update, and waits until `apply` returns. Ends when the task is cancelled. When `apply` is
+  /// called, `items` is already the new list, as a data source must be.
   public func run(
     isolation: isolated (any Actor)? = #isolation,
     _ apply: (ListUpdate<Element>) async -> Void
@@ -68,7 +68,7 @@ where Element.ID == String {
   /// Keeps updates back, such as while the user drags a row.
   public func pause() { isPaused.publish(true) }
 
-  /// Goes on. Changes of the meantime come as one update.
+  /// Hands updates to the view again. The changes since `pause()` come as one update.
   public func resume() { isPaused.publish(false) }
 
   /// Writes that the view has moved a row by itself, as table views do when the user drops one. `index` is the index
@@ -90,7 +90,8 @@ where Element.ID == String {
 }
 
 extension SyncedList {
-  /// Moves elements as `onMove` of SwiftUI asks for it: `offset` is an index of the list before the move.
+  /// Moves elements, for `onMove` of SwiftUI. `offset` is an index of the list before the move. `shown` is the list
+  /// that the view shows.
   @discardableResult
   public func move(fromOffsets offsets: IndexSet, toOffset offset: Int, of shown: [Element]) async throws
     -> PendingWrite?
@@ -103,7 +104,7 @@ extension SyncedList {
     return try await write(actions)
   }
 
-  /// Removes elements as `onDelete` of SwiftUI asks for it.
+  /// Removes elements, for `onDelete` of SwiftUI. `shown` is the list that the view shows.
   @discardableResult
   public func remove(atOffsets offsets: IndexSet, of shown: [Element]) async throws -> PendingWrite? {
     let actions = offsets.filter { shown.indices.contains($0) }.map { row in

@@ -5,7 +5,7 @@ import Synchronization
 
 /// A list of the user, such as the favorites, with typed elements.
 ///
-/// Reading shows the copy with the pending writes on top, and never waits.
+/// Reads show the copy with the pending writes on top, and never wait.
 public final class SyncedList<Element: Codable & Identifiable & Equatable & Sendable>: Sendable
 where Element.ID == String {
   /// The name of the module.
@@ -26,12 +26,12 @@ where Element.ID == String {
   /// The elements in their order.
   public var elements: [Element] { decoder.decode(latest.value).elements }
 
-  /// How many elements `Element` cannot read. They are left out.
+  /// How many elements the type `Element` cannot read. `elements` and `updates` leave them out.
   public var unreadableCount: Int { decoder.decode(latest.value).unreadableCount }
 
-  /// The present list at once, then each change. A slow reader gets several changes as one, and each update
-  /// begins with the list that the reader got before. So a view that applies one update after the other always
-  /// shows `old` when it applies the next.
+  /// The present list at once, then each change. A slow reader gets several changes as one update. `old` of an update
+  /// is the list that the reader got before. So a view that applies each update always shows `old` when it applies
+  /// the next one.
   public var updates: ListUpdates<Element> { ListUpdates(list: self) }
 
   /// Takes over what the client shows. The engine calls this in order.
@@ -41,17 +41,17 @@ where Element.ID == String {
 
   // MARK: - Writing
 
-  /// Adds an element at an index or at the end. If there is one with its id, replaces the content of that one
-  /// at its place.
+  /// Adds an element at an index or at the end. If the list has an element with this id, replaces its content, and
+  /// leaves it at its place.
   @discardableResult
   public func add(_ element: Element, at index: Int? = nil) async throws -> PendingWrite {
     try await client.write([addition(of: element, at: index)])
   }
 
-  /// Replaces the content of an element, or adds it if there is none with its id.
+  /// Replaces the content of an element, or adds the element if the list has none with its id.
   ///
-  /// With `ifUnchanged`, the write is refused if another device has changed or removed the element since this
-  /// device has seen it. With `resolve`, the app merges both instead.
+  /// With `ifUnchanged`, the server refuses the write if another device has changed or removed the element since this
+  /// device has seen it. With `resolve`, the app merges the two elements instead.
   @discardableResult
   public func replace(
     _ element: Element,
@@ -70,7 +70,7 @@ where Element.ID == String {
     try await client.write([change(of: id, with: changes)])
   }
 
-  /// Removes an element. With `ifUnchanged`, the write is refused if another device has changed the element
+  /// Removes an element. With `ifUnchanged`, the server refuses the write if another device has changed the element
   /// since this device has seen it.
   @discardableResult
   public func remove(_ id: Element.ID, ifUnchanged: Bool = false) async throws -> PendingWrite {
@@ -149,7 +149,7 @@ where Item.ID == String {
 
   /// Keeps what its reader has got.
   public struct Iterator: AsyncIteratorProtocol {
-    /// A list without a reference gets no changes.
+    /// Keeps the list alive: a released list gets no changes.
     let list: SyncedList<Item>
     var versions: LatestValues<ListVersion>.Iterator
     var seen: DecodedList<Item>?

@@ -23,7 +23,7 @@ public final class SyncedMap: Sendable {
     latest.publish(MapVersion(map: shown.state.map(CollectionName(text: name)), sequence: shown.sequence))
   }
 
-  /// The value of a key; nil if there is none, or if it is of another type.
+  /// The value of a key; nil if the key has no value, or if the type cannot read it.
   public func value<Value: Decodable & Sendable>(_ key: String, as type: Value.Type = Value.self) -> Value? {
     latest.value.value(key, as: type)
   }
@@ -31,7 +31,7 @@ public final class SyncedMap: Sendable {
   /// The keys that have a value, in order.
   public var keys: [String] { latest.value.map.values.map(\.key.text) }
 
-  /// The value of a key at once, then each other one.
+  /// The present value of a key at once, then each new value. Nil while the key has no value.
   public func values<Value: Decodable & Equatable & Sendable>(
     of key: String,
     as type: Value.Type = Value.self
@@ -39,8 +39,8 @@ public final class SyncedMap: Sendable {
 
   /// Sets the value of a key.
   ///
-  /// With `ifUnchanged`, the write is refused if another device has changed the key since this device has seen
-  /// it. With `resolve`, the app merges both values instead.
+  /// With `ifUnchanged`, the server refuses the write if another device has changed the key since this device has
+  /// seen it. With `resolve`, the app merges the two values instead.
   @discardableResult
   public func set<Value: Codable & Sendable>(
     _ key: String,
@@ -54,7 +54,7 @@ public final class SyncedMap: Sendable {
     return try await client.write([setting(key, value)], condition: condition)
   }
 
-  /// Removes a key. With `ifUnchanged`, the write is refused if another device has changed the key since this
+  /// Removes a key. With `ifUnchanged`, the server refuses the write if another device has changed the key since this
   /// device has seen it.
   @discardableResult
   public func remove(_ key: String, ifUnchanged: Bool = false) async throws -> PendingWrite {
@@ -119,7 +119,7 @@ struct MapValuesSequence<Value: Decodable & Equatable & Sendable>: AsyncSequence
   }
 
   struct Iterator: AsyncIteratorProtocol {
-    /// A map without a reference gets no changes.
+    /// Keeps the map alive: a released map gets no changes.
     let map: SyncedMap
     var versions: LatestValues<MapVersion>.Iterator
     let key: String

@@ -22,20 +22,21 @@ public final class SyncedObject<Value: Codable & Equatable & Sendable>: Sendable
   /// The object; nil if `Value` cannot read it, for example because a member without a default is missing.
   public var value: Value? { Self.value(of: latest.value) }
 
-  /// The object at once, then each other one.
+  /// The present object at once, then each new one.
   public var values: ObjectValues<Value> { ObjectValues(object: self) }
 
   /// Sets the members that `changes` has. The others stay. `changes` is of `Value` or of any other type; members
   /// that are nil are left out.
   ///
-  /// With `ifUnchanged`, the write is refused if another device has changed the object since this device has
+  /// With `ifUnchanged`, the server refuses the write if another device has changed the object since this device has
   /// seen it.
   @discardableResult
   public func save(_ changes: some Encodable & Sendable, ifUnchanged: Bool = false) async throws -> PendingWrite {
     try await client.write([saving(changes)], condition: ifUnchanged ? WriteCondition() : nil)
   }
 
-  /// The same for a whole object. With `resolve`, the app merges both if another device has changed the object.
+  /// Sets the members of a whole object. If another device has changed the object since this device has seen it, the
+  /// app merges the two objects with `resolve`.
   @discardableResult
   public func save(_ value: Value, resolve: @escaping ConflictResolver<Value>) async throws -> PendingWrite {
     let condition = WriteCondition(ifUnchanged: true, mine: value, resolve: resolve) { [self] merged in
@@ -69,7 +70,7 @@ public struct ObjectValues<Value: Codable & Equatable & Sendable>: AsyncSequence
 
   /// Keeps the value that its reader has got.
   public struct Iterator: AsyncIteratorProtocol {
-    /// An object without a reference gets no changes.
+    /// Keeps the object alive: a released object gets no changes.
     let object: SyncedObject<Value>
     var versions: LatestValues<MapVersion>.Iterator
     var seen: Value??

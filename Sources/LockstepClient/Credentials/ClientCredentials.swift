@@ -4,11 +4,12 @@ import Synchronization
 public protocol ClientCredentials: Sendable {
   /// The token; nil before the first login and after a logout.
   func token() async throws -> String?
-  /// Keeps the token of a new session; nil after a logout.
+  /// Keeps the token of a new session, or removes the token if it is nil, after a logout.
   func save(_ token: String?) async throws
 }
 
-/// Keeps the token in memory, for tests and previews, or for a token that the app gets elsewhere.
+/// Keeps the token in memory, for tests and previews, or for a token that the app stores itself. After a restart, the
+/// user must log in again.
 public final class MemoryCredentials: ClientCredentials {
   private let kept: Mutex<String?>
 

@@ -1,10 +1,11 @@
 import Foundation
 
-/// Keeps the token in a file that only this user can read. Where there is a keychain, use `KeychainCredentials`.
+/// Keeps the token in a file that only the present user of the system can read. On Apple systems, use
+/// `KeychainCredentials` instead.
 public final class FileCredentials: ClientCredentials {
   private let path: String
 
-  /// Credentials in a file. Its folder must exist.
+  /// Credentials in the file at this path. Its folder must exist.
   public init(_ path: String) { self.path = path }
 
   /// The token; nil if there is no file.

@@ -2,8 +2,8 @@
   import Foundation
   import Security
 
-  /// Keeps the token in the keychain of the device. It is not part of backups, and can be read after the first
-  /// unlock, so that the app can work in the background.
+  /// Keeps the token in the keychain of the device. The token is not part of backups. The app can read it after the
+  /// first unlock, so that it can work in the background.
   public final class KeychainCredentials: ClientCredentials {
     private let service: String
     private let accessGroup: String?

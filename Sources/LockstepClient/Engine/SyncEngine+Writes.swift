@@ -8,7 +8,7 @@ extension SyncEngine {
   /// Adds a write. When this returns, it is on disk and shown.
   func write(_ actions: [ClientAction], condition: WriteCondition?) throws -> PendingWrite {
     guard (1...Self.mostActions).contains(actions.count) else {
-      throw ClientFailure("A transaction has 1 to \(Self.mostActions) writes, and this one has \(actions.count).")
+      throw ClientFailure("A transaction has 1 to \(Self.mostActions) actions, and this one has \(actions.count).")
     }
     var entry = newEntry(actions)
     let user = owner.user
@@ -18,7 +18,7 @@ extension SyncEngine {
       entry.number = outbox.nextNumber
       if condition != nil {
         guard let position = copy.position else {
-          throw ClientFailure("There is no copy of the state yet, so a condition has no meaning.")
+          throw ClientFailure("A write cannot have a condition before the client has a copy of the state.")
         }
         entry.base = outbox.base(for: actions, at: position)
       }

@@ -1,6 +1,6 @@
 import LockstepJSON
 
-/// Several writes that the server applies together, or not at all. Other devices get them together too.
+/// Several actions that the server applies together, or not at all. Other devices get them together too.
 public struct ClientTransaction: Sendable {
   var actions: [ClientAction] = []
 

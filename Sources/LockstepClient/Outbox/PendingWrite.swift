@@ -39,13 +39,13 @@ enum WriteProgress: Sendable, Equatable {
   case failed(ClientFailure)
 }
 
-/// A write that is on disk and shown. It is sent when there is a connection.
+/// A write that is on disk and shown. The client sends it when there is a connection.
 public struct PendingWrite: Sendable {
   let number: Int64
   let progress: Latest<WriteProgress>
 
-  /// Waits until the server has applied the write. Throws `ClientFailure` if the server refuses it, if it was
-  /// cancelled, or if the user has logged out. If the process ends before, the next one sends the write.
+  /// Waits until the server has applied the write. Throws `ClientFailure` if the server refuses the write, if the app
+  /// has cancelled it, or if the user has logged out. If the process ends before, the next process sends the write.
   public var confirmed: WriteResult {
     get async throws {
       for await progress in progress.values {

@@ -2,12 +2,16 @@ import LockstepJSON
 import LockstepReactor
 
 extension LockstepClient {
-  /// A screen of the server, as a view model. Call `run()` of the result, as long as the screen is visible.
+  /// A screen of the server, as a view model. Call `run()` of the result while the view is visible.
   ///
-  /// `name` is that of the server's catalogue, such as `workingHistory`. `arguments` are those of the screen, such as
-  /// `["photoId": "photo:1"]`. The state `initially` is shown until the server has opened the screen. At most
-  /// `capacity` actions wait for the server. `restoring` returns the actions that bring a new screen to the last state
-  /// of a lost one: see ``RemoteScreen``.
+  /// - Parameters:
+  ///   - name: The name in the server's catalogue, such as `workingHistory`.
+  ///   - arguments: The arguments of the screen, such as `["photoId": "photo:1"]`.
+  ///   - state: The state until the server has opened the screen.
+  ///   - actions: The type of the actions.
+  ///   - capacity: How many actions may wait for the server.
+  ///   - restore: Returns the actions that bring a new screen to the last state of a lost one: see ``RemoteScreen``.
+  /// - Returns: The screen. The server opens it when the screen runs.
   public func screen<Action, State>(
     _ name: String,
     arguments: JSONObject = [:],
@@ -25,7 +29,7 @@ extension LockstepClient {
     )
   }
 
-  /// The screen that a link of another screen leads to, such as `route.href`.
+  /// The screen that a link in the state of another screen leads to, such as `route.href`.
   public func screen<Action, State>(
     at href: String,
     initially state: State,
@@ -43,7 +47,7 @@ extension LockstepClient {
   }
 
   /// Keeps the token of a session that was opened elsewhere, such as on the server's screen `login`. If another user
-  /// was logged in before, the copy and the writes of that user are deleted.
+  /// was logged in before, the client deletes the copy and the writes of that user.
   public func logIn(token: String) async throws { try await engine.adopt(token) }
 }
 
@@ -52,7 +56,7 @@ extension SyncEngine {
   func user(of token: String) -> String? { token == checkedToken ? owner.user : nil }
 }
 
-/// The parts of a client that a screen uses.
+/// The parts of a client that a remote screen uses.
 struct ScreenEnvironment: Sendable {
   let client: SyncEngine.Environment
   /// Publishes a value when the client's connection changes, such as after a login.

@@ -9,22 +9,22 @@ import LockstepReactor
 ///     for await route in form.pulses(\.route) { … }   // once each
 ///
 /// `run()` opens the screen, follows it and sends the actions, until its task is cancelled. Then it closes the
-/// screen. `initially` is shown until the server has opened the screen.
+/// screen. The view shows the state `initially` until the server has opened the screen.
 ///
 /// ## When the screen is lost
 ///
-/// The server keeps a screen in memory. It ends when there was no request for 15 minutes, such as while the app was
-/// suspended, and when the server restarts. Then this object opens a new one, and the view shows its state: texts
-/// that the user has typed and not saved are gone. Actions that were sent to the lost screen, or wait, are not
-/// performed on the new one, because the user meant what the lost one showed. They come out of `failures()`.
+/// The server keeps a screen in memory. It ends when it had no request for 15 minutes, such as while the app was
+/// suspended, and when the server restarts. Then this object opens a new screen, and the view shows its state: text
+/// that the user has typed and not saved is gone. Actions that were sent to the lost screen, or wait, are not
+/// performed on the new screen, because they were meant for the lost one. They come out of `failures()`.
 ///
-/// To keep what the user has typed, pass `restoring`. It gets the last state that was shown and the one of the new
-/// screen, and returns actions that bring the new one to the last state. They are performed as one step, and before
-/// the new screen is shown. Actions that wait are sent after them.
+/// To keep text that the user has typed, pass `restoring`. The closure gets the last state that the view has shown
+/// and the state of the new screen, and returns actions that bring the new screen to the last state. The server
+/// performs them as one step, before the view sees the new screen. Actions that wait are sent after them.
 ///
 ///     restoring: { last, new in [.setCompanyName(last.companyName), .setPosition(last.position)] }
 ///
-/// If another user has logged in, nothing is restored.
+/// If another user has logged in, `restoring` is not called.
 public final class RemoteScreen<Action: ScreenAction, State: Decodable & Equatable & Sendable>: ViewModel {
   let queue: ScreenQueue<Action>
   let outputs: ScreenOutputs<Action, State>
@@ -48,9 +48,9 @@ public final class RemoteScreen<Action: ScreenAction, State: Decodable & Equatab
     outputs.finish()
   }
 
-  /// Queues an action. The server performs the actions in the order of `send`, without loss or repetition as long as
-  /// the screen lives. Actions that wait while another one is under way go to the server as one step. An action that
-  /// cannot be encoded comes out of `failures()`.
+  /// Queues an action. The server performs the actions in the order of `send`, each once, while the screen lives.
+  /// Actions that wait during a request go to the server together, as one step. An action that cannot be encoded comes
+  /// out of `failures()`.
   @discardableResult
   public func send(_ action: Action) -> SendResult {
     do {
@@ -67,13 +67,14 @@ public final class RemoteScreen<Action: ScreenAction, State: Decodable & Equatab
   /// The latest state at once, then each newer one that differs. It ends with `run()`.
   public var states: LatestValues<State> { outputs.states.values }
 
-  /// The pulses of a member of the state, such as `\.route`, each once: also after a new connection, and for a view
-  /// that appears again.
+  /// The pulses of a member of the state, such as `\.route`. Each pulse comes once, even after a new connection or for
+  /// a view that appears again.
   public func pulses<Value>(_ member: any KeyPath<State, Value?> & Sendable) -> ScreenPulses<State, Value> {
     ScreenPulses(base: outputs.shown.values, member: member, delivered: outputs.delivered)
   }
 
-  /// The actions that were not performed, from now on. Each call returns a new bounded queue.
+  /// The actions that the server does not perform, from now on. Each call returns a new queue with room for `capacity`
+  /// failures.
   public func failures(capacity: Int = 256) -> EventStream<ScreenActionFailure<Action>> {
     outputs.failures.events(capacity: capacity)
   }
@@ -81,30 +82,30 @@ public final class RemoteScreen<Action: ScreenAction, State: Decodable & Equatab
   /// How many actions the server has not performed yet.
   public var pending: Int { queue.count }
 
-  /// Where the screen stands now.
+  /// The present status.
   public var status: ScreenStatus { outputs.statuses.value }
 
-  /// Where the screen stands, now and after each change.
+  /// The status now and after each change.
   public var statuses: LatestValues<ScreenStatus> { outputs.statuses.values }
 
-  /// Opens the screen, and follows it until the task is cancelled. Then the server closes it, waiting actions are
-  /// dropped, and all sequences end. A screen runs only once: a second call returns immediately.
+  /// Opens the screen, and follows it until the task is cancelled. Then the client closes the screen and drops the
+  /// actions that wait, and all sequences end. A `RemoteScreen` runs only once: a second call returns immediately.
   public func run() async { await connection.run() }
 }
 
 /// Why the server has not performed an action.
 public struct ScreenActionFailure<Action: Sendable>: Error, Sendable {
-  /// The action. Nil: the actions that restore a lost screen.
+  /// The action; nil for the actions that `restoring` has returned.
   public let action: Action?
   /// The cause: the refusal of the server (409, 422), or that the screen was lost.
   public let failure: ClientFailure
 }
 
-/// Where a remote screen stands.
+/// The status of a remote screen.
 public struct ScreenStatus: Sendable, Equatable {
   /// The connection of this screen to the server, as the last response has shown it.
   public internal(set) var connection = ClientStatus.Connection.stopped
-  /// How often the server has opened the screen. More than 1: it was lost and opened again.
+  /// How often the server has opened the screen. If it is more than 1, the screen was lost and opened again.
   public internal(set) var openings = 0
   /// Why there is no connection.
   public internal(set) var failure: ClientFailure?

@@ -1,6 +1,6 @@
 /// An action of a screen. It is encoded as `{"type": …, "payload": …}`.
 ///
-/// `lockstep swift` writes the actions of a server's screens. By hand, an action is an enum:
+/// `lockstep swift` prints the actions of a server's screens. To write actions by hand, declare an enum:
 ///
 ///     enum CounterAction: ScreenAction {
 ///       case increase
@@ -15,7 +15,7 @@
 ///     }
 public protocol ScreenAction: Encodable, Sendable {}
 
-/// The form of an action on the wire.
+/// The form in which a client sends an action.
 public struct ScreenActionBody<Payload: Encodable>: Encodable {
   /// The name of the action.
   public let type: String

@@ -5,7 +5,7 @@ import Synchronization
 public struct ScreenPulse<Value: Sendable>: Sendable {
   /// The value, such as the route.
   public let value: Value
-  /// How many pulses came between the last one and this one, and were not seen.
+  /// How many pulses fired between the last one that the reader got and this one.
   public let missed: Int
 
   /// A pulse, for tests of views.
@@ -16,8 +16,9 @@ extension ScreenPulse: Equatable where Value: Equatable {}
 
 /// The pulses in one member of a screen's state, each once.
 ///
-/// A pulse is an object with an integer `id`, which grows by 1 each time it fires. So an equal route fires again,
-/// and a change of another member does not. If the screen was lost and opened again, its pulses count from 1 again.
+/// A pulse is an object with an integer `id`, which grows by 1 each time it fires. So a second tap on the same row is
+/// a second pulse, and a change of another member is none. If the screen was lost and opened again, its pulses count
+/// from 1 again.
 public struct ScreenPulses<State: Equatable & Sendable, Value: Identifiable & Sendable>: AsyncSequence, Sendable
 where Value.ID == Int {
   /// Reading cannot fail.
@@ -27,7 +28,7 @@ where Value.ID == Int {
   let member: any KeyPath<State, Value?> & Sendable
   let delivered: DeliveredPulses<State>
 
-  /// A reader. It begins with the present pulse, unless another reader has had it.
+  /// A reader. It begins with the present pulse, unless an earlier reader has got that pulse.
   public func makeAsyncIterator() -> Iterator {
     Iterator(base: base.makeAsyncIterator(), member: member, delivered: delivered, last: delivered[member])
   }

@@ -1,6 +1,6 @@
 /// Sends the requests of a client. The default is `URLSessionTransport`; tests pass a server in memory.
 public protocol ClientTransport: Sendable {
-  /// Sends a request and returns the whole response. Throws if there is none, or if it is incomplete. Must
+  /// Sends a request and returns the whole response. Throws if no response arrives, or if it is incomplete. Must
   /// end soon when the task is cancelled.
   func response(to request: ClientRequest) async throws -> ClientResponse
 }
@@ -9,13 +9,13 @@ public protocol ClientTransport: Sendable {
 public struct ClientRequest: Sendable, Equatable {
   /// `GET`, `POST` or `DELETE`.
   public var method: String
-  /// The path with its query, such as `/v1/changes?wait=50`.
+  /// The path with its query, such as `/v1/changes?wait=30`.
   public var target: String
   /// The header fields.
   public var fields: [String: String]
   /// The body, which is JSON; nil without one.
   public var body: [UInt8]?
-  /// How long the response may take. The client gives up then.
+  /// How long the response may take. After this time, the request fails.
   public var patience: Duration
 
   /// A request.
@@ -34,18 +34,18 @@ public struct ClientRequest: Sendable, Equatable {
 public struct ClientResponse: Sendable, Equatable {
   /// The status.
   public var status: Int
-  /// The header fields, by their names in small letters.
+  /// The header fields, by their names in lowercase.
   public var fields: [String: String]
   /// The body.
   public var body: [UInt8]
 
-  /// A response. The names of fields may have capital letters.
+  /// A response. The names of fields may have uppercase letters.
   public init(status: Int, fields: [String: String] = [:], body: [UInt8] = []) {
     self.status = status
     self.fields = Dictionary(fields.map { ($0.key.lowercased(), $0.value) }) { first, _ in first }
     self.body = body
   }
 
-  /// A header field, by its name in any spelling.
+  /// A header field, by its name in uppercase or lowercase.
   public subscript(field: String) -> String? { fields[field.lowercased()] }
 }

@@ -1,4 +1,4 @@
-/// A transport that can also read a response while it arrives, such as a stream of events.
+/// A transport that can also read a response while it arrives, such as an event stream.
 public protocol StreamingTransport: ClientTransport {
   /// Sends a request. Returns the response without its body as soon as its fields have arrived, and the parts of
   /// the body as they come. Must end soon when the task is cancelled, and when the sequence is released.
@@ -20,9 +20,9 @@ public struct ClientStream: Sendable {
 
 /// How a client gets changes.
 public enum Following: Sendable {
-  /// By long polls: a request for each change.
+  /// With long polls: a request for each change.
   case polls
-  /// By a stream of events: one request for many changes. Needs a `StreamingTransport`, and proxies that do not
-  /// buffer responses.
+  /// With an event stream: one request for many changes. Needs a `StreamingTransport`, and proxies that do not
+  /// buffer responses. With any other transport, the client uses long polls.
   case events
 }

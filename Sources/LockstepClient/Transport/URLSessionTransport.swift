@@ -12,8 +12,8 @@ public final class URLSessionTransport: StreamingTransport {
   private let streams = StreamDelegate()
   private let streaming: URLSession
 
-  /// A transport to the server at a URL such as `https://state.example.com`. Responses are never cached, and
-  /// cookies are not kept.
+  /// A transport to the server at a URL such as `https://state.example.com`. It caches no responses and keeps no
+  /// cookies.
   public init(_ server: URL, configuration: URLSessionConfiguration = .ephemeral) {
     configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
     configuration.urlCache = nil

@@ -8,7 +8,7 @@ public struct ClientFailure: Error, Sendable, Equatable, CustomStringConvertible
   public let type: String?
   /// A sentence for people.
   public let description: String
-  /// The problem document (RFC 9457), such as with the faulty members.
+  /// The problem document (RFC 9457), which may name the faulty members; nil if the response has none.
   public let problem: JSON?
 
   /// A failure without a response.
@@ -26,7 +26,7 @@ public struct ClientFailure: Error, Sendable, Equatable, CustomStringConvertible
       body?["detail"]?.stringValue ?? body?["title"]?.stringValue ?? "The server responded with the status \(status)."
   }
 
-  /// Two failures are equal if people and programs see the same.
+  /// Two failures are equal if their status, description and problem document are equal.
   public static func == (left: ClientFailure, right: ClientFailure) -> Bool {
     left.status == right.status && left.description == right.description && left.problem == right.problem
   }
