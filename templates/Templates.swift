@@ -3,7 +3,7 @@ package enum Templates {
   /// The end of each file of generated Swift types.
   package static let jsonValue = PackageResources.JSONValue_swift
 
-  /// The files of a new project. `project/` is a package that builds as it is, with the name `state-server`.
+  /// The files of a new project. The folder `project` is itself a package that builds, with the name `state-server`.
   package static let project: [(path: String, text: [UInt8])] = [
     (".dockerignore", PackageResources.dockerignore),
     (".gitignore", PackageResources.gitignore),

@@ -4,15 +4,15 @@ import LockstepJSON
 import LockstepReactor
 import Synchronization
 
-/// Screens in memory for tests of apps: it runs reactors behind the requests that a `RemoteScreen` sends, on the
-/// test's clock, and fails when the test says so.
+/// Screens in memory for tests of apps. It responds to the requests of a `RemoteScreen` with reactors that run on the
+/// test's clock. The test makes it fail.
 ///
 ///     let screens = FakeScreens(clock: clock)
 ///     screens.add("counter") { _ in Counter() }
 ///     let client = try LockstepClient(store: .memory, transport: screens, clock: clock)
 ///
-/// The actions of the reactors are read from `{"type": …, "payload": …}`. Requests for anything else go to `others`,
-/// such as a `FakeServer`.
+/// The reactors decode their actions from `{"type": …, "payload": …}`. All other requests go to `others`, such as a
+/// `FakeServer`.
 public final class FakeScreens: ClientTransport {
   private struct Contents: Sendable {
     var kinds: [String: Kind] = [:]
@@ -46,12 +46,12 @@ public final class FakeScreens: ClientTransport {
   /// Counts the changes for which requests wait, besides those of states.
   private let changes = Latest(0)
 
-  /// A server without screens.
+  /// A server without screens. Pass the clock of the test.
   public init(clock: any Clock<Duration> = ContinuousClock(), others: (any ClientTransport)? = nil) {
     (self.clock, self.others) = (clock, others)
   }
 
-  /// Adds a kind of screen. `make` gets the arguments, which are an object.
+  /// Adds a kind of screen. `make` returns the reactor of a new screen. It gets the arguments as a JSON object.
   public func add<R: Reactor>(
     _ name: String,
     needsLogin: Bool = true,
@@ -63,7 +63,7 @@ public final class FakeScreens: ClientTransport {
 
   // MARK: - Failures
 
-  /// From now on, no request gets a response, and those that wait lose theirs.
+  /// From now on, no request gets a response, and waiting requests lose their responses.
   public func goOffline() {
     contents.withLock { $0.isOffline = true }
     notify()
@@ -72,10 +72,10 @@ public final class FakeScreens: ClientTransport {
   /// Requests get responses again.
   public func goOnline() { contents.withLock { $0.isOffline = false } }
 
-  /// The next request that opens a screen or performs actions is performed, and its response is lost.
+  /// Performs the next request that opens a screen or sends actions, and loses its response.
   public func loseNextResponse() { contents.withLock { $0.lostResponses += 1 } }
 
-  /// Ends all screens, as the server does when there was no request for 15 minutes, and when it restarts.
+  /// Ends all screens, as the server does when they had no request for 15 minutes, or when it restarts.
   public func endScreens() {
     let screens = contents.withLock { contents in
       contents.responses = [:]
@@ -92,7 +92,7 @@ public final class FakeScreens: ClientTransport {
     notify()
   }
 
-  /// The requests so far, also those for other things than screens.
+  /// All requests so far, including those that are not about screens.
   public var requests: [ClientRequest] { contents.withLock { $0.requests } }
 
   /// How many screens are open.

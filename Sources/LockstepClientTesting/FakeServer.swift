@@ -42,8 +42,8 @@ public final class FakeServer: StreamingTransport {
   private let changes = Latest(0)
   private let holding = Latest(false)
 
-  /// A server without data. `modules` are your own, besides `favorites`, `defaults` and `profile`. With another
-  /// clock than `ContinuousClock`, the time of day is the one that passes on that clock, unless `now` says more.
+  /// A server without data. `modules` are your own, besides `favorites`, `defaults` and `profile`. `now` returns the
+  /// time of day. By default, the server reads it from the clock, or from the system if it is a `ContinuousClock`.
   public init(
     modules: [UserModule] = [],
     clock: any Clock<Duration> = ContinuousClock(),
@@ -56,7 +56,7 @@ public final class FakeServer: StreamingTransport {
 
   // MARK: - Failures
 
-  /// From now on, no request gets a response, and those that wait lose theirs.
+  /// From now on, no request gets a response, and waiting requests lose their responses.
   public func goOffline() {
     contents.withLock { $0.isOffline = true }
     notify()
@@ -65,7 +65,7 @@ public final class FakeServer: StreamingTransport {
   /// Requests get responses again.
   public func goOnline() { contents.withLock { $0.isOffline = false } }
 
-  /// The next write is applied, and its response is lost.
+  /// Applies the next write, and loses its response.
   public func loseNextResponse() { contents.withLock { $0.lostResponses += 1 } }
 
   /// Refuses a token from now on.
@@ -86,8 +86,8 @@ public final class FakeServer: StreamingTransport {
   /// Accepts all tokens again.
   public func restoreSessions() { contents.withLock { $0.revoked = [] } }
 
-  /// Forgets the last transactions, as the restore of an old backup does. Later transactions have the same
-  /// revisions and another era.
+  /// Drops the last transactions, as the restore of an old backup does. Later transactions have the same revisions
+  /// and another era.
   public func restoreOldBackup(without transactions: Int) {
     contents.withLock { contents in
       contents.history.removeLast(min(transactions, contents.revision))

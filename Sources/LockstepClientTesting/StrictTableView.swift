@@ -1,12 +1,12 @@
 import LockstepReactor
 
-/// A table view that applies batch updates as UIKit does, and reports where UIKit would trap.
+/// A table view that applies batch updates as UIKit does, and throws a `Trap` where UIKit would end the app.
 ///
-/// In `performBatchUpdates`, UIKit reads deletions and sources of moves as indices before the update, and
-/// insertions and targets of moves as indices after it. It traps if an index is out of range or is used twice,
-/// or if the number of rows afterwards is not the number before, plus insertions, minus deletions.
+/// In `performBatchUpdates`, UIKit reads deletions and sources of moves as indices before the update. It reads
+/// insertions and targets of moves as indices after the update. It ends the app if an index is out of range or is used
+/// twice, or if the number of rows afterwards is not the number before, plus insertions, minus deletions.
 public struct StrictTableView<Element: Identifiable & Equatable & Sendable>: Sendable where Element.ID: Sendable {
-  /// Where UIKit would trap, as a sentence.
+  /// Why UIKit would end the app.
   public struct Trap: Error, Equatable, CustomStringConvertible {
     /// The sentence.
     public let description: String

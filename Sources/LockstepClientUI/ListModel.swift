@@ -2,7 +2,7 @@ import Foundation
 import LockstepClient
 import Observation
 
-/// A list for SwiftUI views, and for any other that observes.
+/// A list for SwiftUI views, and for other code that observes it.
 ///
 ///     @State private var favorites = ListModel(lockstep.list(of: ListEntry<Photo>.self))
 ///
@@ -22,7 +22,7 @@ public final class ListModel<Element: Codable & Identifiable & Equatable & Senda
   @ObservationIgnored public let list: SyncedList<Element>
   @ObservationIgnored private var following: FollowingTask?
 
-  /// A model of a list, which it follows until it is released.
+  /// A model of a list. It follows the list until it is released.
   public init(_ list: SyncedList<Element>) {
     (self.list, items) = (list, list.elements)
     following = FollowingTask { [weak self, list] in
@@ -30,7 +30,7 @@ public final class ListModel<Element: Codable & Identifiable & Equatable & Senda
     }
   }
 
-  /// Adds or replaces an element.
+  /// Adds an element, or replaces the element with its id.
   public func add(_ element: Element, at index: Int? = nil) {
     write { [list] in try await list.add(element, at: index) }
   }
@@ -38,12 +38,12 @@ public final class ListModel<Element: Codable & Identifiable & Equatable & Senda
   /// Removes an element.
   public func remove(_ id: Element.ID) { write { [list] in try await list.remove(id) } }
 
-  /// For `onMove`.
+  /// Moves elements, for `onMove`.
   public func move(fromOffsets offsets: IndexSet, toOffset offset: Int) {
     write { [list, items] in try await list.move(fromOffsets: offsets, toOffset: offset, of: items) }
   }
 
-  /// For `onDelete`.
+  /// Removes elements, for `onDelete`.
   public func remove(atOffsets offsets: IndexSet) {
     write { [list, items] in try await list.remove(atOffsets: offsets, of: items) }
   }

@@ -5,8 +5,8 @@ import Observation
 @MainActor
 @Observable
 public final class ValueModel<Value: Codable & Equatable & Sendable> {
-  /// The value. Setting it shows it at once, and writes it. Of several values in a moment, such as of a slider, only
-  /// the last is written.
+  /// The value. A new value is shown at once, and written. If several values come while a write runs, such as from a
+  /// slider, only the last one is written.
   public var value: Value {
     get { shown }
     set {
@@ -22,13 +22,13 @@ public final class ValueModel<Value: Codable & Equatable & Sendable> {
   @ObservationIgnored private var tasks: [FollowingTask] = []
   @ObservationIgnored private weak var client: LockstepClient?
 
-  /// A model of the value of a key. `fallback` is shown while there is none.
+  /// A model of the value of a key. The model shows `fallback` while the key has no value.
   public convenience init(_ key: String, in map: SyncedMap, default fallback: Value) {
     self.init(fallback)
     follow(key, in: map)
   }
 
-  /// Before `follow`, a value of this model alone.
+  /// A model that keeps its value in memory until `follow` is called.
   package init(_ fallback: Value) { (shown, self.fallback) = (fallback, fallback) }
 
   /// Follows a key of a client's defaults from now on, unless it does already.
@@ -82,11 +82,11 @@ public final class ObjectModel<Value: Codable & Equatable & Sendable> {
   }
 }
 
-/// Where a client stands, for a banner such as "offline, 3 changes wait".
+/// The status of a client, for a banner such as "Offline. 3 changes are pending."
 @MainActor
 @Observable
 public final class StatusModel {
-  /// Where the client stands.
+  /// The present status.
   public private(set) var status: ClientStatus
   @ObservationIgnored private var following: FollowingTask?
 

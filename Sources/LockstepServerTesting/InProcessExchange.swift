@@ -27,7 +27,7 @@ struct InProcessExchange: Sendable {
           result = .response((error as? Problem ?? Problem(.internal)).response)
         }
       case .parked(let request): result = await wait(for: request)
-      case .eventStream: throw ClientFailure("A server in process has no event streams.")
+      case .eventStream: throw ClientFailure("ServerInProcess has no event streams.")
       }
     }
   }
@@ -40,12 +40,12 @@ struct InProcessExchange: Sendable {
     head += "\r\n"
     var parser = RequestParser(limits: Limits())
     let outcome = try Array(head.utf8).withUnsafeBytes { try parser.parse($0) }
-    guard case .head(let parsed, _) = outcome else { throw ClientFailure("The request is not one of HTTP/1.1.") }
+    guard case .head(let parsed, _) = outcome else { throw ClientFailure("The request is not valid in HTTP/1.1.") }
     let peer = PeerAddress(host: "127.0.0.1", port: 1)
     return Request(head: parsed, body: .bytes(body), peer: peer, arrival: arrival, loop: 0)
   }
 
-  /// Waits until the request is woken, its time is over, or the client leaves.
+  /// Waits until the server wakes the request, its time is over, or the client cancels it.
   private func wait(for request: any ParkedRequest) async -> HandlerResult {
     let waker = InProcessWaker()
     let deadline = VirtualTime.instant(of: request.deadline)

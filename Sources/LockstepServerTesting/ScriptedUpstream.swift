@@ -3,13 +3,14 @@ import LockstepReactorTesting
 import LockstepScreens
 import Synchronization
 
-/// The upstream of a test: it responds to the profiles that it gets, in their order, at the times of a script.
+/// The upstream of a test. It responds to profiles in the order in which they arrive, at the times of a script.
 ///
-///     server.upstream.respond(at: 120, with: .failure(.unreachable))   // to the first
-///     server.upstream.respond(at: 170, with: .success)                 // to the second
+///     server.upstream.respond(at: 120, with: .failure(.unreachable))   // to the first profile
+///     server.upstream.respond(at: 170, with: .success)                 // to the second profile
 ///
-/// A profile that comes later than its response gets it at once. A profile without one waits, also for one that is
-/// added later. An upstream without a script accepts each profile at once.
+/// If a profile arrives after the time of its response, it gets the response at once. If the script has no response
+/// for a profile, the profile waits until the test adds one. Without a script, the upstream accepts each profile at
+/// once.
 public final class ScriptedUpstream: ProfileUpstream {
   /// A response of the upstream.
   public enum Response: Sendable {
@@ -26,7 +27,7 @@ public final class ScriptedUpstream: ProfileUpstream {
     var profiles: [Recorded<OutgoingProfile>] = []
   }
 
-  /// Set it as the test needs it. The script does not change it.
+  /// Whether the upstream can be reached. The test sets it. The script does not change it.
   public let reachability = Reachability()
 
   private let scheduler: TestScheduler
@@ -36,7 +37,8 @@ public final class ScriptedUpstream: ProfileUpstream {
 
   init(_ scheduler: TestScheduler) { self.scheduler = scheduler }
 
-  /// Adds the response to the next profile that has none, at a time in ticks of the test's scheduler.
+  /// Adds a response to the script. The first response is for the first profile, the second one for the second profile.
+  /// `time` is in ticks of the test's scheduler.
   public func respond(at time: Int, with response: Response) {
     let count = contents.withLock { contents in
       contents.script.append((time, response))

@@ -10,8 +10,8 @@ import LockstepTime
 import Synchronization
 import Testing
 
-/// The whole server in the process of a test, on a clock that only the test moves: its routes, its store in SQLite,
-/// its screens and its waits are those of `lockstep serve`. Only the sockets are missing.
+/// The whole server in the process of a test, on a clock that only the test moves. Its routes, its store in SQLite, its
+/// screens and its waiting requests are those of `lockstep serve`. Only the sockets are missing.
 ///
 ///     try ServerInProcess.run { server in
 ///       server.upstream.respond(at: 120, with: .failure(.unreachable))
@@ -27,11 +27,11 @@ import Testing
 /// ## Time
 ///
 /// All tasks of the clients and of the server run on the clock's executor, one after another. The server's threads,
-/// such as the writer thread, take part in real time. But after each job, the executor waits until all work that was
-/// handed to a thread has ended. So a commit takes no virtual time, nothing is under way when the clock moves, and the
-/// order of events is the same in each run.
+/// such as the writer thread, run in real time. But after each job, the executor waits until the threads have ended
+/// their work. So a commit takes no virtual time, no work is under way when the clock moves, and the order of events is
+/// the same in each run.
 ///
-/// There are no event streams. A request that a client waits for takes no time on its way.
+/// There are no event streams. Requests and responses take no virtual time on their way.
 public final class ServerInProcess: ClientTransport {
   private struct Contents: Sendable {
     /// Nil: the server is stopped.
@@ -43,7 +43,7 @@ public final class ServerInProcess: ClientTransport {
     var requests: [Recorded<ClientRequest>] = []
   }
 
-  /// The scheduler of the test. Pass it the times of the test's table.
+  /// The scheduler of the test. By default, its times are in seconds from the start of the test.
   public let scheduler: TestScheduler
   /// The server that must accept a profile before the screen `workingHistory` saves it.
   public let upstream: ScriptedUpstream
@@ -59,8 +59,8 @@ public final class ServerInProcess: ClientTransport {
   /// The clock of the test.
   public var clock: VirtualClock { scheduler.clock }
 
-  /// Starts a server with an empty store. `modules` and `screens` are your own, besides the built-in ones. Stop it at
-  /// the end of the test, or call `run`.
+  /// Starts a server with an empty store. `modules` and `screens` are your own, besides the built-in ones. `configure`
+  /// changes the server's settings. Call `stop()` at the end of the test, or use `run` instead.
   public init(
     scheduler: TestScheduler = TestScheduler(),
     modules: [UserModule] = [],
@@ -91,7 +91,7 @@ public final class ServerInProcess: ClientTransport {
     try start()
   }
 
-  /// Runs `body` with a server, which has stopped when this returns.
+  /// Runs `body` with a server, and stops the server afterwards.
   public static func run<Result>(
     scheduler: TestScheduler = TestScheduler(),
     modules: [UserModule] = [],
@@ -124,7 +124,7 @@ public final class ServerInProcess: ClientTransport {
     folder.remove()
   }
 
-  /// Stops the server, and starts another one on the same store. Screens, and all else that is in memory, are lost.
+  /// Stops the server, and starts another one on the same store. Screens, and all other contents of memory, are lost.
   public func restart() async throws {
     await shutDown()
     try start()
@@ -145,7 +145,7 @@ public final class ServerInProcess: ClientTransport {
     server.shutDown()
   }
 
-  /// From now on, no request reaches the server, and those that wait lose their responses.
+  /// From now on, no request reaches the server, and waiting requests lose their responses.
   public func goOffline() {
     let exchanges = contents.withLock { contents in
       contents.isOffline = true
@@ -157,7 +157,7 @@ public final class ServerInProcess: ClientTransport {
   /// Requests reach the server again.
   public func goOnline() { contents.withLock { $0.isOffline = false } }
 
-  /// The next request other than a `GET` is performed, and its response is lost.
+  /// Performs the next request other than a `GET`, and loses its response.
   public func loseNextResponse() { contents.withLock { $0.lostResponses += 1 } }
 
   /// The requests so far, with their times.
@@ -165,8 +165,9 @@ public final class ServerInProcess: ClientTransport {
 
   // MARK: - Clients
 
-  /// A client of the server on the test's clock, with a user of this address, who is signed up if there is none yet.
-  /// Without an address, there is no login. `modules` are those that the client shall know.
+  /// A client of the server, on the test's clock, with a session of the user with this e-mail address. If the user does
+  /// not exist, the call signs the user up. Without an address, the client has no session. `modules` are the client's
+  /// own modules.
   public func makeClient(
     for email: String? = nil,
     store: LockstepClient.Store = .memory,
@@ -183,19 +184,20 @@ public final class ServerInProcess: ClientTransport {
     )
   }
 
-  /// Opens a session of the user, as another device does, and returns its token. Signs the user up if there is none.
+  /// Opens a session of the user, as another device does, and returns its token. If the user does not exist, the call
+  /// signs the user up.
   public func token(of email: String, password: String = "correct horse") throws -> String {
     let body: JSON = ["email": .string(email), "password": .string(password)]
     let signUp = try send("POST", "/v1/users", body)
     let response = signUp.status == 409 ? try send("POST", "/v1/sessions", body) : signUp
     guard let token = (try? JSON(parsing: response.body))?["token"]?.stringValue else {
-      throw ClientFailure("No session: \(String(decoding: response.body, as: UTF8.self))")
+      throw ClientFailure("The server has opened no session: \(String(decoding: response.body, as: UTF8.self))")
     }
     return token
   }
 
-  /// Sends a request from the test, and returns its response. All that the request causes at the present time has
-  /// happened then. It must not wait. Call this from the test, not from a task of the clock.
+  /// Sends a request from the test, and returns its response when all work that the request causes at the present time
+  /// has ended. The request must not wait. Call this from the test, not from a task of the clock.
   @discardableResult
   public func send(_ method: String, _ target: String, _ body: JSON? = nil, token: String? = nil) throws
     -> ClientResponse
@@ -211,7 +213,9 @@ public final class ServerInProcess: ClientTransport {
       do { outcome.set(.success(try await self.response(to: request))) } catch { outcome.set(.failure(error)) }
     }
     clock.settle()
-    guard let result = outcome.value else { throw ClientFailure("The request \(request.target) still waits.") }
+    guard let result = outcome.value else {
+      throw ClientFailure("The request \(request.target) waits. Send it from a task.")
+    }
     return try result.get()
   }
 

@@ -34,18 +34,18 @@ public struct ClientRequest: Sendable, Equatable {
 public struct ClientResponse: Sendable, Equatable {
   /// The status.
   public var status: Int
-  /// The header fields, by their names in lowercase.
+  /// The header fields, by their names in lower case.
   public var fields: [String: String]
   /// The body.
   public var body: [UInt8]
 
-  /// A response. The names of fields may have uppercase letters.
+  /// A response. The names of fields may have upper-case letters.
   public init(status: Int, fields: [String: String] = [:], body: [UInt8] = []) {
     self.status = status
     self.fields = Dictionary(fields.map { ($0.key.lowercased(), $0.value) }) { first, _ in first }
     self.body = body
   }
 
-  /// A header field, by its name in uppercase or lowercase.
+  /// A header field, by its name in upper or lower case.
   public subscript(field: String) -> String? { fields[field.lowercased()] }
 }

@@ -23,7 +23,7 @@
   ///
   ///     @Synced("theme") private var theme = "light"
   ///
-  /// The client comes from the environment. Without one, the setting lives as long as the view.
+  /// The client comes from the environment. Without a client, the view keeps the setting in memory.
   @propertyWrapper
   @MainActor
   public struct Synced<Value: Codable & Equatable & Sendable>: @preconcurrency DynamicProperty {

@@ -55,7 +55,7 @@
       await run { update in await source.apply(Self.snapshot(update, section)) }
     }
 
-    /// The same for a collection view.
+    /// Shows the list in one section of a diffable data source of ids until the task is cancelled.
     @MainActor
     public func run<Section: Hashable & Sendable>(
       _ source: UICollectionViewDiffableDataSource<Section, String>,

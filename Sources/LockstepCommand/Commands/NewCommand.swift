@@ -1,6 +1,6 @@
 import Lockstep
 
-/// `lockstep new`: writes the package of a server of one's own.
+/// `lockstep new`: writes the package of a server of your own.
 enum NewCommand {
   struct Settings: CommandSettings {
     var name = ""
@@ -11,12 +11,12 @@ enum NewCommand {
     name: "new",
     summary: "Write the package of a server of your own.",
     about: """
-      Write a Swift package for a server of your own into the new folder <name>: one module and one
-      screen with tests, a Dockerfile, a unit for systemd, and a README.
+      Write a Swift package for a server of your own into the new folder <name>. The package has one
+      module and one screen with tests, a Dockerfile, a unit for systemd, and a README.
       """,
     notes: """
-      The name is also that of the program: small letters, digits and hyphens. The folder must not exist, or
-      be empty. Afterwards:
+      The program gets the same name. It may have lower-case letters, digits and hyphens. If the folder
+      exists, it must be empty. Then build, test and run the server:
 
         cd <name> && swift build && swift test && swift run <name> serve
       """,
@@ -24,8 +24,8 @@ enum NewCommand {
     options: [
       CommandOption("--lockstep", \.lockstep, .text("<folder|URL>"), hasVariable: false)
         .help(
-          "Lockstep's package: a folder, or the URL of a repository of Git. Default: the folder that this program was "
-            + "built in, if it still exists."
+          "Lockstep's package: a folder, or the URL of a Git repository. Default: the folder in which this program was "
+            + "built, if it still exists."
         )
     ]
   )
@@ -72,8 +72,8 @@ enum NewCommand {
 extension OptionFormat where Value == String {
   fileprivate static let projectName = OptionFormat(
     "<name>",
-    reason: "it must begin with a small letter, contain only small letters, digits and single hyphens, have at most 64 "
-      + "characters, and not begin with lockstep"
+    reason: "it must begin with a lower-case letter, contain only lower-case letters, digits and single hyphens, have at "
+      + "most 64 characters, and not begin with lockstep"
   ) { name in
     let words = name.split(separator: "-", omittingEmptySubsequences: false)
     let isAllowed = name.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D }

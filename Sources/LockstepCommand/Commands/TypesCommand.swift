@@ -14,8 +14,8 @@ enum TypesCommand {
     name: "swift",
     language: "Swift",
     notes: """
-      Lists become structs for LockstepClient, actions become enums, and the states of screens become
-      structs. The file compiles on Linux and on Apple's systems, with and without LockstepClient:
+      Elements of lists and states of screens become structs, and actions become enums, all for
+      LockstepClient. The file compiles on Linux and on Apple systems, with and without LockstepClient:
 
         lockstep swift --url https://state.example.com > Sources/App/ServerTypes.swift
       """,
@@ -26,8 +26,8 @@ enum TypesCommand {
     name: "typescript",
     language: "TypeScript",
     notes: """
-      Lists become interfaces for lockstep.list<…>(…) of the JavaScript client, actions become unions, and
-      the states of screens become interfaces:
+      Elements of lists and states of screens become interfaces, and actions become unions. Use the
+      interface of an element for lockstep.list<…>(…) of the JavaScript client:
 
         lockstep typescript --url https://state.example.com > src/server-types.ts
       """,
@@ -56,8 +56,8 @@ enum TypesCommand {
       options: [
         CommandOption("--url", \.url, .upstreamURL, isSecret: true, hasVariable: false)
           .help(
-            "The server's URL, such as https://state.example.com or http://127.0.0.1:8080. Required. A user name and a "
-              + "password in it are for a proxy that wants Basic authentication; the catalogue itself needs none."
+            "The server's URL, such as https://state.example.com or http://127.0.0.1:8080. Required. If a proxy needs "
+              + "Basic authentication, give its user name and password in the URL. The catalogue itself needs none."
           ),
         CommandOption("--timeout", \.timeout, .time(), hasVariable: false)
           .help("How long to wait for the whole response."),

@@ -1,13 +1,13 @@
 import Glibc
 
-/// A new folder that a command fills. It replaces no file. If it cannot write all files, it removes what it
+/// A new folder that a command fills. It replaces no file. If it cannot write all files, it removes those that it
 /// has written.
 struct ProjectFolder {
   private let root: String
   private let isNew: Bool
   private var created: [String] = []
 
-  /// Makes the folder. An empty one may exist.
+  /// Creates the folder, or takes an empty one that exists.
   init(_ path: String) throws(CommandError) {
     root = path
     isNew = mkdir(path, 0o777) == 0

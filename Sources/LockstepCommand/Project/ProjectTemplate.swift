@@ -58,7 +58,7 @@ struct ProjectTemplate {
 }
 
 extension ProjectTemplate.Source {
-  /// A repository; nil for a text that is no URL.
+  /// A repository; nil if the text is not a URL.
   init?(url: String) {
     guard url.utf8.count <= 2_048, url.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }),
       let last = url.split(whereSeparator: { "/:".contains($0) }).last
@@ -73,7 +73,7 @@ extension ProjectTemplate.Source {
     access("\(folder)/Package.swift", R_OK) == 0 && access("\(folder)/Sources/LockstepCommand", F_OK) == 0
   }
 
-  /// The folder of the package that this program was built in: one of those around the program.
+  /// The folder of the package in which this program was built: one of the folders that contain the program.
   static func ownPackage() -> String? {
     var buffer = [CChar](repeating: 0, count: 4096)
     let count = readlink("/proc/self/exe", &buffer, buffer.count)

@@ -2,8 +2,8 @@ import Lockstep
 
 /// Reads JSON Schemas as types.
 ///
-/// It never fails: what it cannot express becomes JSON, with a note. It stops at a depth and at a
-/// number of schemas, because references can make a short document endless.
+/// It never fails. A schema that it cannot express becomes JSON, with a note. It stops at a depth and
+/// at a number of schemas, because references can make a short document endless.
 struct SchemaReader {
   /// Deeper objects become JSON.
   static let deepest = 24
@@ -92,7 +92,7 @@ struct SchemaReader {
     return SchemaType(kind: .object(members))
   }
 
-  /// A choice that only leaves the value or null is an optional value.
+  /// If the choice is between one schema and null, the type is optional.
   private mutating func alternative(of schemas: JSON, _ keyword: String, _ depth: Int) -> SchemaType {
     let all = schemas.arrayValue ?? []
     let others = all.filter { $0 != ["type": "null"] }

@@ -23,7 +23,7 @@ struct SchemaType: Equatable, Sendable {
 
   static let json = SchemaType(kind: .json(note: nil))
 
-  /// Why parts of this type are plain JSON. Objects explain their own members.
+  /// Why parts of this type are any JSON. The comments of an object's members have the notes of the members.
   var notes: [String] {
     switch kind {
     case .json(let note?): [note]

@@ -2,7 +2,7 @@
 struct SwiftDefinition {
   enum Content {
     case structure([SchemaTypeMember], isElement: Bool, isClosed: Bool)
-    /// A closed choice is an enum. Any other has room for the values of a newer server.
+    /// A closed choice is an enum. Any other choice is a struct, which can also have the values of a newer server.
     case choice([String], isClosed: Bool)
   }
 

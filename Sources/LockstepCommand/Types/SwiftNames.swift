@@ -10,7 +10,7 @@ enum SwiftNames {
     "typealias", "var", "where", "while",
   ]
 
-  /// Names of members that would hide what generated code uses, or that Swift keeps for itself.
+  /// Names of members that would hide members that generated code uses, or that Swift reserves.
   static let members: Set<String> = [
     "self", "Self", "Type", "Protocol", "init", "encode", "hash", "hashValue", "rawValue", "module", "screen",
     "allCases",

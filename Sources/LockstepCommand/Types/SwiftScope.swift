@@ -13,8 +13,8 @@ struct SwiftScope {
     }
   }
 
-  /// The type as code. `name` is for the type that this may define. Closed choices are for values that only
-  /// the client makes.
+  /// The type as code. If the type needs a definition, `name` is its name. Closed choices are for values that only
+  /// the client sends.
   mutating func reference(
     to type: SchemaType,
     _ name: String,

@@ -1,4 +1,4 @@
-/// Names that are used once each: a name that is taken gets a number.
+/// Names that are used once each. A name that is taken already gets a number.
 struct UniqueNames {
   private var taken: Set<String>
   /// For each name that was taken again, the number to try next.
@@ -17,7 +17,7 @@ struct UniqueNames {
     return candidate
   }
 
-  /// An identifier for each text. A text that is an identifier keeps it, whatever comes before.
+  /// An identifier for each text. A text that is an identifier already stays the same, wherever it is in the list.
   mutating func identifiers(for texts: [String], fallback: String) -> [String] {
     var result = texts.map { Identifier.name($0, fallback: fallback) }
     let isExact = zip(texts, result).map { $0 == $1 }

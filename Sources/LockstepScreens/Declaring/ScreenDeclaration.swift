@@ -29,7 +29,7 @@ public struct ScreenDeclaration: Sendable {
   /// A kind of screen for users. A screen belongs to the session that opened it.
   ///
   /// - Parameters:
-  ///   - name: A small letter, then up to 63 letters, digits, `_` or `-`.
+  ///   - name: A lower-case letter, then up to 63 letters, digits, `_` or `-`.
   ///   - argument: The arguments that a client gives when it opens a screen, in the query or in the
   ///     body.
   ///   - follows: The collections of the user that the screen reads, such as `favorites`, `profile`
