@@ -12,11 +12,11 @@ struct ListVersion: Sendable, Equatable {
   static func == (left: ListVersion, right: ListVersion) -> Bool { left.sequence == right.sequence }
 }
 
-/// The same with its elements decoded.
+/// A version of a list with its elements decoded.
 struct DecodedList<Element: Codable & Identifiable & Equatable & Sendable>: Sendable where Element.ID == String {
   /// The elements that the type can read.
   private(set) var list = ListState()
-  /// The same, decoded.
+  /// The elements of `list`, decoded.
   private(set) var elements: [Element] = []
   private(set) var sequence = -1
   private(set) var origin = ChangeOrigin.server
@@ -27,7 +27,7 @@ struct DecodedList<Element: Codable & Identifiable & Equatable & Sendable>: Send
   /// How many elements the type cannot read.
   var unreadableCount: Int { unreadable.count }
 
-  /// Takes over a later version. Decodes only what has changed.
+  /// Takes over a later version. Decodes only the changed elements.
   mutating func take(_ version: ListVersion) {
     (sequence, origin) = (version.sequence, version.origin)
     let change = ListDifference(from: whole, to: version.list)
@@ -57,8 +57,7 @@ struct DecodedList<Element: Codable & Identifiable & Equatable & Sendable>: Send
   private mutating func edit(with change: ListDifference, _ decoded: [ElementKey: Element]) {
     let gone = (change.deletions.map(\.index) + change.moves.map(\.from)).sorted()
     let moved = change.moves.map { (index: $0.to, element: elements[$0.from]) }
-    // A list that became readable and is in no insertion, because another type of the element was read before,
-    // cannot be: a reader has one type.
+    // Each readable insertion has a decoded element, because a reader has one type of elements.
     let added = change.insertions.compactMap { item in decoded[item.item.id].map { (index: item.index, element: $0) } }
     let arrivals = (added + moved).sorted { $0.index < $1.index }
     if gone.count + arrivals.count <= 16 {
@@ -126,11 +125,11 @@ struct DecodedList<Element: Codable & Identifiable & Equatable & Sendable>: Send
   }
 }
 
-/// Decodes the versions of a list when they are read, so that a version that no reader wants costs nothing.
+/// Decodes the versions of a list when they are read, so that a version without a reader costs nothing.
 final class ListDecoder<Element: Codable & Identifiable & Equatable & Sendable>: Sendable where Element.ID == String {
   private let newest = Mutex(DecodedList<Element>())
 
-  /// The version, or a later one that was read before.
+  /// Decodes the version. Returns a later one if that was read before.
   func decode(_ version: ListVersion) -> DecodedList<Element> {
     newest.withLock { newest in
       if version.sequence > newest.sequence { newest.take(version) }

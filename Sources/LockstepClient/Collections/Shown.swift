@@ -1,19 +1,19 @@
 import LockstepCollections
 
-/// The maker of a change that the app shows.
+/// Where a change that the app shows comes from.
 public enum ChangeOrigin: Sendable, Equatable {
-  /// The app, on this device.
+  /// This app, on this device.
   case local
-  /// The server.
+  /// Anything else: another device, another process, a refusal, or a new copy.
   case server
 }
 
 /// The state that a client shows at one moment.
 struct Shown: Sendable {
-  /// Counts what the client has shown.
+  /// Counts the states that the client has shown.
   let sequence: Int
   let state: UserState
-  /// Whether the copy has come from the server, now or in an earlier run.
+  /// Whether the client has a copy, from this run or an earlier one.
   let isReady: Bool
   let origin: ChangeOrigin
   let connection: ConnectionState

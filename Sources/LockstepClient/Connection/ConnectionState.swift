@@ -64,7 +64,7 @@ enum ConnectionEvent: Sendable {
   case login
 }
 
-/// An order to the client's tasks.
+/// A command to the client's tasks.
 enum ConnectionCommand: String, Sendable {
   /// Begin to poll.
   case connect
@@ -77,16 +77,17 @@ enum ConnectionCommand: String, Sendable {
 }
 
 extension ConnectionState {
-  /// When to try again after another failure. The time grows with each failure in a row, by chance, because all
-  /// clients connect again after a restart. `random` is from 0 to 1. The server asks for `least`.
+  /// When to try again after another failure. The pause grows with each failure in a row. It is random, so that not all
+  /// clients connect at the same time after a restart. `random` is from 0 to 1. The server asks for at least the pause
+  /// `least`.
   func retryTime(now: Timestamp, random: Double, after least: Duration) -> Timestamp {
     let bound = min(60_000, 500 * (1 << min(attempt, 7)))
     let delay = Int64(Double(bound) * (0.5 + random / 2))
     return Timestamp(millisecondsSince1970: now.millisecondsSince1970 + max(delay, least.milliseconds))
   }
 
-  /// The next state, and what is to be done in this order. An event that means nothing in this state
-  /// changes nothing.
+  /// The next state, and the commands to carry out, in order. An event that has no meaning in this state changes
+  /// nothing.
   func next(after event: ConnectionEvent) -> (ConnectionState, [ConnectionCommand]) {
     let (wanted, phase, commands) = Self.transition(event)
     guard wanted.contains(self.phase) else { return (self, []) }

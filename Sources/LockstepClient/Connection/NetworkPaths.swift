@@ -20,7 +20,7 @@ enum NetworkPaths {
       }
     }
   #else
-    /// This system does not tell. The next attempt finds out.
+    /// This system does not notify apps of networks. The next attempt to connect notices a network.
     static var returns: AsyncStream<Void> { AsyncStream { $0.finish() } }
   #endif
 }

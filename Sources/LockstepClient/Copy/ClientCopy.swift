@@ -1,7 +1,7 @@
 import LockstepCollections
 import LockstepJSON
 
-/// The copy of the user's state: what the server has last sent.
+/// The copy of the user's state, as the server has sent it last.
 struct ClientCopy: Sendable {
   private(set) var state = UserState()
   /// Nil before the first response.
@@ -20,7 +20,7 @@ struct ClientCopy: Sendable {
     apply(document.changesets, at: document.position)
   }
 
-  /// Takes over what a client's file has.
+  /// Takes over the contents of the client's file.
   mutating func take(_ contents: StoreContents) {
     for name in state.collections.keys where !contents.names.contains(name) { state.collections[name] = nil }
     for (name, collection) in contents.collections { state.collections[name] = collection }

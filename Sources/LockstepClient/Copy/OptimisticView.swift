@@ -4,9 +4,9 @@ import LockstepTime
 
 /// The state that the app shows: the copy with the pending writes on top.
 ///
-/// The writes are decided and applied by the modules' own reactors, the same code as on the server. A write
-/// that a reactor refuses shows nothing: the server will refuse it too, or knows more. A module that the client
-/// does not know has the actions of the favorites, as lists have that were declared without code.
+/// The modules' own reactors decide and apply the writes, with the same code as on the server. If a reactor refuses a
+/// write, the view does not show it: the server will refuse it too, or has a newer state. If the client does not have a
+/// module, it uses the actions of the favorites, as lists that were declared without code do.
 struct OptimisticView: Sendable {
   private let modules: [String: UserModule]
   private(set) var state = UserState()

@@ -7,9 +7,9 @@ struct OutboxEntry: Sendable, Equatable {
   var number: Int64
   /// The value of `Idempotency-Key`. A write that was merged after a conflict gets a new one.
   var key: String
-  /// When the app wrote it.
+  /// When the app made the write.
   let at: Timestamp
-  /// The process that made the write; nil in a test.
+  /// The process that made the write. Nil only in tests.
   var process: String?
   var actions: [ClientAction]
   /// The state that the write is based on, if it must not overwrite a later one.

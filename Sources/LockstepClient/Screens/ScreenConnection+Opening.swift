@@ -55,7 +55,7 @@ extension ScreenConnection {
     if let token { await environment.user(token) } else { nil }
   }
 
-  /// Drops the actions of a lost screen: all, or those which it may have performed.
+  /// Drops the actions of a lost screen. If `keepsOthers` is true, drops only those that it may have performed.
   private func dropActions(keepsOthers: Bool) {
     let (unknown, dropped) = queue.endScreen(keepsOthers: keepsOthers)
     outputs.fail(

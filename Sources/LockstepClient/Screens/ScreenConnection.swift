@@ -17,7 +17,7 @@ actor ScreenConnection<Action: ScreenAction, State: Decodable & Equatable & Send
     /// Whether the server has responded to a request about it.
     var wasFound = false
 
-    /// Whether it may be restored for a user. Unless that is certain, it could be the screen of another one.
+    /// Whether the screen may be restored for a user. If that is not certain, it may be the screen of another user.
     func belongs(to token: String?, _ user: String?) -> Bool {
       self.token == nil || self.token == token || (self.user != nil && self.user == user)
     }

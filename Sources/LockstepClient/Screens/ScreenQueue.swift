@@ -41,7 +41,7 @@ final class ScreenQueue<Action: ScreenAction>: Sendable {
 
   private let contents = Mutex(Contents())
   private let capacity: Int
-  /// Counts what may be sent, so that the sender looks again.
+  /// Counts the changes of the queue, so that the sender reads it again.
   let changes = Latest(0)
   private let changeCount = Atomic(0)
 
@@ -61,7 +61,7 @@ final class ScreenQueue<Action: ScreenAction>: Sendable {
     return result
   }
 
-  /// The batch to send next. `key` is that of a new one.
+  /// The batch to send next. If it is a new batch, its key is `key`.
   func next(key: String) -> Batch? {
     contents.withLock { contents in
       if let sending = contents.sending { return sending }

@@ -1,6 +1,6 @@
 import LockstepCollections
 
-/// The contents of a client's file: everything, or what has changed since an earlier reading.
+/// The contents of a client's file: all of them, or the changes since an earlier reading.
 struct StoreContents {
   /// The number of changes that the file has had.
   var change = 0
@@ -38,7 +38,7 @@ struct StoreOwner: Equatable {
 
 /// A change of a client's file.
 struct StoreChange {
-  /// The collections that are written as a whole; nil for one that is gone.
+  /// The collections that are written as a whole; nil for a removed one.
   var collections: [CollectionName: CollectionState?] = [:]
   /// The changes of other collections.
   var changesets: [ChangesDocument.Changeset] = []
@@ -46,7 +46,7 @@ struct StoreChange {
   var position: ChangesDocument.Position??
   /// Set if the owner has changed.
   var owner: StoreOwner?
-  /// Writes that were added or changed; nil for one that is gone.
+  /// The writes that were added or changed; nil for a removed one.
   var writes: [Int64: OutboxEntry?] = [:]
   /// The outcomes of writes of other processes.
   var outcomes: [Int64: WriteOutcome] = [:]

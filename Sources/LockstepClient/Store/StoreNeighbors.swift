@@ -10,7 +10,7 @@ import Dispatch
 
 /// The other processes that use a client's file.
 struct StoreNeighbors: Sendable {
-  /// Tells the others that this process has changed the file.
+  /// Notifies the other processes that this process has changed the file.
   let notify: @Sendable () -> Void
   /// An element at once, and whenever another process may have changed the file. Several changes may be one
   /// element.
@@ -18,15 +18,15 @@ struct StoreNeighbors: Sendable {
 }
 
 extension StoreNeighbors {
-  /// The processes that use the file at `path`. Each writes a byte to the file `<path>-changed` after a change,
-  /// and the system tells the others of that.
+  /// The processes that use the file at `path`. After a change, a process writes a byte to the file `<path>-changed`,
+  /// and the system notifies the other processes of that write.
   static func ofFile(_ path: String) throws -> StoreNeighbors {
     let signal = try ChangeSignal(path: path + "-changed")
     return StoreNeighbors(notify: { signal.notify() }, changes: { signal.changes() })
   }
 }
 
-/// A file whose writes wake other processes.
+/// A file whose writes notify other processes.
 private final class ChangeSignal: Sendable {
   private let path: String
   private let descriptor: Int32
@@ -39,7 +39,7 @@ private final class ChangeSignal: Sendable {
 
   deinit { close(descriptor) }
 
-  /// A failure only delays the others until they look by themselves.
+  /// If this fails, the other processes notice the change later, when they read the file for another reason.
   func notify() {
     // The byte lives until the call returns.
     _ = withUnsafeBytes(of: UInt8(1)) { pwrite(descriptor, $0.baseAddress, 1, 0) }

@@ -72,8 +72,8 @@ enum NewCommand {
 extension OptionFormat where Value == String {
   fileprivate static let projectName = OptionFormat(
     "<name>",
-    reason: "it must begin with a lower-case letter, contain only lower-case letters, digits and single hyphens, have at "
-      + "most 64 characters, and not begin with lockstep"
+    reason: "it must begin with a lower-case letter, contain only lower-case letters, digits and single hyphens, have "
+      + "at most 64 characters, and not begin with lockstep"
   ) { name in
     let words = name.split(separator: "-", omittingEmptySubsequences: false)
     let isAllowed = name.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D }
