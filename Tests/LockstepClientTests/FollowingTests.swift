@@ -123,7 +123,7 @@ struct FollowingTests {
     #expect(client.status.connection == .live)
   }
 
-  @Test("A stream without a sign for 45 seconds is begun again")
+  @Test("If a stream sends nothing for 45 seconds, the client opens another one")
   func silence() throws {
     let (clock, streams) = (VirtualClock(), Recorded<Int>())
     let transport = SilentTransport { streams.set((streams.value ?? 0) + 1) }
@@ -142,7 +142,7 @@ struct FollowingTests {
     #expect(streams.value == 2)
   }
 
-  @Test("A stream may be cut anywhere")
+  @Test("A stream may be split anywhere")
   func parsing() throws {
     let text = ": comment\n\nevent: changes\nid: 1\ndata: {\"a\":1}\n\ndata:two\r\ndata: lines\r\n\r\n"
     for cut in 0...text.utf8.count {

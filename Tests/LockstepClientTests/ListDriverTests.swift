@@ -49,7 +49,7 @@ struct ListDriverTests {
     fixture.clock.advance(by: .milliseconds(20))
   }
 
-  @Test("While the user drags, nothing changes; then all changes come together")
+  @Test("While the user drags a row, the view gets no update, and then one update with all changes")
   func dragging() throws {
     let (fixture, driver, table) = try fixture("a", "b", "c")
     driver.pause()

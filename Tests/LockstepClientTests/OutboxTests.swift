@@ -128,7 +128,7 @@ struct OutboxTests {
     #expect(server.requests.count { $0.method == "POST" } == 1)
   }
 
-  @Test("After a restore that lost a confirmed write, the client shows what the server has, and goes on")
+  @Test("After a restore that lost a confirmed write, the client shows the server's state and goes on")
   func restoredBackup() throws {
     let fixture = try ClientFixture()
     fixture.add("a")
@@ -141,7 +141,7 @@ struct OutboxTests {
     #expect(fixture.ids == ["a", "c"] && fixture.client.status.pending == 0)
   }
 
-  @Test("Another user gets neither the copy nor the writes of the one before")
+  @Test("Another user gets neither the copy nor the writes of the previous user")
   func otherUser() throws {
     let fixture = try ClientFixture(token: nil)
     #expect(fixture.client.status.connection == .needsLogin)

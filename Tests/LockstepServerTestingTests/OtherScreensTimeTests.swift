@@ -37,7 +37,7 @@ struct OtherScreensTimeTests {
     }
   }
 
-  @Test("Each tap is a route, and a change of another device is none")
+  @Test("Each tap fires a route, and a change of another device fires none")
   func routes() throws {
     try ServerInProcess.run { server in
       let token = try server.token(of: "ada@example.com")
@@ -92,7 +92,7 @@ struct OtherScreensTimeTests {
     }
   }
 
-  @Test("The login screen gives a session, with which the client goes on")
+  @Test("The client goes on with the session of the login screen")
   func login() throws {
     try ServerInProcess.run { server in
       _ = try server.token(of: "ada@example.com")

@@ -203,7 +203,7 @@ struct WorkingHistoryTimeTests {
     }
   }
 
-  @Test("The same table gives the same record, a hundred times")
+  @Test("The same table of times gives the same events a hundred times")
   func deterministic() throws {
     func record() throws -> String {
       try ServerInProcess.run { server in

@@ -32,7 +32,7 @@ struct ScreenPulseTests {
     #expect(pulses.values == [pulse(1, row: 7), pulse(2, row: 7)])
   }
 
-  @Test("A reader that was not fast enough learns how many pulses it has missed")
+  @Test("A slow reader gets the number of pulses that it has missed")
   func missed() throws {
     let fixture = try ScreenFixture()
     let (pulses, _) = read(fixture)

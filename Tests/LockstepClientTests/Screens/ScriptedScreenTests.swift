@@ -89,7 +89,7 @@ struct ScriptedScreenTests {
     return (scheduler, transport, screen, names)
   }
 
-  @Test("The response to a poll that is older than the one to an action is not shown")
+  @Test("If the response to a poll is older than the response to an action, it is not shown")
   func latePoll() throws {
     let (scheduler, _, screen, names) = try start([
       .opening: [.after(1, .state(1, name: "opened", status: 201))],
@@ -101,7 +101,7 @@ struct ScriptedScreenTests {
     #expect(names.events == [.next(0, "initial"), .next(1, "opened"), .next(12, "acted"), .next(41, "newest")])
   }
 
-  @Test("The response to an action that is older than the one to a poll is not shown")
+  @Test("If the response to an action is older than the response to a poll, it is not shown")
   func lateAction() throws {
     let (scheduler, _, screen, names) = try start([
       .opening: [.after(1, .state(1, name: "opened", status: 201))],
@@ -114,7 +114,7 @@ struct ScriptedScreenTests {
     #expect(screen.pending == 0)
   }
 
-  @Test("A server that does not find the screens which it opens is not asked without a pause")
+  @Test("If the server does not find the screens that it opens, the client pauses between its requests")
   func shortLives() throws {
     let (scheduler, transport, screen, _) = try start([
       .opening: [.after(0, .state(1, name: "opened", status: 201))],
@@ -136,7 +136,7 @@ struct ScriptedScreenTests {
     #expect(names.elements == ["initial"] && transport.count(.opening) == 1)
   }
 
-  @Test("A server that is overloaded decides when to try again", arguments: [429, 503])
+  @Test("The client tries again when an overloaded server asks for it", arguments: [429, 503])
   func retryAfter(status: Int) throws {
     let (scheduler, transport, screen, _) = try start([
       .opening: [

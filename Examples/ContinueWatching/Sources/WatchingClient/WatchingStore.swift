@@ -11,7 +11,7 @@ public struct WatchingDispatcher: Dispatcher {
   public let saving = DispatchSubject<Bool>()
   /// The positions that the server has got.
   public let saved = DispatchSubject<SavedPosition>()
-  /// The errors of both.
+  /// The errors of loading and of saving.
   public let errors = DispatchSubject<any Error>()
 
   /// A dispatcher. Make one, and pass it to the actions and the stores.
