@@ -23,7 +23,7 @@ struct TypesTests {
     for _ in 0..<20 {
       let end = await process.ended()
       if end == .exit(0) { break }
-      try #require(process.errors.contains("timed out"), "\(end): \(process.errors)")
+      try #require(end == .exit(69), "\(end): \(process.errors)")
       process = try LockstepProcess(arguments, in: folder, name: "types")
     }
     try folder.write(Array(process.output.utf8), to: "Types.swift")
