@@ -1,3 +1,4 @@
+import Glibc
 import LockstepClientTesting
 import LockstepJSON
 import LockstepTime
@@ -60,19 +61,19 @@ extension LockstepClient {
 
 /// Two clients of one file, as of an app and its extension.
 private struct SharedFile {
-  let folder: TemporaryDirectory
+  let path: String
   let clock = VirtualClock()
   let server: FakeServer
   let credentials: MemoryCredentials
   let neighbors = TestNeighbors()
   let (app, helper): (LockstepClient, LockstepClient)
 
-  init(token: String? = "token") throws {
-    folder = try TemporaryDirectory()
+  init(in folder: TemporaryDirectory, token: String? = "token") throws {
+    path = folder.file("client.db")
     server = FakeServer(clock: clock)
     credentials = MemoryCredentials(token)
-    app = try LockstepClient(sharing: folder.file("client.db"), with: neighbors, seed: 1, server, credentials, clock)
-    helper = try LockstepClient(sharing: folder.file("client.db"), with: neighbors, seed: 2, server, credentials, clock)
+    app = try LockstepClient(sharing: path, with: neighbors, seed: 1, server, credentials, clock)
+    helper = try LockstepClient(sharing: path, with: neighbors, seed: 2, server, credentials, clock)
   }
 
   @discardableResult
@@ -82,14 +83,26 @@ private struct SharedFile {
     return task
   }
 
+  /// Another process follows the server.
+  func lead(as process: String) throws {
+    let now = WallTime.of(clock)()
+    let end = Timestamp(millisecondsSince1970: now.millisecondsSince1970 + 60_000)
+    #expect(try ClientStore(path: path).lead(as: process, from: now, until: end) == nil)
+  }
+
   func favorites() -> [String] { (server.json(of: "favorites").arrayValue ?? []).compactMap { $0["id"]?.stringValue } }
 }
 
 @Suite("Several processes on one file", .timeLimit(.minutes(2)))
 struct SharedFileTests {
+  /// Of one test. The clients of a test run on after it, and must not keep the folder.
+  private let folder: TemporaryDirectory
+
+  init() throws { folder = try TemporaryDirectory() }
+
   @Test("One process follows the server, and sends and confirms the writes of both")
   func oneFollows() throws {
-    let shared = try SharedFile()
+    let shared = try SharedFile(in: folder)
     shared.start { await shared.app.run() }
     shared.start { await shared.helper.run() }
     #expect(shared.app.status.connection == .live && shared.helper.status.connection == .live)
@@ -115,7 +128,7 @@ struct SharedFileTests {
 
   @Test("When the following process ends, another one takes over at once")
   func takingOver() throws {
-    let shared = try SharedFile()
+    let shared = try SharedFile(in: folder)
     let running = shared.start { await shared.app.run() }
     shared.start { await shared.helper.run() }
     running.cancel()
@@ -125,13 +138,10 @@ struct SharedFileTests {
     #expect(shared.app.status.connection == .stopped)
   }
 
-  @Test("When the following process was killed, another one takes over within a minute")
-  func killedProcess() throws {
-    let shared = try SharedFile()
-    let other = try ClientStore(path: shared.folder.file("client.db"))
-    let now = WallTime.of(shared.clock)()
-    let end = Timestamp(millisecondsSince1970: now.millisecondsSince1970 + 60_000)
-    #expect(try other.lead(as: "killed", from: now, until: end) == nil)
+  @Test("When the following process has no time to run any more, another one takes over within a minute")
+  func suspendedProcess() throws {
+    let shared = try SharedFile(in: folder)
+    try shared.lead(as: "suspended")
     shared.start { await shared.helper.run() }
     shared.start { _ = try await shared.helper.list(of: Photo.self).add(Photo(id: "a")) }
     #expect(shared.favorites().isEmpty)
@@ -139,9 +149,38 @@ struct SharedFileTests {
     #expect(shared.favorites() == ["a"] && shared.helper.status.pending == 0)
   }
 
+  @Test("When the following process was killed, its next run follows at once")
+  func nextRun() throws {
+    let shared = try SharedFile(in: folder)
+    let killed = try ChildProcess.spawn(["/bin/sh", "-c", "exit"], [])
+    #expect(waitpid(killed, nil, 0) == killed)
+    // In a container, the next run of a program often gets the same process id.
+    for process in [killed, getpid()] {
+      try shared.lead(as: "\(process)-killed")
+      let running = shared.start { await shared.app.run() }
+      #expect(shared.app.status.connection == .live)
+      running.cancel()
+      shared.clock.advance(by: .milliseconds(20))
+    }
+  }
+
+  @Test("When the following process is killed, another one takes over soon")
+  func killedProcess() throws {
+    let shared = try SharedFile(in: folder)
+    let following = try ChildProcess.spawn(["/bin/sh", "-c", "sleep 600"], ["PATH=/usr/bin:/bin"])
+    try shared.lead(as: "\(following)-app")
+    shared.start { await shared.helper.run() }
+    shared.clock.advance(by: .seconds(20))
+    #expect(shared.helper.status.connection == .stopped)
+    kill(following, SIGKILL)
+    #expect(waitpid(following, nil, 0) == following)
+    shared.clock.advance(by: .seconds(5))
+    #expect(shared.helper.status.connection == .live)
+  }
+
   @Test("A write that another process has cancelled is not sent")
   func cancelling() throws {
-    let shared = try SharedFile()
+    let shared = try SharedFile(in: folder)
     shared.server.goOffline()
     shared.start { await shared.app.run() }
     let write = Recorded<PendingWrite>()
@@ -158,7 +197,7 @@ struct SharedFileTests {
 
   @Test("A logout in one process removes the copy and the writes of all")
   func loggingOut() throws {
-    let shared = try SharedFile()
+    let shared = try SharedFile(in: folder)
     shared.start { await shared.app.run() }
     shared.start { await shared.helper.run() }
     let (photos, failure) = (shared.app.list(of: Photo.self), Recorded<ClientFailure>())
@@ -176,10 +215,10 @@ struct SharedFileTests {
 
   @Test("Two processes that both believe to follow the server apply each write once")
   func twoLeaders() throws {
-    let shared = try SharedFile()
+    let shared = try SharedFile(in: folder)
     shared.start { await shared.app.run() }
     // A suspended process does not know that its lease has ended.
-    let other = try SQLiteConnection(path: shared.folder.file("client.db"))
+    let other = try SQLiteConnection(path: shared.path)
     try other.execute("UPDATE client SET leader = NULL, leader_until = NULL")
     shared.start { await shared.helper.run() }
     for number in 1...20 {
@@ -198,9 +237,9 @@ struct SharedFileTests {
 
   @Test("A process that was suspended, and has lost its lease, goes on as the other one shows")
   func suspended() throws {
-    let shared = try SharedFile()
+    let shared = try SharedFile(in: folder)
     shared.start { await shared.app.run() }
-    let other = try SQLiteConnection(path: shared.folder.file("client.db"))
+    let other = try SQLiteConnection(path: shared.path)
     try other.execute("UPDATE client SET leader = NULL, leader_until = NULL")
     let running = shared.start { await shared.helper.run() }
     shared.clock.advance(by: .seconds(30))
@@ -214,7 +253,7 @@ struct SharedFileTests {
 
   @Test("A login in one process is one for all")
   func loggingIn() throws {
-    let shared = try SharedFile(token: nil)
+    let shared = try SharedFile(in: folder, token: nil)
     shared.start { await shared.app.run() }
     shared.start { await shared.helper.run() }
     #expect(shared.app.status.connection == .needsLogin && shared.helper.status.connection == .needsLogin)
