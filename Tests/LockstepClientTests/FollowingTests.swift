@@ -83,6 +83,32 @@ struct FollowingTests {
     #expect(fixture.ids == ["a"])
   }
 
+  @Test("A member that the type does not have is no change")
+  func unknownMember() throws {
+    let fixture = try ClientFixture()
+    let changes = Recorded<[String]>()
+    fixture.clock.start { [photos = fixture.photos] in
+      var all: [String] = []
+      for await update in photos.updates {
+        let change = update.changeset
+        all.append("\(change.insertions.count) inserted, \(change.modifications.count) modified")
+        changes.set(all)
+      }
+    }
+    fixture.server.goOffline()
+    fixture.add("a", title: "Aurora")
+    fixture.clock.advance(by: .seconds(30))
+    fixture.server.goOnline()
+    // The server sets the time of the write, which differs from the one on the device.
+    fixture.clock.advance(by: .seconds(60))
+    #expect(fixture.client.status.pending == 0)
+    fixture.server.perform(["module": "favorites", "type": "update", "payload": ["id": "a", "data": 1]])
+    fixture.clock.advance(by: .milliseconds(20))
+    fixture.server.perform(["module": "favorites", "type": "update", "payload": ["id": "a", "title": "Geyser"]])
+    fixture.clock.advance(by: .milliseconds(20))
+    #expect(changes.value == ["0 inserted, 0 modified", "1 inserted, 0 modified", "0 inserted, 1 modified"])
+  }
+
   @Test("A write whose response was lost is applied once")
   func lostResponse() throws {
     let fixture = try ClientFixture()
