@@ -46,6 +46,34 @@ struct OutboxTests {
     #expect(fixture.client.refusedWrites.isEmpty && fixture.ids == ["missing"])
   }
 
+  @Test("If a refused write cannot be made again, because the file cannot be written, it stays")
+  func retryWithFullDisk() throws {
+    let (folder, clock) = (try TemporaryDirectory(), VirtualClock())
+    let (file, server) = (folder.file("client.db"), FakeServer(clock: clock))
+    let credentials = MemoryCredentials("token")
+    let client = try LockstepClient(store: .file(file), transport: server, credentials: credentials, clock: clock)
+    let running = clock.start { await client.run() }
+    clock.start { [photos = client.list(of: Photo.self)] in _ = try? await photos.move("missing", to: 0) }
+    clock.advance(by: .milliseconds(20))
+    let refused = client.refusedWrites
+    #expect(refused.count == 1)
+    let other = try SQLiteConnection(path: file)
+    try other.execute("CREATE TRIGGER full BEFORE INSERT ON outbox BEGIN SELECT RAISE(ABORT, 'full'); END")
+    let error = Recorded<String>()
+    clock.start {
+      do { _ = try await client.retry(refused[0]) } catch let failure { error.set("\(failure)") }
+    }
+    clock.advance(by: .milliseconds(20))
+    #expect(error.value?.contains("full") == true && client.refusedWrites == refused)
+    try other.execute("DROP TRIGGER full")
+    server.perform(["module": "favorites", "type": "add", "payload": ["id": "missing"]])
+    clock.start { _ = try? await client.retry(refused[0]) }
+    clock.advance(by: .seconds(60))
+    #expect(client.refusedWrites.isEmpty && client.status.pending == 0)
+    running.cancel()
+    clock.advance(by: .milliseconds(20))
+  }
+
   @Test("A write that was not sent can be cancelled")
   func cancelling() throws {
     let fixture = try ClientFixture()
