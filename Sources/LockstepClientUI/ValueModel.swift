@@ -11,14 +11,20 @@ public final class ValueModel<Value: Codable & Equatable & Sendable> {
     get { shown }
     set {
       shown = newValue
-      wanted?.yield(newValue)
+      guard let wanted else { return }
+      choices += 1
+      wanted.yield((choices, newValue))
     }
   }
   /// Why the last write could not be stored on this device.
   public internal(set) var failure: (any Error)?
   private var shown: Value
   private let fallback: Value
-  @ObservationIgnored private var wanted: AsyncStream<Value>.Continuation?
+  @ObservationIgnored private var wanted: AsyncStream<(Int, Value)>.Continuation?
+  /// Counts the values that the view has set.
+  @ObservationIgnored private var choices = 0
+  /// The number of the last one that was written. Until all are, the view keeps its own.
+  @ObservationIgnored private var written = 0
   @ObservationIgnored private var tasks: [FollowingTask] = []
   @ObservationIgnored private weak var client: LockstepClient?
 
@@ -40,18 +46,28 @@ public final class ValueModel<Value: Codable & Equatable & Sendable> {
 
   private func follow(_ key: String, in map: SyncedMap) {
     shown = map.value(key) ?? fallback
-    let (values, continuation) = AsyncStream<Value>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    (choices, written) = (0, 0)
+    let (values, continuation) = AsyncStream<(Int, Value)>.makeStream(bufferingPolicy: .bufferingNewest(1))
     wanted = continuation
     tasks = [
-      FollowingTask { [weak self, fallback] in
-        for await value in map.values(of: key, as: Value.self) { self?.shown = value ?? fallback }
+      FollowingTask { [weak self] in
+        for await value in map.values(of: key, as: Value.self) { self?.show(value) }
       },
       FollowingTask { [weak self] in
-        for await value in values {
+        for await (number, value) in values {
           do { try await map.set(key, value) } catch { self?.failure = error }
+          if Task.isCancelled { return }
+          self?.written = number
+          // Another device may have changed it meanwhile.
+          self?.show(map.value(key))
         }
       },
     ]
+  }
+
+  private func show(_ value: Value?) {
+    let value = value ?? fallback
+    if choices == written, shown != value { shown = value }
   }
 }
 

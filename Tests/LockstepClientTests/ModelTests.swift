@@ -70,6 +70,20 @@ struct ModelTests {
     #expect(client.status.pending == 2)
   }
 
+  @Test("A value model never goes back to a value that the view has replaced")
+  func flicker() async {
+    let running = Task { [client] in await client.run() }
+    let model = ValueModel("volume", in: client.defaults(), default: -1)
+    for value in 0...500 {
+      model.value = value
+      for _ in 0..<value % 7 { await Task.yield() }
+      #expect(model.value == value)
+    }
+    server.perform(["module": "defaults", "type": "set", "payload": ["key": "volume", "value": 1_000]])
+    await expectSoon(1_000) { model.value }
+    running.cancel()
+  }
+
   @Test("An object model and a status model follow the client")
   func objectAndStatus() async {
     let (model, status) = (ObjectModel(client.profile), StatusModel(client))
