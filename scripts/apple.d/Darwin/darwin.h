@@ -4,6 +4,7 @@
 typedef unsigned short mode_t;
 typedef long long off_t;
 typedef int dev_t;
+typedef int pid_t;
 typedef long time_t;
 typedef unsigned long size_t;
 typedef long ssize_t;
@@ -47,6 +48,8 @@ int pthread_cond_timedwait_relative_np(
 
 struct stat { dev_t st_dev; mode_t st_mode; struct timespec st_mtimespec; off_t st_size; };
 int stat(const char *_Null_unspecified, struct stat *_Null_unspecified);
+pid_t getpid(void);
+int kill(pid_t, int);
 int close(int);
 ssize_t read(int, void *_Null_unspecified, size_t);
 ssize_t write(int, const void *_Null_unspecified, size_t);
@@ -61,6 +64,7 @@ int rename(const char *_Nonnull, const char *_Nonnull);
 #define O_EVTONLY 0x8000
 #define O_NOCTTY 0x20000
 #define O_CLOEXEC 0x1000000
+#define ESRCH 3
 #define EEXIST 17
 
 char *_Null_unspecified strdup(const char *_Null_unspecified);
