@@ -267,9 +267,9 @@ let package = Package(
     .testTarget(
       name: "LockstepAcceptanceTests",
       dependencies: [
-        "ContinueWatching", "LockstepClient", "LockstepExecutable", "LockstepJSON", "LockstepPostgreSQL",
-        "LockstepReactor", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading", "LockstepTime",
-        "ShoppingList", "WatchingClient", "WatchingModule",
+        "ContinueWatching", "FavoritesTerminal", "LockstepClient", "LockstepExecutable", "LockstepJSON",
+        "LockstepPostgreSQL", "LockstepReactor", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading",
+        "LockstepTime", "ShoppingList", "WatchingClient", "WatchingModule",
       ]
     ),
 
@@ -309,6 +309,31 @@ let package = Package(
       ],
       path: "Examples/ContinueWatching/Tests/ContinueWatchingTests"
     ),
+    .target(
+      name: "FavoritesModel",
+      dependencies: ["LockstepClient", "LockstepClientUI", "LockstepReactor"],
+      path: "Examples/FavoritesApp/Sources/FavoritesModel"
+    ),
+    .target(
+      name: "FavoritesViews",
+      dependencies: ["FavoritesModel", "LockstepClient", "LockstepClientUI"],
+      path: "Examples/FavoritesApp/Sources/FavoritesViews"
+    ),
+    .executableTarget(
+      name: "FavoritesApp",
+      dependencies: ["FavoritesViews"],
+      path: "Examples/FavoritesApp/Sources/FavoritesApp"
+    ),
+    .executableTarget(
+      name: "FavoritesTerminal",
+      dependencies: ["FavoritesModel", "LockstepClient"],
+      path: "Examples/FavoritesApp/Sources/FavoritesTerminal"
+    ),
+    .testTarget(
+      name: "FavoritesAppTests",
+      dependencies: ["FavoritesModel", "FavoritesTerminal", "LockstepClient", "LockstepClientTesting"],
+      path: "Examples/FavoritesApp/Tests/FavoritesAppTests"
+    ),
     .executableTarget(
       name: "ShoppingList",
       dependencies: [
@@ -340,8 +365,9 @@ let package = Package(
 // this set do not depend on the setting, because other packages use them with their own settings.
 let openRooms: Set = [
   "LockstepReactor", "LockstepReactorTesting", "LockstepReactorTests", "LockstepReactorTestingTests",
-  "ContinueWatching", "ContinueWatchingTests", "Counter", "CounterTests", "Login", "LoginTests", "ShoppingList",
-  "ShoppingListTests", "WatchingClient", "WatchingModule", "reactor-benchmark",
+  "ContinueWatching", "ContinueWatchingTests", "Counter", "CounterTests", "FavoritesApp", "FavoritesAppTests",
+  "FavoritesModel", "FavoritesTerminal", "FavoritesViews", "Login", "LoginTests", "ShoppingList", "ShoppingListTests",
+  "WatchingClient", "WatchingModule", "reactor-benchmark",
 ]
 for target in package.targets where target.type != .system && !openRooms.contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]

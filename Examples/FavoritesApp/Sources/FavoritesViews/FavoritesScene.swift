@@ -1,0 +1,51 @@
+#if canImport(SwiftUI)
+  import FavoritesModel
+  import Foundation
+  import LockstepClient
+  import LockstepClientUI
+  import SwiftUI
+
+  /// The windows of the app.
+  public struct FavoritesScene: Scene {
+    private let start: Result<FavoritesModel, any Error>
+
+    /// Scenes of an app for the server at a URL.
+    @MainActor
+    public init(server: String = Self.server) {
+      start = Result {
+        guard let server = URL(string: server) else { throw ClientFailure("\(server) is not a URL.") }
+        let folder = URL.applicationSupportDirectory.appending(path: "Favorites")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let file = folder.appending(path: "state.db").path
+        return FavoritesModel(try LockstepClient(server, store: .file(file), credentials: Self.credentials(folder)))
+      }
+    }
+
+    /// A program that Xcode starts on the Mac from a package has no right to use the keychain.
+    private static func credentials(_ folder: URL) -> any ClientCredentials {
+      #if os(macOS)
+        FileCredentials(folder.appending(path: "token").path)
+      #else
+        KeychainCredentials(service: "favorites-app")
+      #endif
+    }
+
+    /// `LOCKSTEP_SERVER` of the scheme in Xcode, or a server on this Mac.
+    public static var server: String {
+      ProcessInfo.processInfo.environment["LOCKSTEP_SERVER"] ?? "http://127.0.0.1:8080"
+    }
+
+    /// The windows.
+    public var body: some Scene {
+      WindowGroup {
+        switch start {
+        case .success(let model):
+          FavoritesView(model: model)
+            .environment(\.lockstep, model.client)
+            .task { await model.client.run() }
+        case .failure(let error): Text("The app cannot start: \(error)").padding()
+        }
+      }
+    }
+  }
+#endif

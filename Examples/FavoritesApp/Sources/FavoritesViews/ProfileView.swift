@@ -1,0 +1,40 @@
+#if canImport(SwiftUI)
+  import FavoritesModel
+  import LockstepClient
+  import SwiftUI
+
+  /// The form for the profile, which the server runs.
+  struct ProfileView: View {
+    @State private var form: ProfileForm
+    @Environment(\.dismiss) private var dismiss
+
+    init(client: LockstepClient) { _form = State(initialValue: ProfileForm(client)) }
+
+    var body: some View {
+      Form {
+        field("Company", $form.companyName, form.state.validatedCompanyName)
+        field("Position", $form.position, form.state.validatedPosition)
+        if let failure = form.failure { Text(failure).foregroundStyle(.red) }
+        Button(form.state.isLoading ? "Saving…" : "Save") { form.save() }
+          .disabled(!form.state.saveEnabled || form.state.isLoading)
+      }
+      .navigationTitle("Profile")
+      .toolbar { Button("Done") { dismiss() } }
+      .alert(form.state.prompt?.title ?? "", isPresented: .constant(form.state.prompt != nil)) {
+        ForEach(form.state.prompt?.choices ?? [], id: \.self) { choice in
+          Button(choice.capitalized) { form.answer(choice) }
+        }
+      } message: {
+        Text(form.state.prompt?.message ?? "")
+      }
+      .task { await form.run() }
+    }
+
+    private func field(_ name: String, _ text: Binding<String>, _ check: WorkingHistory.Validation) -> some View {
+      VStack(alignment: .leading) {
+        TextField(name, text: text)
+        if !check.message.isEmpty { Text(check.message).font(.caption).foregroundStyle(.red) }
+      }
+    }
+  }
+#endif
