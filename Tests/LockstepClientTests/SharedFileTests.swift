@@ -272,9 +272,13 @@ struct SharedFileTests {
 
 @Suite("Users and clocks of several processes", .timeLimit(.minutes(2)))
 struct SharedUserTests {
+  private let folder: TemporaryDirectory
+
+  init() throws { folder = try TemporaryDirectory() }
+
   @Test("A login of another user in a process that follows nothing deletes the state and the writes of the first")
   func staleLogin() throws {
-    let shared = try SharedFile(token: nil)
+    let shared = try SharedFile(in: folder, token: nil)
     // The helper is opened, and does not run. Then the app logs in, and writes.
     shared.start { await shared.app.run() }
     shared.start { try await shared.app.logIn(email: "ada@example.com", password: "secret") }
@@ -293,14 +297,14 @@ struct SharedUserTests {
 
   @Test("A logout in another process during the first download leaves nothing of the user")
   func logoutDuringDownload() throws {
-    let shared = try SharedFile()
+    let shared = try SharedFile(in: folder)
     shared.server.perform(["module": "favorites", "type": "add", "payload": ["id": "ada's"]])
     shared.server.holdResponses()
     shared.start { await shared.app.run() }
     shared.start { try await shared.helper.logOut() }
     shared.server.releaseResponses()
     shared.clock.advance(by: .seconds(60))
-    let store = try ClientStore(path: shared.folder.file("client.db"))
+    let store = try ClientStore(path: folder.file("client.db"))
     let contents = try store.read()
     #expect(contents.names.isEmpty && contents.owner.user == nil && contents.position == nil)
     #expect(shared.app.list(of: Photo.self).elements.isEmpty)
@@ -308,7 +312,7 @@ struct SharedUserTests {
 
   @Test("A write after a logout is refused until the next login")
   func writeAfterLogout() throws {
-    let shared = try SharedFile()
+    let shared = try SharedFile(in: folder)
     shared.start { await shared.app.run() }
     shared.start { try await shared.app.logOut() }
     let failures = Recorded<[String]>()
@@ -327,7 +331,7 @@ struct SharedUserTests {
 
   @Test("The first login is no logout for the writes that were made before")
   func writeBeforeLogin() throws {
-    let shared = try SharedFile(token: nil)
+    let shared = try SharedFile(in: folder, token: nil)
     shared.start { await shared.app.run() }
     let result = Recorded<WriteResult>()
     shared.start { result.set(try await shared.helper.defaults().set("theme", "dark").confirmed) }
@@ -339,8 +343,8 @@ struct SharedUserTests {
 
   @Test("A lease from before the clock was set back is over")
   func clockSetBack() throws {
-    let shared = try SharedFile()
-    let other = try ClientStore(path: shared.folder.file("client.db"))
+    let shared = try SharedFile(in: folder)
+    let other = try ClientStore(path: folder.file("client.db"))
     let tomorrow = WallTime.of(shared.clock)().millisecondsSince1970 + 86_400_000
     let (start, end) = (Timestamp(millisecondsSince1970: tomorrow), Timestamp(millisecondsSince1970: tomorrow + 60_000))
     #expect(try other.lead(as: "suspended", from: start, until: end) == nil)
@@ -350,9 +354,9 @@ struct SharedUserTests {
 
   @Test("A process without a token leaves the server to one that has a token")
   func processWithoutToken() throws {
-    let shared = try SharedFile()
+    let shared = try SharedFile(in: folder)
     let blind = try LockstepClient(
-      sharing: shared.folder.file("client.db"),
+      sharing: folder.file("client.db"),
       with: shared.neighbors,
       seed: 3,
       shared.server,
@@ -371,7 +375,7 @@ struct SharedUserTests {
 
   @Test("A new token of the app's own begins the connection again")
   func newToken() throws {
-    let shared = try SharedFile(token: nil)
+    let shared = try SharedFile(in: folder, token: nil)
     shared.start { await shared.app.run() }
     #expect(shared.app.status.connection == .needsLogin)
     shared.credentials.save("token")
