@@ -128,7 +128,7 @@ final class LockstepProcess: Sendable {
     return ending.withLock { $0 }
   }
 
-  private var hasEnded: Bool {
+  var hasEnded: Bool {
     ending.withLock { ending in
       if ending != nil { return true }
       var status: Int32 = 0
