@@ -11,7 +11,7 @@ private struct Draft: Codable, Equatable, Sendable {
   var tags: [String]
 }
 
-@Suite("Writes with a condition", .timeLimit(.minutes(2)))
+@Suite("Writes with a condition", .timeLimit(.minutes(10)))
 struct ConditionTests {
   /// Two devices that have seen the same draft. The second one is offline, and the first one changes it.
   private func conflict(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepClient
 
-@Suite("The states of a connection", .timeLimit(.minutes(1)))
+@Suite("The states of a connection", .timeLimit(.minutes(10)))
 struct ConnectionStateTests {
   private static let failure = ClientFailure("none")
   private static let events: [(String, ConnectionEvent)] = [

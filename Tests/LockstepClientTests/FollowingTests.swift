@@ -41,7 +41,7 @@ struct ClientFixture {
   var ids: [String] { photos.elements.map(\.id) }
 }
 
-@Suite("Following a server, and writing", .timeLimit(.minutes(2)))
+@Suite("Following a server, and writing", .timeLimit(.minutes(10)))
 struct FollowingTests {
   @Test("A change of another device is shown")
   func following() throws {

@@ -32,7 +32,7 @@ private struct Titled: Codable, Identifiable, Equatable, Sendable {
   let title: String
 }
 
-@Suite("Proxies, old writes, and elements of other apps", .timeLimit(.minutes(2)))
+@Suite("Proxies, old writes, and elements of other apps", .timeLimit(.minutes(10)))
 struct HostileTests {
   @Test(
     "A response of a proxy refuses no write, and does not stop the client",

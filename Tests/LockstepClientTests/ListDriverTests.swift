@@ -33,7 +33,7 @@ private final class DrivenTable: Sendable {
   var updates: Int { contents.withLock { $0.updates } }
 }
 
-@Suite("Driving a table view", .timeLimit(.minutes(2)))
+@Suite("Driving a table view", .timeLimit(.minutes(10)))
 struct ListDriverTests {
   private func fixture(_ ids: String...) throws -> (ClientFixture, ListDriver<Photo>, DrivenTable) {
     let (fixture, table) = (try ClientFixture(), DrivenTable())

@@ -23,7 +23,7 @@ private struct AnsweringTransport: ClientTransport {
   func response(to request: ClientRequest) async throws -> ClientResponse { answer(request) }
 }
 
-@Suite("Writes of a client", .timeLimit(.minutes(2)))
+@Suite("Writes of a client", .timeLimit(.minutes(10)))
 struct OutboxTests {
   @Test("A refused write is taken back, and the app learns why")
   func refusal() throws {

@@ -93,7 +93,7 @@ private struct SharedFile {
   func favorites() -> [String] { (server.json(of: "favorites").arrayValue ?? []).compactMap { $0["id"]?.stringValue } }
 }
 
-@Suite("Several processes on one file", .timeLimit(.minutes(2)))
+@Suite("Several processes on one file", .timeLimit(.minutes(10)))
 struct SharedFileTests {
   /// Of one test. The clients of a test run on after it, and must not keep the folder.
   private let folder: TemporaryDirectory
@@ -167,7 +167,7 @@ struct SharedFileTests {
   @Test("When the following process is killed, another one takes over soon")
   func killedProcess() throws {
     let shared = try SharedFile(in: folder)
-    let following = try ChildProcess.spawn(["/bin/sh", "-c", "sleep 600"], ["PATH=/usr/bin:/bin"])
+    let following = try ChildProcess.spawn(["/bin/sh", "-c", "exec sleep 600"], ["PATH=/usr/bin:/bin"])
     try shared.lead(as: "\(following)-app")
     shared.start { await shared.helper.run() }
     shared.clock.advance(by: .seconds(20))
@@ -270,7 +270,7 @@ struct SharedFileTests {
   }
 }
 
-@Suite("Users and clocks of several processes", .timeLimit(.minutes(2)))
+@Suite("Users and clocks of several processes", .timeLimit(.minutes(10)))
 struct SharedUserTests {
   private let folder: TemporaryDirectory
 

@@ -36,7 +36,7 @@ private struct Row: Identifiable, Equatable, Sendable {
   let id: String
 }
 
-@Suite("A strict table view", .timeLimit(.minutes(1)))
+@Suite("A strict table view", .timeLimit(.minutes(10)))
 struct StrictTableViewTests {
   private static let accepted = [
     BatchUpdate(name: "nothing"),

@@ -2,7 +2,7 @@ import Foundation
 import LockstepJSON
 import Testing
 
-@Suite("JSON as a part of a Codable type", .timeLimit(.minutes(1)))
+@Suite("JSON as a part of a Codable type", .timeLimit(.minutes(10)))
 struct CodableTests {
   private struct Element: Codable, Equatable {
     let id: String

@@ -79,7 +79,7 @@ extension Counter.Action {
 }
 // end guide
 
-@Suite("The guides of screens and of tests in Swift apps", .timeLimit(.minutes(2)))
+@Suite("The guides of screens and of tests in Swift apps", .timeLimit(.minutes(10)))
 struct AppGuideTests {
   @Test("The same view works with a screen, and with a stub")
   func view() {

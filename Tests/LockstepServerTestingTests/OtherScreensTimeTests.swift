@@ -5,7 +5,7 @@ import LockstepReactorTesting
 import LockstepServerTesting
 import Testing
 
-@Suite("The other screens in time", .timeLimit(.minutes(2)))
+@Suite("The other screens in time", .timeLimit(.minutes(10)))
 struct OtherScreensTimeTests {
   private func add(_ id: String, at time: Int, _ server: ServerInProcess, _ token: String) {
     server.scheduler.scheduleAt(time) {

@@ -10,7 +10,7 @@ private struct Photo: Codable, Identifiable, Equatable, Sendable {
   var title: String?
 }
 
-@Suite("A server in the test's process", .timeLimit(.minutes(2)))
+@Suite("A server in the test's process", .timeLimit(.minutes(10)))
 struct ServerInProcessTests {
   @Test("A request gets the response of the whole server")
   func requests() throws {

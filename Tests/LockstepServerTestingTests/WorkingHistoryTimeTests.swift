@@ -6,7 +6,7 @@ import LockstepScreens
 import LockstepServerTesting
 import Testing
 
-@Suite("The screen workingHistory in time", .timeLimit(.minutes(2)))
+@Suite("The screen workingHistory in time", .timeLimit(.minutes(10)))
 struct WorkingHistoryTimeTests {
   typealias Form = RemoteScreen<WorkingHistoryAction, WorkingHistory>
 

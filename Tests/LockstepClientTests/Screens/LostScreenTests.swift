@@ -4,7 +4,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@Suite("A remote screen that the server has lost", .timeLimit(.minutes(1)))
+@Suite("A remote screen that the server has lost", .timeLimit(.minutes(10)))
 struct LostScreenTests {
   private static let restoring: @Sendable (Form.State, Form.State) -> [Form.Action] = { last, new in
     last.name == new.name ? [] : [.setName(last.name)]

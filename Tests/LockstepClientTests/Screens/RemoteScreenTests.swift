@@ -20,7 +20,7 @@ private func useForm(_ form: some ViewModel<Form.Action, Form.State>, _ schedule
   return observer
 }
 
-@Suite("A remote screen", .timeLimit(.minutes(1)))
+@Suite("A remote screen", .timeLimit(.minutes(10)))
 struct RemoteScreenTests {
   @Test("The same view code works with a local reactor and with a screen of the server")
   func sameView() throws {

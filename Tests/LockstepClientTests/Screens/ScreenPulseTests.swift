@@ -4,7 +4,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@Suite("Pulses of a remote screen", .timeLimit(.minutes(1)))
+@Suite("Pulses of a remote screen", .timeLimit(.minutes(10)))
 struct ScreenPulseTests {
   typealias Pulse = ScreenPulse<Form.Route>
 

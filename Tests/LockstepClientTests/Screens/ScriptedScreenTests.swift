@@ -65,7 +65,7 @@ extension ClientResponse {
   }
 }
 
-@Suite("A remote screen and the order of responses", .timeLimit(.minutes(1)))
+@Suite("A remote screen and the order of responses", .timeLimit(.minutes(10)))
 struct ScriptedScreenTests {
   typealias Screen = RemoteScreen<Form.Action, Form.State>
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FavoritesTerminal
 
-@Suite("Favorites in a terminal", .timeLimit(.minutes(1)))
+@Suite("Favorites in a terminal", .timeLimit(.minutes(10)))
 @MainActor
 struct TerminalTests {
   private let server = FakeServer()
@@ -107,7 +107,7 @@ struct TerminalTests {
   }
 }
 
-@Suite("Commands", .timeLimit(.minutes(1)))
+@Suite("Commands", .timeLimit(.minutes(10)))
 struct CommandTests {
   @Test(
     "A line is read as a command",
