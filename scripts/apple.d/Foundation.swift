@@ -91,6 +91,7 @@ public struct URL: Hashable, Sendable {
   public init?(string: String) {}
   public init(fileURLWithPath path: String) {}
   public var absoluteString: String { "" }
+  public mutating func setResourceValues(_ values: URLResourceValues) throws {}
 }
 
 public struct URLQueryItem: Sendable {
@@ -172,4 +173,14 @@ open class URLSession: NSObject, @unchecked Sendable {
     for request: URLRequest,
     delegate: (any URLSessionTaskDelegate)? = nil
   ) async throws -> (Data, URLResponse) { fatalError() }
+}
+
+public struct URLResourceValues {
+  public init() {}
+  public var isExcludedFromBackup: Bool?
+}
+
+public struct UUID: Hashable, Sendable {
+  public init() {}
+  public var uuidString: String { "" }
 }
