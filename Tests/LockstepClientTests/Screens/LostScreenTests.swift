@@ -46,6 +46,21 @@ struct LostScreenTests {
     #expect(fixture.failures.values == ["setName(\"Grace\"): \(reason)", "save: \(reason)"])
   }
 
+  @Test("Actions that wait for the first screen are not performed for another session")
+  func otherSession() throws {
+    let fixture = try ScreenFixture()
+    fixture.server.goOffline()
+    fixture.settle()
+    fixture.screen.send(.setName("Ada"))
+    fixture.settle()
+    fixture.clock.start { [client = fixture.client] in try? await client.logIn(token: "another token") }
+    fixture.server.goOnline()
+    fixture.clock.advance(by: .seconds(60))
+    #expect(fixture.screen.status.connection == .live && fixture.screen.currentState == Form.State())
+    let reason = "The screen has ended, so this action was not performed."
+    #expect(fixture.failures.values == ["setName(\"Ada\"): \(reason)"])
+  }
+
   @Test("Typed text is restored before the new screen is shown, and waiting actions follow")
   func restoration() throws {
     let fixture = try fixture()
