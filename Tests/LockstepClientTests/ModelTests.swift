@@ -20,14 +20,15 @@ struct ModelTests {
 
   /// Waits until a value that a view observes has changed to the expected one.
   private func expectSoon<Value: Equatable>(_ expected: Value, _ value: @escaping () -> Value) async {
-    while value() != expected {
-      await withCheckedContinuation { continuation in
-        withObservationTracking {
-          _ = value()
-        } onChange: {
-          continuation.resume()
-        }
+    while value() != expected, !Task.isCancelled {
+      let (changes, continuation) = AsyncStream<Void>.makeStream()
+      withObservationTracking {
+        _ = value()
+      } onChange: {
+        continuation.yield()
       }
+      // Ends at the test's time limit too.
+      _ = await changes.first { true }
       await Task.yield()
     }
     #expect(value() == expected)
@@ -79,6 +80,8 @@ struct ModelTests {
       for _ in 0..<value % 7 { await Task.yield() }
       #expect(model.value == value)
     }
+    // Another device's value is the last one only if it comes after all values of this device.
+    while server.json(of: "defaults/standard") != ["volume": 500], !Task.isCancelled { await Task.yield() }
     server.perform(["module": "defaults", "type": "set", "payload": ["key": "volume", "value": 1_000]])
     await expectSoon(1_000) { model.value }
     running.cancel()
@@ -104,7 +107,7 @@ struct ModelTests {
       released = model
       await Task.yield()
     }
-    while released != nil { await Task.yield() }
+    while released != nil, !Task.isCancelled { await Task.yield() }
     #expect(released == nil)
   }
 }

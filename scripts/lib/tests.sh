@@ -10,6 +10,27 @@ prepare_test_folder() {
   export TMPDIR=$test_folder
 }
 
+# run_within SECONDS FILE COMMAND…: runs a command that runs tests, and copies its output to a file. If the tests do not
+# end in time, it ends them, names those that did not end, and returns 124. A test's own time limit only cancels its
+# task. A test that ignores that, or blocks its thread, would keep the run forever.
+run_within() {
+  local code=0
+  # Line by line, so that the file has all lines of a run that is ended.
+  stdbuf -oL timeout --kill-after 10 "$1" "${@:3}" | tee "$2" || code=$?
+  if ((code == 124 || code == 137)); then
+    printf '%s: ended after %d s. These tests did not end:\n' "$script" "$1" >&2
+    unfinished_tests "$2" | head -n 20 >&2
+    return 124
+  fi
+  return "$code"
+}
+
+# unfinished_tests FILE: prints the tests that began and did not end, according to a test run's output.
+unfinished_tests() {
+  comm -23 <(sed -nE 's/^◇ Test (.+) started\.$/\1/p' "$1" | grep -vE '^(case passing .*|run)$' | sort) \
+    <(sed -nE 's/^. Test (.+) (passed|failed|skipped).*$/\1/p' "$1" | sed -E 's/ with [0-9]+ test cases?$//' | sort)
+}
+
 # print_failures FILE: repeats the issues that a test run's output contains, so that they are at its end.
 print_failures() {
   printf '%s: the failures:\n' "$script" >&2
