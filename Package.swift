@@ -349,6 +349,11 @@ let package = Package(
 
     // Benchmarks, run by scripts/bench.
     .executableTarget(name: "json-benchmark", dependencies: ["LockstepJSON"], path: "Benchmarks/JSON"),
+    .executableTarget(
+      name: "outbox-benchmark",
+      dependencies: ["LockstepClient"],
+      path: "Benchmarks/Outbox"
+    ),
     .executableTarget(name: "reactor-benchmark", dependencies: ["LockstepReactor"], path: "Benchmarks/Reactor"),
     .executableTarget(
       name: "writes-benchmark",
