@@ -109,9 +109,15 @@ public final class LockstepClient: Sendable {
     latest.publish(ClientStatus(engine.first))
   }
 
+  deinit { latest.finish() }
+
   /// Follows the server and sends the outbox, until the task is cancelled. Run it while the app is in use. A second
   /// call returns immediately while the first one runs.
-  public func run() async { await engine.run() }
+  public func run() async {
+    // `statuses` ends when the client is released.
+    defer { withExtendedLifetime(self) {} }
+    await engine.run()
+  }
 
   /// Connects again at once if the client is offline. Call this when the app comes to the foreground.
   public func tryNow() async { await engine.tryNow() }
@@ -119,7 +125,7 @@ public final class LockstepClient: Sendable {
   /// The present status.
   public var status: ClientStatus { latest.value }
 
-  /// The status now and after each change.
+  /// The status now and after each change, until the client is released.
   public var statuses: LatestValues<ClientStatus> { latest.values }
 
   // MARK: - Sessions
@@ -137,7 +143,7 @@ public final class LockstepClient: Sendable {
   }
 
   /// Logs the user out, and deletes the copy and the writes on this device, unless `keepsCopy` is true. If the server
-  /// cannot be reached, the session stays valid there until it expires.
+  /// does not respond within 5 seconds, the session stays valid there until it expires.
   public func logOut(keepsCopy: Bool = false) async throws { try await engine.leave(keepsCopy: keepsCopy) }
 
   private static func credentials(_ email: String, _ password: String, _ device: String?) -> JSON {
@@ -169,8 +175,8 @@ public final class LockstepClient: Sendable {
   }
 
   /// Withdraws a write that was not sent yet. Returns false if the write was sent, because the server may have
-  /// applied it.
-  public func cancel(_ write: PendingWrite) async throws -> Bool { try await engine.cancel(write.number) }
+  /// applied it, or if it is not a write of this client.
+  public func cancel(_ write: PendingWrite) async throws -> Bool { try await engine.cancel(write) }
 
   /// The writes that the server has refused, in order. The client does not show them. They stay until `retry` or
   /// `dismiss`, also after a restart.
@@ -178,39 +184,30 @@ public final class LockstepClient: Sendable {
 
   /// Sends a refused write again, as a new write without a condition. Returns nil if it was dismissed or retried
   /// before.
-  public func retry(_ write: RefusedWrite) async throws -> PendingWrite? { try await engine.retry(write.number) }
+  public func retry(_ write: RefusedWrite) async throws -> PendingWrite? { try await engine.retry(write) }
 
   /// Removes a refused write.
-  public func dismiss(_ write: RefusedWrite) async throws { try await engine.dismiss(write.number) }
+  public func dismiss(_ write: RefusedWrite) async throws { try await engine.dismiss(write) }
 
   // MARK: - Collections
+
+  /// How many collections the client keeps up to date.
+  var collectionCount: Int { views.count }
 
   /// A list, such as `favorites` or one of your own. Each call returns a new object. Keep it, because it is updated
   /// only while the app has a reference to it.
   public func list<Element>(_ name: String = "favorites", of type: Element.Type) -> SyncedList<Element> {
-    views.add {
-      SyncedList(name, engine, $0)
-    } show: {
-      $0.show($1)
-    }
+    views.add { SyncedList(name, engine, $0) }
   }
 
   /// A suite of the user defaults.
   public func defaults(_ suite: String = "standard") -> SyncedMap {
-    views.add {
-      SyncedMap("defaults/\(suite)", module: "defaults", scope: ["suite": .string(suite)], engine, $0)
-    } show: {
-      $0.show($1)
-    }
+    views.add { SyncedMap("defaults/\(suite)", module: "defaults", scope: ["suite": .string(suite)], engine, $0) }
   }
 
   /// A map of your own.
   public func map(_ name: String) -> SyncedMap {
-    views.add {
-      SyncedMap(name, module: name, engine, $0)
-    } show: {
-      $0.show($1)
-    }
+    views.add { SyncedMap(name, module: name, engine, $0) }
   }
 
   /// The user's profile.
@@ -218,11 +215,7 @@ public final class LockstepClient: Sendable {
 
   /// An object with fixed members, such as one of your own.
   public func object<Value>(_ name: String, of type: Value.Type) -> SyncedObject<Value> {
-    views.add {
-      SyncedObject(name, engine, $0)
-    } show: {
-      $0.show($1)
-    }
+    views.add { SyncedObject(name, engine, $0) }
   }
 }
 
@@ -288,31 +281,44 @@ public struct ClientStatus: Sendable, Equatable {
   }
 }
 
+/// A collection that shows the client's state.
+protocol ShownView: AnyObject, Sendable {
+  /// Takes over what the client shows. Called by one thread at a time, in order.
+  func show(_ shown: Shown)
+}
+
 /// The collections that the app has asked for. They are released with the app's last reference.
 final class ShownViews: Sendable {
+  private struct View: Sendable {
+    weak var object: (any ShownView)?
+  }
+
   private struct Contents: Sendable {
     var shown: Shown?
-    var views: [@Sendable (Shown) -> Bool] = []
+    var views: [View] = []
+    /// With so many views, those that were released are removed.
+    var limit = 16
   }
 
   private let contents = Mutex(Contents())
 
   /// Adds a collection, which begins with what is shown now.
-  func add<View: AnyObject & Sendable>(
-    _ make: (Shown) -> View,
-    show: @escaping @Sendable (View, Shown) -> Void
-  ) -> View {
+  func add<Collection: ShownView>(_ make: (Shown) -> Collection) -> Collection {
     contents.withLock { contents in
       guard let shown = contents.shown else { preconditionFailure("The engine shows its state at its start.") }
-      let view = make(shown)
-      contents.views.append { [weak view] shown in
-        guard let view else { return false }
-        show(view, shown)
-        return true
+      // A SwiftUI view may ask for a collection each time it is drawn.
+      if contents.views.count >= contents.limit {
+        contents.views.removeAll { $0.object == nil }
+        contents.limit = max(16, 2 * contents.views.count)
       }
+      let view = make(shown)
+      contents.views.append(View(object: view))
       return view
     }
   }
+
+  /// How many collections are kept.
+  var count: Int { contents.withLock(\.views.count) }
 
   var refused: [RefusedWrite] {
     contents.withLock { contents in
@@ -326,7 +332,7 @@ final class ShownViews: Sendable {
   func show(_ shown: Shown) {
     contents.withLock { contents in
       contents.shown = shown
-      contents.views.removeAll { !$0(shown) }
+      for view in contents.views { view.object?.show(shown) }
     }
   }
 }

@@ -169,10 +169,6 @@ open class URLSession: NSObject, @unchecked Sendable {
   ) {}
   open func invalidateAndCancel() {}
   open func dataTask(with request: URLRequest) -> URLSessionDataTask { fatalError() }
-  public func data(
-    for request: URLRequest,
-    delegate: (any URLSessionTaskDelegate)? = nil
-  ) async throws -> (Data, URLResponse) { fatalError() }
 }
 
 public struct URLResourceValues {

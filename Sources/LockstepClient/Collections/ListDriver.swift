@@ -104,13 +104,18 @@ extension SyncedList {
     return try await write(actions)
   }
 
-  /// Removes elements, for `onDelete` of SwiftUI. `shown` is the list that the view shows.
+  /// Removes elements, for `onDelete` of SwiftUI. `shown` is the list that the view shows. More than 500 rows take
+  /// several writes, of which this returns the last one.
   @discardableResult
   public func remove(atOffsets offsets: IndexSet, of shown: [Element]) async throws -> PendingWrite? {
     let actions = offsets.filter { shown.indices.contains($0) }.map { row in
       action("remove", ["id": .string(shown[row].id)])
     }
-    return actions.isEmpty ? nil : try await write(actions)
+    var last: PendingWrite?
+    for first in stride(from: 0, to: actions.count, by: SyncEngine.mostActions) {
+      last = try await write(Array(actions[first...].prefix(SyncEngine.mostActions)))
+    }
+    return last
   }
 
   /// The moves of single elements, in order, that together move several. `row` is an index before all moves, and

@@ -6,7 +6,7 @@ import Synchronization
 /// A list of the user, such as the favorites, with typed elements.
 ///
 /// Reads show the copy with the pending writes on top, and never wait.
-public final class SyncedList<Element: Codable & Identifiable & Equatable & Sendable>: Sendable
+public final class SyncedList<Element: Codable & Identifiable & Equatable & Sendable>: ShownView
 where Element.ID == String {
   /// The name of the module.
   public let name: String

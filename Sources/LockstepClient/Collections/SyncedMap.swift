@@ -3,7 +3,7 @@ import LockstepJSON
 import LockstepReactor
 
 /// Keys and values of the user, such as a suite of the user defaults.
-public final class SyncedMap: Sendable {
+public final class SyncedMap: ShownView {
   /// The name of the collection, such as `defaults/standard`.
   public let name: String
   private let module: String

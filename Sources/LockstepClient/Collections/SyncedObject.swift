@@ -3,7 +3,7 @@ import LockstepJSON
 import LockstepReactor
 
 /// An object of the user with fixed members, such as the profile, as a value of a Swift type.
-public final class SyncedObject<Value: Codable & Equatable & Sendable>: Sendable {
+public final class SyncedObject<Value: Codable & Equatable & Sendable>: ShownView {
   /// The name of the module.
   public let name: String
   private let client: any ActionWriter

@@ -20,7 +20,7 @@ extension SyncEngine {
         }
       } catch {
         if Task.isCancelled || epoch.value != began { return }
-        lost(ClientFailure(of: error))
+        lost(ClientFailure(of: error), after: pauseAfterStreams)
       }
     }
   }
@@ -66,6 +66,12 @@ extension SyncEngine {
     try await environment.clock.sleep(for: .milliseconds(pause))
   }
 
+  /// The least pause after a stream has ended. Each stream was a response, so `ConnectionState` counts no failures in a
+  /// row.
+  private var pauseAfterStreams: Duration {
+    shortStreams < 2 ? .zero : min(.milliseconds(500 << min(shortStreams, 7)), .seconds(60))
+  }
+
   /// Applies the events of a stream until it ends, which it only does by a failure.
   private func streamOnce(_ transport: any StreamingTransport, in epoch: Int) async throws {
     let known = outbox.confirmed.filter { !$0.isIncluded }
@@ -83,6 +89,8 @@ extension SyncEngine {
     }
     dispatch(.response)
     lastPartAt = environment.now()
+    let began = lastPartAt
+    defer { shortStreams = environment.now().milliseconds(since: began) < 5_000 ? shortStreams + 1 : 0 }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await self.failAfterSilence() }
       group.addTask { try await self.applyEvents(of: stream, to: base, including: known, in: epoch) }

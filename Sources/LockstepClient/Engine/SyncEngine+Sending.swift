@@ -65,10 +65,19 @@ extension SyncEngine {
         (entry.key, entry.actions, entry.base, entry.sentAt) = (key, mine, base, nil)
       }
       rebuild(.local)
+      // An element may change all the time, or a server may find a conflict each time.
+      let rounds = (conflicts[entry.number] ?? 0) + 1
+      conflicts[entry.number] = rounds
+      if rounds > 1 { try await environment.clock.sleep(for: Self.pause(afterConflicts: rounds)) }
     // Such as from a proxy in front of the server.
     case _ where json?.objectValue == nil: lost(ClientFailure(response), after: response.retryAfter)
     default: try refuse(entry.number, ClientFailure(response))
     }
+  }
+
+  /// The pause before a write that had several conflicts in a row is sent again.
+  private static func pause(afterConflicts rounds: Int) -> Duration {
+    min(.milliseconds(10 << min(rounds, 10)), .seconds(10))
   }
 
   func confirm(_ number: Int64, at position: ChangesDocument.Position, _ body: JSON) throws {

@@ -31,10 +31,11 @@ extension SyncEngine {
     try logOut(keepsCopy: keepsCopy)
     dispatch(.unauthorized(ClientFailure("The user has logged out.")))
     guard let token else { return }
-    // Without a network, the session stays until it expires.
+    // Without a network, the session stays until it expires. The app waits for this, so not for long.
     let fields = ["Authorization": "Bearer \(token)"]
+    let target = "/v1/sessions/current"
     _ = try? await environment.transport.response(
-      to: ClientRequest(method: "DELETE", target: "/v1/sessions/current", fields: fields)
+      to: ClientRequest(method: "DELETE", target: target, fields: fields, patience: .seconds(5))
     )
   }
 

@@ -3,7 +3,7 @@ import LockstepReactor
 /// The writes of the app.
 extension SyncEngine {
   /// The most actions that the server applies together.
-  private static let mostActions = 500
+  static let mostActions = 500
 
   /// Adds a write. When this returns, it is on disk and shown.
   func write(_ actions: [ClientAction], condition: WriteCondition?) throws -> PendingWrite {
@@ -35,18 +35,22 @@ extension SyncEngine {
   }
 
   /// Removes a write that was not sent yet. Returns false if it was.
-  func cancel(_ number: Int64) throws -> Bool {
-    try remove(number, because: ClientFailure("The write was cancelled.")) { $0.isWaiting && $0.sentAt == nil } != nil
+  func cancel(_ write: PendingWrite) throws -> Bool {
+    // Another client may have a write with this number.
+    guard outcomes[write.number] === write.progress else { return false }
+    let failure = ClientFailure("The write was cancelled.")
+    return try remove(write.number, because: failure) { $0.isWaiting && $0.sentAt == nil } != nil
   }
 
   /// Removes a refused write.
-  func dismiss(_ number: Int64) throws { try remove(number, because: nil) { $0.refusal != nil } }
+  func dismiss(_ write: RefusedWrite) throws { try remove(write.number, because: nil) { $0.isRefused(as: write) } }
 
   /// Sends a refused write again, as a new one.
-  func retry(_ number: Int64) throws -> PendingWrite? {
+  func retry(_ write: RefusedWrite) throws -> PendingWrite? {
+    let number = write.number
     var added: OutboxEntry?
     try update {
-      guard let refused = outbox[number], refused.refusal != nil else { return nil }
+      guard let refused = outbox[number], refused.isRefused(as: write) else { return nil }
       let entry = newEntry(refused.actions)
       added = entry
       return StoreChange(writes: [number: nil, entry.number: entry])
@@ -98,7 +102,7 @@ extension SyncEngine {
   }
 
   func settle(_ number: Int64, _ outcome: WriteOutcome) {
-    conditions[number] = nil
+    (conditions[number], conflicts[number]) = (nil, nil)
     guard let progress = outcomes.removeValue(forKey: number) else { return }
     switch outcome {
     case .success(let result): progress.publish(.confirmed(result))

@@ -39,6 +39,8 @@ actor SyncEngine: ActionWriter {
   var connection = ConnectionState()
   var outcomes: [Int64: Latest<WriteProgress>] = [:]
   var conditions: [Int64: WriteCondition] = [:]
+  /// How many conflicts in a row a write has had.
+  var conflicts: [Int64: Int] = [:]
   /// Counts the changes of the connection. A task of an earlier number must end.
   let epoch = Latest(0)
   /// Counts the writes, so that the sender looks again.
@@ -51,6 +53,8 @@ actor SyncEngine: ActionWriter {
   var refusedToken: String?
   /// When the last part of a stream came.
   var lastPartAt = Timestamp(millisecondsSince1970: 0)
+  /// How many streams in a row have ended early.
+  var shortStreams = 0
   var storeFailure: ClientFailure?
   var shownCount = 0
   var isRunning = false
@@ -92,6 +96,11 @@ actor SyncEngine: ActionWriter {
     (self.copy, self.outbox, self.owner) = (copy, outbox, owner)
     view.rebuild(on: copy, outbox)
     first = Shown(sequence: 0, view, copy, outbox, connection, origin: .local, storeFailure: nil)
+  }
+
+  /// The tasks that wait for a write end.
+  deinit {
+    for progress in outcomes.values { progress.finish() }
   }
 
   // MARK: - The file

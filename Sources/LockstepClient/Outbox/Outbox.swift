@@ -36,7 +36,7 @@ struct Outbox: Sendable {
   func entries(after number: Int64) -> ArraySlice<OutboxEntry> { slots[firstIndex(from: number + 1)...] }
 
   subscript(number: Int64) -> OutboxEntry? {
-    index(of: number).map { slots[$0] } ?? refused.first { $0.number == number }
+    index(of: number).map { slots[$0] } ?? refusedIndex(of: number).map { refused[$0] }
   }
 
   // MARK: - Changes
@@ -58,7 +58,7 @@ struct Outbox: Sendable {
       remove(entry.number)
       last = max(last, entry.number)
       if entry.refusal != nil {
-        return refused.insert(entry, at: refused.firstIndex { $0.number > entry.number } ?? refused.endIndex)
+        return refused.insert(entry, at: Self.firstIndex(from: entry.number, in: refused[...]))
       }
       let index = firstIndex(from: entry.number)
       slots.insert(entry, at: index)
@@ -69,7 +69,10 @@ struct Outbox: Sendable {
   }
 
   mutating func remove(_ number: Int64) {
-    guard let index = index(of: number) else { return refused.removeAll { $0.number == number } }
+    guard let index = index(of: number) else {
+      if let index = refusedIndex(of: number) { refused.remove(at: index) }
+      return
+    }
     count(slots[index], -1)
     if index == head {
       head += 1
@@ -185,12 +188,19 @@ struct Outbox: Sendable {
     return index < slots.count && slots[index].number == number ? index : nil
   }
 
-  /// The first index with this number or a higher one.
-  private func firstIndex(from number: Int64) -> Int {
-    var (low, high) = (head, slots.count)
+  private func refusedIndex(of number: Int64) -> Int? {
+    let index = Self.firstIndex(from: number, in: refused[...])
+    return index < refused.count && refused[index].number == number ? index : nil
+  }
+
+  private func firstIndex(from number: Int64) -> Int { Self.firstIndex(from: number, in: slots[head...]) }
+
+  /// The first index with this number or a higher one, in entries that are in order.
+  private static func firstIndex(from number: Int64, in entries: ArraySlice<OutboxEntry>) -> Int {
+    var (low, high) = (entries.startIndex, entries.endIndex)
     while low < high {
       let middle = (low + high) / 2
-      if slots[middle].number < number { low = middle + 1 } else { high = middle }
+      if entries[middle].number < number { low = middle + 1 } else { high = middle }
     }
     return low
   }

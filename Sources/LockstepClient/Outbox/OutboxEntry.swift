@@ -27,6 +27,9 @@ struct OutboxEntry: Sendable, Equatable {
 
   /// Whether the write is shown on top of the copy.
   var isShown: Bool { refusal == nil && !isIncluded }
+
+  /// Whether this is a refused write that the app knows. Another client may have a write with its number.
+  func isRefused(as write: RefusedWrite) -> Bool { refusal != nil && actions.map(\.json) == write.actions }
 }
 
 extension OutboxEntry {

@@ -45,7 +45,8 @@ public struct PendingWrite: Sendable {
   let progress: Latest<WriteProgress>
 
   /// Waits until the server has applied the write. Throws `ClientFailure` if the server refuses the write, if the app
-  /// has cancelled it, or if the user has logged out. If the process ends before, the next process sends the write.
+  /// has cancelled it, or if the user has logged out. Throws `CancellationError` if the task is cancelled, or if the
+  /// client was released with all its collections. The write stays in the file then, and the next client sends it.
   public var confirmed: WriteResult {
     get async throws {
       for await progress in progress.values {

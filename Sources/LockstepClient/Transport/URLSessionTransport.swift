@@ -8,79 +8,74 @@ import Synchronization
 /// Sends requests with `URLSession`.
 public final class URLSessionTransport: StreamingTransport {
   private let server: URL
+  private let longestResponse: Int
   private let session: URLSession
-  private let streams = StreamDelegate()
-  private let streaming: URLSession
+  private let readings = Readings()
 
   /// A transport to the server at a URL such as `https://state.example.com`. It caches no responses and keeps no
-  /// cookies.
-  public init(_ server: URL, configuration: URLSessionConfiguration = .ephemeral) {
+  /// cookies. A response of more than `longestResponse` bytes is an error.
+  public init(
+    _ server: URL,
+    longestResponse: Int = 64 << 20,
+    configuration: URLSessionConfiguration = .ephemeral
+  ) {
     configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
     configuration.urlCache = nil
     configuration.httpShouldSetCookies = false
     // A long poll, or one that was given up, must not keep the requests of the outbox waiting.
     configuration.httpMaximumConnectionsPerHost = max(configuration.httpMaximumConnectionsPerHost, 16)
-    self.server = server
-    session = URLSession(configuration: configuration, delegate: streams, delegateQueue: nil)
-    streaming = URLSession(configuration: configuration, delegate: streams, delegateQueue: nil)
+    (self.server, self.longestResponse) = (server, longestResponse)
+    session = URLSession(configuration: configuration, delegate: readings, delegateQueue: nil)
   }
 
   deinit {
-    for session in [session, streaming] {
-      #if canImport(FoundationNetworking)
-        session.finishTasksAndInvalidate()
-      #else
-        session.invalidateAndCancel()
-      #endif
-    }
+    #if canImport(FoundationNetworking)
+      session.finishTasksAndInvalidate()
+    #else
+      session.invalidateAndCancel()
+    #endif
   }
 
   /// Sends a request.
   public func response(to request: ClientRequest) async throws -> ClientResponse {
-    let (data, response) = try await data(for: message(request))
-    return try Self.response(response, [UInt8](data), server)
+    // The response of a request that was given up is read to its end.
+    let stream = try await stream(of: request, unwanted: longestResponse)
+    var response = stream.response
+    for try await part in stream.parts {
+      response.body += part
+      if response.body.count > longestResponse {
+        throw ClientFailure("A response of \(server) has more than \(longestResponse) bytes.")
+      }
+    }
+    // Parts end without an error when the task is cancelled.
+    try Task.checkCancellation()
+    return response
   }
 
-  #if canImport(FoundationNetworking)
-    /// Foundation for Linux (Swift 6.3) deadlocks or ends the process if a task is cancelled while its response
-    /// ends. So a request whose task was cancelled is not cancelled; its response is ignored.
-    private func data(for message: URLRequest) async throws -> (Data, URLResponse) {
-      let result = FirstResult<Result<(Data, URLResponse), any Error>>()
-      return try await withTaskCancellationHandler {
-        await withCheckedContinuation { continuation in
-          result.await(continuation)
-          let task = session.dataTask(with: message) { data, response, error in
-            guard let data, let response else {
-              return result.settle(.failure(error ?? ClientFailure("The server has sent no response.")))
-            }
-            result.settle(.success((data, response)))
-          }
-          task.resume()
-        }
-      } onCancel: {
-        result.settle(.failure(CancellationError()))
-      }.get()
-    }
-  #else
-    private func data(for message: URLRequest) async throws -> (Data, URLResponse) {
-      try await session.data(for: message)
-    }
-  #endif
-
-  /// Sends a request, and reads its response while it arrives.
+  /// Sends a request, and reads its response while it arrives. If the reader is so slow that thousands of parts wait,
+  /// the stream ends with an error.
   public func stream(of request: ClientRequest) async throws -> ClientStream {
-    let task = streaming.dataTask(with: try message(request))
-    let (parts, continuation) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
-    continuation.onTermination = { [streams] _ in streams.end(task) }
+    try await stream(of: request, unwanted: 0)
+  }
+
+  /// Sends a request. If it was given up, it is cancelled after more than `unwanted` bytes.
+  private func stream(of request: ClientRequest, unwanted: Int) async throws -> ClientStream {
+    try Task.checkCancellation()
+    let task = session.dataTask(with: try message(request))
+    let (parts, continuation) = AsyncThrowingStream<[UInt8], any Error>.makeStream(
+      bufferingPolicy: .bufferingOldest(4_096)
+    )
+    continuation.onTermination = { [readings] _ in readings.giveUp(task) }
     let response = try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { head in
-        streams.add(task.taskIdentifier, head, continuation)
+        readings.add(task, Readings.Reading(head: head, parts: continuation, unwanted: unwanted))
         task.resume()
+        if Task.isCancelled { readings.giveUp(task) }
       }
     } onCancel: {
-      streams.end(task)
+      readings.giveUp(task)
     }
-    return ClientStream(response: try Self.response(response, [], server), parts: parts)
+    return ClientStream(response: try Self.response(response, server), parts: parts)
   }
 
   private func message(_ request: ClientRequest) throws -> URLRequest {
@@ -98,29 +93,43 @@ public final class URLSessionTransport: StreamingTransport {
     return message
   }
 
-  private static func response(_ response: URLResponse, _ body: [UInt8], _ server: URL) throws -> ClientResponse {
+  private static func response(_ response: URLResponse, _ server: URL) throws -> ClientResponse {
     guard let response = response as? HTTPURLResponse else { throw ClientFailure("\(server) does not speak HTTP.") }
     var fields: [String: String] = [:]
     for case (let name as String, let value as String) in response.allHeaderFields { fields[name] = value }
-    return ClientResponse(status: response.statusCode, fields: fields, body: body)
+    return ClientResponse(status: response.statusCode, fields: fields)
   }
 }
 
-/// Passes on the parts of responses while they arrive.
-private final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
-  private struct Stream: Sendable {
+/// The responses that a session reads, by their tasks.
+private final class Readings: NSObject, URLSessionDataDelegate, Sendable {
+  struct Reading: Sendable {
+    /// Waits for the response without its body.
     var head: CheckedContinuation<URLResponse, any Error>?
     let parts: AsyncThrowingStream<[UInt8], any Error>.Continuation
+    var isGivenUp = false
+    /// After how many bytes a request that was given up is cancelled.
+    var unwanted: Int
   }
 
-  private let open = Mutex<[Int: Stream]>([:])
+  private let open = Mutex<[Int: Reading]>([:])
 
-  func add(
-    _ task: Int,
-    _ head: CheckedContinuation<URLResponse, any Error>,
-    _ parts: AsyncThrowingStream<[UInt8], any Error>.Continuation
-  ) {
-    open.withLock { $0[task] = Stream(head: head, parts: parts) }
+  func add(_ task: URLSessionTask, _ reading: Reading) { open.withLock { $0[task.taskIdentifier] = reading } }
+
+  /// Ends a request whose response is not wanted any more.
+  ///
+  /// Foundation for Linux (Swift 6.3) deadlocks or ends the process if a task is cancelled while its response ends. So
+  /// there, a short response is read and ignored. A request with a long one is cancelled when a part arrives, which an
+  /// event stream sends every 15 seconds.
+  func giveUp(_ task: URLSessionTask) {
+    let head = open.withLock { open in
+      open[task.taskIdentifier]?.isGivenUp = true
+      return open[task.taskIdentifier]?.head.take()
+    }
+    head?.resume(throwing: CancellationError())
+    #if !canImport(FoundationNetworking)
+      task.cancel()
+    #endif
   }
 
   /// Redirects are not followed: another host must not get a token, a password or a write.
@@ -134,17 +143,6 @@ private final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
     completionHandler(nil)
   }
 
-  /// Ends a stream. On Linux, the request is cancelled when its next part arrives, which is within 15 seconds: see
-  /// `data(for:)`.
-  func end(_ task: URLSessionDataTask) {
-    #if canImport(FoundationNetworking)
-      let head = open.withLock { $0.removeValue(forKey: task.taskIdentifier)?.head }
-      head?.resume(throwing: CancellationError())
-    #else
-      task.cancel()
-    #endif
-  }
-
   func urlSession(
     _ session: URLSession,
     dataTask: URLSessionDataTask,
@@ -156,14 +154,22 @@ private final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    guard let parts = open.withLock({ $0[dataTask.taskIdentifier]?.parts }) else { return dataTask.cancel() }
-    parts.yield([UInt8](data))
+    let found = open.withLock { open in
+      if open[dataTask.taskIdentifier]?.isGivenUp == true { open[dataTask.taskIdentifier]?.unwanted -= data.count }
+      return open[dataTask.taskIdentifier]
+    }
+    guard let reading = found else { return }
+    if reading.isGivenUp {
+      if reading.unwanted < 0 { dataTask.cancel() }
+    } else if case .dropped = reading.parts.yield([UInt8](data)) {
+      reading.parts.finish(throwing: ClientFailure("The app reads a response more slowly than the server sends it."))
+    }
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-    guard let stream = open.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
-    stream.head?.resume(throwing: error ?? ClientFailure("The server has sent no response."))
-    stream.parts.finish(throwing: error)
+    guard let reading = open.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
+    reading.head?.resume(throwing: error ?? ClientFailure("The server has sent no response."))
+    reading.parts.finish(throwing: error)
   }
 }
 
