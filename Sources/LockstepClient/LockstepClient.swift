@@ -13,7 +13,8 @@ import Synchronization
 ///     async let running: Void = lockstep.run()
 ///     try await favorites.add(Favorite(id: "photo:1", title: "Aurora"))
 ///
-/// Reads never wait. A write is on disk and shown when it returns; the server gets it when there is a connection.
+/// Reads never wait. When a call that writes returns, the write is on disk and shown. The client sends it when there is
+/// a connection.
 public final class LockstepClient: Sendable {
   /// Where a client keeps its copy and its outbox.
   public enum Store: Sendable {
@@ -111,8 +112,8 @@ public final class LockstepClient: Sendable {
 
   deinit { latest.finish() }
 
-  /// Follows the server and sends the outbox, until the task is cancelled. Run it while the app is in use. A second
-  /// call returns immediately while the first one runs.
+  /// Follows the server and sends the outbox, until the task is cancelled. Run it while the app is in use. While one
+  /// call runs, a second call waits until the first one has ended.
   public func run() async {
     // `statuses` ends when the client is released.
     defer { withExtendedLifetime(self) {} }
@@ -131,19 +132,21 @@ public final class LockstepClient: Sendable {
   // MARK: - Sessions
 
   /// Signs a new user up, and keeps the token of the session. `device` is the name of this device in the list of
-  /// sessions. Throws a `ClientFailure` if the server refuses or cannot be reached.
+  /// sessions. Throws a `ClientFailure` if the server refuses or does not respond.
   public func signUp(email: String, password: String, device: String? = nil) async throws {
     try await engine.enter("/v1/users", Self.credentials(email, password, device))
   }
 
   /// Logs a user in, and keeps the token of the session. If another user was logged in before, the client deletes
-  /// the copy and the writes of that user. Throws a `ClientFailure` if the server refuses or cannot be reached.
+  /// the copy and the writes of that user. Throws a `ClientFailure` if the server refuses or does not
+  /// respond.
   public func logIn(email: String, password: String, device: String? = nil) async throws {
     try await engine.enter("/v1/sessions", Self.credentials(email, password, device))
   }
 
   /// Logs the user out, and deletes the copy and the writes on this device, unless `keepsCopy` is true. If the server
-  /// does not respond within 5 seconds, the session stays valid there until it expires.
+  /// does not respond within 5 seconds, the session stays valid there until it expires. Until the next login, calls
+  /// that write throw.
   public func logOut(keepsCopy: Bool = false) async throws { try await engine.leave(keepsCopy: keepsCopy) }
 
   private static func credentials(_ email: String, _ password: String, _ device: String?) -> JSON {
@@ -174,8 +177,8 @@ public final class LockstepClient: Sendable {
     try await perform { try $0.perform(action, in: module) }
   }
 
-  /// Withdraws a write that was not sent yet. Returns false if the write was sent, because the server may have
-  /// applied it, or if it is not a write of this client.
+  /// Removes a write that the client has not sent yet. Returns false if the client has sent it, because the server may
+  /// have applied it, or if it is not a write of this client.
   public func cancel(_ write: PendingWrite) async throws -> Bool { try await engine.cancel(write) }
 
   /// The writes that the server has refused, in order. The client does not show them. They stay until `retry` or
@@ -194,8 +197,8 @@ public final class LockstepClient: Sendable {
   /// How many collections the client keeps up to date.
   var collectionCount: Int { views.count }
 
-  /// A list, such as `favorites` or one of your own. Each call returns a new object. Keep it, because it is updated
-  /// only while the app has a reference to it.
+  /// A list, such as `favorites` or one of your own. Each call returns a new object. Keep it, because the client
+  /// updates it only while the app has a reference to it.
   public func list<Element>(_ name: String = "favorites", of type: Element.Type) -> SyncedList<Element> {
     views.add { SyncedList(name, engine, $0) }
   }
@@ -234,16 +237,16 @@ public struct ClientStatus: Sendable, Equatable {
   public enum Connection: Sendable, Equatable {
     /// `run` was not called, or has ended.
     case stopped
-    /// The first request is under way.
+    /// The first request of a connection has no response yet.
     case connecting
     /// The server responds.
     case live
-    /// The server does not respond. The client tries again.
+    /// There is no response, or it does not come from a Lockstep server. The client tries again.
     case offline
-    /// The session has ended: log in. Writes are kept.
+    /// There is no token, or the session has ended: log in. The client keeps all writes.
     case needsLogin
-    /// The server refuses the client's requests, such as those to a wrong URL. The client tries again after a login,
-    /// or when `run` is called again.
+    /// The server refuses the client's requests, for example because `collections` has a name that the server does not
+    /// know. The client tries again after a login, or when the app calls `run` again.
     case failed
 
     init(_ phase: ConnectionState.Phase) {

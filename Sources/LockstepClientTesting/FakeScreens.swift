@@ -5,7 +5,7 @@ import LockstepReactor
 import Synchronization
 
 /// Screens in memory for tests of apps. It responds to the requests of a `RemoteScreen` with reactors that run on the
-/// test's clock. The test makes it fail.
+/// test's clock. The test decides when it fails.
 ///
 ///     let screens = FakeScreens(clock: clock)
 ///     screens.add("counter") { _ in Counter() }

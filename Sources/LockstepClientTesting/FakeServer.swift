@@ -13,8 +13,8 @@ import Synchronization
 ///     let client = try LockstepClient(store: .memory, transport: server, clock: clock)
 ///     server.goOffline()
 ///
-/// All tokens lead to the same state. Each token is valid until `revokeSession()`; a login makes one. The names of
-/// users are their addresses, so that a client notices another user.
+/// All tokens lead to the same state. A token is valid until `revokeSession(_:)`. After a login, the id of the user is
+/// the e-mail address, so that a client notices another user.
 public final class FakeServer: StreamingTransport {
   struct Contents: Sendable {
     var history = [UserState()]
@@ -74,7 +74,7 @@ public final class FakeServer: StreamingTransport {
     notify()
   }
 
-  /// Forgets the keys of writes as a server does after a day: the same request would be applied again.
+  /// Drops the keys of writes, as a server does after a day. The server then applies the same request again.
   public func forgetResponses() { contents.withLock { $0.areResponsesForgotten = true } }
 
   /// From now on, responses wait until `releaseResponses`.

@@ -8,7 +8,7 @@ import LockstepReactor
 public struct StrictTableView<Element: Identifiable & Equatable & Sendable>: Sendable where Element.ID: Sendable {
   /// Why UIKit would end the app.
   public struct Trap: Error, Equatable, CustomStringConvertible {
-    /// The sentence.
+    /// The reason, such as a row that does not exist.
     public let description: String
   }
 
@@ -59,7 +59,7 @@ public struct StrictTableView<Element: Identifiable & Equatable & Sendable>: Sen
   private static func check(_ indices: [Int], in count: Int, _ what: String) throws(Trap) {
     var seen: Set<Int> = []
     for index in indices {
-      if !(0..<count).contains(index) { throw Trap(description: "There is no row \(index) \(what): it has \(count).") }
+      if !(0..<count).contains(index) { throw Trap(description: "There is no row \(index) \(what), only \(count).") }
       if !seen.insert(index).inserted { throw Trap(description: "The row \(index) \(what) is used twice.") }
     }
   }

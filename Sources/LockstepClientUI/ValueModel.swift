@@ -23,7 +23,7 @@ public final class ValueModel<Value: Codable & Equatable & Sendable> {
   @ObservationIgnored private var wanted: AsyncStream<(Int, Value)>.Continuation?
   /// Counts the values that the view has set.
   @ObservationIgnored private var choices = 0
-  /// The number of the last one that was written. Until all are, the view keeps its own.
+  /// The number of the last value that was written. Until all values are written, the view shows its own value.
   @ObservationIgnored private var written = 0
   @ObservationIgnored private var tasks: [FollowingTask] = []
   @ObservationIgnored private weak var client: LockstepClient?

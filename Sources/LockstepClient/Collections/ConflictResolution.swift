@@ -4,11 +4,12 @@ import LockstepJSON
 /// was removed. `mine` is the value that this device has tried to write. The closure returns the value to write
 /// instead. If it returns nil, the write becomes a refused write.
 ///
-/// The client may call it several times, and long after the write was made. If the app was restarted since, or if
-/// another process sends the write, the client cannot call it, and the write becomes a refused write.
+/// The client may call the closure several times, and long after the app has made the write. If the app was restarted
+/// meanwhile, or if another process sends the write, a conflict makes the write a refused write.
 public typealias ConflictResolver<Value> = @Sendable (_ current: Value?, _ mine: Value) async -> Value?
 
-/// The condition that no other device has changed what a write names since the copy.
+/// The condition that no other device has changed the elements, keys or objects of a write since the state on which the
+/// write is based.
 struct WriteCondition: Sendable {
   /// Gets the current value, and returns the actions to send instead. Nil: the write is refused.
   var resolve: (@Sendable (_ current: JSON) async -> [ClientAction]?)?

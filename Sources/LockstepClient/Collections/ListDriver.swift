@@ -54,8 +54,8 @@ where Element.ID == String {
     }
   }
 
-  /// The changeset that replaces all rows. Ids that differ for the server may be equal in Swift, such as two spellings
-  /// of "é", and have no other changeset.
+  /// The changeset that replaces all rows, for lists in which ids are equal in Swift but differ for the server, such as
+  /// two encodings of "é".
   private static func replacement(of old: [Element], by new: [Element]) -> ListChangeset<Element> {
     ListChangeset(
       deletions: old.enumerated().map { .init(index: $0, id: $1.id) },
@@ -71,8 +71,8 @@ where Element.ID == String {
   /// Hands updates to the view again. The changes since `pause()` come as one update.
   public func resume() { isPaused.publish(false) }
 
-  /// Writes that the view has moved a row by itself, as table views do when the user drops one. `index` is the index
-  /// after the move.
+  /// Writes a move that the view shows already, because table views move a row by themselves when the user drops it.
+  /// `index` is the index after the move.
   @discardableResult
   public func noteMove(from row: Int, to index: Int) async throws -> PendingWrite? {
     let id = contents.withLock { contents -> String? in

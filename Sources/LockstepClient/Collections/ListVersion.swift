@@ -92,8 +92,8 @@ struct DecodedList<Element: Codable & Identifiable & Equatable & Sendable>: Send
     return result
   }
 
-  /// The index in the server's list of an index in `elements`, for an element that is added, or moved if it has an id
-  /// of the list.
+  /// Translates an index in `elements` into an index in the server's list, which also has the unreadable elements. `id`
+  /// is the id of the element that the app adds or moves.
   func serverIndex(_ index: Int, of id: String) -> Int {
     if unreadable.isEmpty { return index }
     var others = list
@@ -108,8 +108,8 @@ struct DecodedList<Element: Codable & Identifiable & Equatable & Sendable>: Send
     try? JSONDecoder().decode(Element.self, from: Data(item.encoded))
   }
 
-  /// The changeset that leads from an earlier version to this one. A change of members that the type does not have is
-  /// none.
+  /// The changeset that leads from an earlier version to this one. It leaves out changes of members that the type does
+  /// not have.
   func changeset(since old: DecodedList) -> ListChangeset<Element> {
     let difference = ListDifference(from: old.list, to: list)
     return ListChangeset(

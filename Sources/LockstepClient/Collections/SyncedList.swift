@@ -128,9 +128,9 @@ public struct ListUpdate<Element: Identifiable & Equatable & Sendable>: Sendable
   public let old: [Element]
   /// The list now.
   public let new: [Element]
-  /// The changes that lead from `old` to `new`, as a table view needs it.
+  /// The changes that lead from `old` to `new`, as a table view needs them.
   public let changeset: ListChangeset<Element>
-  /// The maker of the last change.
+  /// Where the last change comes from.
   public let origin: ChangeOrigin
 }
 
@@ -147,7 +147,7 @@ where Item.ID == String {
     Iterator(list: list, versions: list.latest.values.makeAsyncIterator())
   }
 
-  /// Keeps what its reader has got.
+  /// One reader, and the last list that it got.
   public struct Iterator: AsyncIteratorProtocol {
     /// Keeps the list alive: a released list gets no changes.
     let list: SyncedList<Item>

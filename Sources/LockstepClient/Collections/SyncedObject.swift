@@ -25,8 +25,8 @@ public final class SyncedObject<Value: Codable & Equatable & Sendable>: ShownVie
   /// The present object at once, then each new one.
   public var values: ObjectValues<Value> { ObjectValues(object: self) }
 
-  /// Sets the members that `changes` has. The others stay. `changes` is of `Value` or of any other type; members
-  /// that are nil are left out.
+  /// Sets the members that `changes` has. The others stay. `changes` is a `Value`, or a value of another type with some
+  /// of the members. Members that are nil stay too.
   ///
   /// With `ifUnchanged`, the server refuses the write if another device has changed the object since this device has
   /// seen it.
@@ -68,7 +68,7 @@ public struct ObjectValues<Value: Codable & Equatable & Sendable>: AsyncSequence
     Iterator(object: object, versions: object.latest.values.makeAsyncIterator())
   }
 
-  /// Keeps the value that its reader has got.
+  /// One reader, and the last value that it got.
   public struct Iterator: AsyncIteratorProtocol {
     /// Keeps the object alive: a released object gets no changes.
     let object: SyncedObject<Value>

@@ -3,13 +3,13 @@ import LockstepTime
 
 /// The connection, which each change of its state begins again.
 extension SyncEngine {
-  /// For how long one of several processes on a file follows the server before it must renew that, in
-  /// milliseconds. If the process is suspended, another one takes over after this time.
+  /// The time of a lease, in milliseconds. If the process that follows the server is suspended, another process takes
+  /// over after this time.
   private static let lease: Int64 = 60_000
-  /// How often the others look whether it was killed, in milliseconds.
+  /// How often the other processes check whether that process was killed, in milliseconds.
   private static let leaseCheck: Int64 = 5_000
 
-  /// Follows the server until the task is cancelled. If it runs already, waits until that has ended.
+  /// Follows the server until the task is cancelled. If another call runs, waits until that call has ended.
   func run() async {
     while isRunning {
       let ends = runs.value
@@ -50,7 +50,8 @@ extension SyncEngine {
     }
   }
 
-  /// Begins or renews the lease. Returns when that of another process ends; nil if this one leads.
+  /// Begins or renews the lease of this process. If another process has the lease, returns when that lease ends. Nil:
+  /// this process has the lease.
   private func renewLease() -> Timestamp? {
     let now = environment.now()
     let until = Timestamp(millisecondsSince1970: now.millisecondsSince1970 + Self.lease)
@@ -85,8 +86,8 @@ extension SyncEngine {
     environment.neighbors?.notify()
   }
 
-  /// Returns when another process has taken over. A process that cannot work without a login leaves the server to
-  /// the others, which may have a token.
+  /// Returns when another process has taken over. A process whose requests the server refuses ends its lease, because
+  /// another process may have a valid token.
   private func renewLeaseRepeatedly() async {
     while (try? await environment.clock.sleep(for: .milliseconds(Self.lease / 3))) != nil {
       if [.needsLogin, .failed].contains(connection.phase) {
@@ -191,7 +192,7 @@ extension SyncEngine {
     await untilCancelled()
   }
 
-  /// Waits until another process has ended to follow the server, or may have.
+  /// Waits until the lease of another process has ended, or may have ended.
   private func untilNewsOr(_ end: Timestamp) async {
     let pause = min(max(1, end.milliseconds(since: environment.now())), Self.leaseCheck)
     await withTaskGroup(of: Void.self) { group in

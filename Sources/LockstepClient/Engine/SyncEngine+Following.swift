@@ -25,7 +25,7 @@ extension SyncEngine {
     }
   }
 
-  /// The time between two polls, in milliseconds.
+  /// The shortest time between two polls, in milliseconds.
   static let shortestPause: Int64 = 10
   /// For how long the server may be silent.
   static let patience = Duration.seconds(45)
@@ -58,8 +58,9 @@ extension SyncEngine {
     let document = try Self.document(response.body)
     try apply(document, to: base, including: known)
     dispatch(.response)
-    // Without a pause, a server that responds at once to each request would keep both sides busy. If nothing has
-    // changed, the server stops: then not all clients must ask the next one at the same time.
+    // Without a pause, a server that responds at once to each request would keep both sides busy. A response that comes
+    // early and has no change says that the server stops. A random pause keeps all clients from asking the next server
+    // at the same time.
     let isEarly = waits && document.changesets.isEmpty && arrived.milliseconds(since: began) < 15_000
     let work = environment.now().milliseconds(since: arrived)
     let pause = isEarly ? Int64(environment.random() * 1_000) : max(4 * work, Self.shortestPause)
@@ -72,7 +73,8 @@ extension SyncEngine {
     shortStreams < 2 ? .zero : min(.milliseconds(500 << min(shortStreams, 7)), .seconds(60))
   }
 
-  /// Applies the events of a stream until it ends, which it only does by a failure.
+  /// Applies the events of a stream until it fails, the connection changes, or another process changes the
+  /// copy.
   private func streamOnce(_ transport: any StreamingTransport, in epoch: Int) async throws {
     let known = outbox.confirmed.filter { !$0.isIncluded }
     let cursor = copy.position?.cursor

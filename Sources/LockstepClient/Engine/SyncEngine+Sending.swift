@@ -21,7 +21,8 @@ extension SyncEngine {
     if let sentAt = entry.sentAt, now.milliseconds(since: sentAt) > Outbox.keyLifetime.milliseconds {
       // The server does not know the key any more, and would apply the write again.
       guard entry.isIncluded, let position = copy.position else {
-        return try refuse(entry.number, ClientFailure("It was sent almost a day ago, and may have been applied."))
+        let reason = "The client sent this write over 23 hours ago without a response. The server may have applied it."
+        return try refuse(entry.number, ClientFailure(reason))
       }
       return try confirm(entry.number, at: position, [:])
     }
@@ -86,7 +87,7 @@ extension SyncEngine {
     try update(sync: false) {
       guard let entry = outbox[number], entry.isWaiting else { return nil }
       changes = outbox.changes(confirming: number, at: position, copy: copy.position)
-      // The copy had the write before the write was known to be in it, so both were shown.
+      // The copy included the write before this response said so, so the app has seen the write twice.
       isStale = changes[number] == .some(nil) && !entry.isIncluded
       return StoreChange(writes: changes, outcomes: outcomeForOthers(of: entry, .success(result)) ?? [:])
     }

@@ -2,16 +2,14 @@ import LockstepJSON
 
 /// Logins, and the token of each request.
 extension SyncEngine {
-  /// Begins a session: `path` is that of a login or of a sign-up.
+  /// Opens a session. `path` is the path of logins or of sign-ups.
   func enter(_ path: String, _ credentials: JSON) async throws {
-    let response = try await environment.transport.response(
-      to: ClientRequest(
-        method: "POST",
-        target: path,
-        fields: ["Content-Type": "application/json", "Idempotency-Key": environment.newKey()],
-        body: credentials.encoded()
-      )
-    )
+    let fields = ["Content-Type": "application/json", "Idempotency-Key": environment.newKey()]
+    let request = ClientRequest(method: "POST", target: path, fields: fields, body: credentials.encoded())
+    let response: ClientResponse
+    do { response = try await environment.transport.response(to: request) } catch {
+      throw error is CancellationError ? error : ClientFailure(of: error)
+    }
     guard response.status == 201 else { throw ClientFailure(response) }
     let body = try? JSON(parsing: response.body)
     guard let token = body?["token"]?.stringValue, let id = body?["user"]?["id"]?.stringValue else {
@@ -98,8 +96,8 @@ extension SyncEngine {
     return try await environment.transport.response(to: request)
   }
 
-  /// A request with the token, or the response that refuses the token. Nothing is sent for another user than the
-  /// one for whom the request was made: if the token belongs to another one, the connection begins again.
+  /// Returns the request with the token, or the response that refuses the token. If the token belongs to another user
+  /// than the owner of the file, the connection begins again, so the client never sends this request for that user.
   func authorized(
     _ request: ClientRequest,
     in began: Int

@@ -13,7 +13,7 @@ extension SyncEngine {
     var entry = newEntry(actions)
     let user = owner.user
     try update {
-      // The write is not for a user who has logged in meanwhile, or will.
+      // The app has not made the write for a user who has logged in meanwhile, or who will log in.
       if owner.isLoggedOut || user != nil && owner.user != user { throw ClientFailure.loggedOut }
       entry.number = outbox.nextNumber
       if condition != nil {
@@ -38,7 +38,7 @@ extension SyncEngine {
   func cancel(_ write: PendingWrite) throws -> Bool {
     // Another client may have a write with this number.
     guard outcomes[write.number] === write.progress else { return false }
-    let failure = ClientFailure("The write was cancelled.")
+    let failure = ClientFailure("The app has cancelled the write.")
     return try remove(write.number, because: failure) { $0.isWaiting && $0.sentAt == nil } != nil
   }
 

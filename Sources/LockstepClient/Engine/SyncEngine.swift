@@ -105,11 +105,11 @@ actor SyncEngine: ActionWriter {
 
   // MARK: - The file
 
-  /// Makes a change of the file, on top of what other processes have changed. `make` returns the change; memory
-  /// is the caller's. If this throws, the file has not changed.
+  /// Takes over the changes of other processes, and then changes the file. `make` returns the change. The caller
+  /// changes the memory afterwards. If this throws, the file has not changed.
   ///
-  /// The app's writes, and what was sent, are on disk when this returns. Responses of the server need no `sync`,
-  /// because the server has them: after a power failure, the client gets them again.
+  /// With `sync`, the change is on disk when this returns. A response of the server needs no `sync`: after a power
+  /// failure, the client gets it again.
   func update(sync: Bool = true, _ make: () throws -> StoreChange?) throws {
     var (isChanged, hasNews, before) = (false, false, owner.logins)
     defer {

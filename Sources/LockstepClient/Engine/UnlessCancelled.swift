@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The value of some work of the app; nil if the task is cancelled before. The work goes on then, and its value is
-/// ignored: so work that waits for the user does not keep the client from connecting again.
+/// Runs work of the app, and returns its value. If the task is cancelled first, returns nil at once, and the work goes
+/// on without effect. So work that waits for the user does not keep the client from connecting again.
 func unlessCancelled<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value? {
   let result = FirstResult<Value?>()
   return await withTaskCancellationHandler {
@@ -14,7 +14,7 @@ func unlessCancelled<Value: Sendable>(_ work: @escaping @Sendable () async -> Va
   }
 }
 
-/// A result of which the first one counts.
+/// The first of several results.
 final class FirstResult<Value: Sendable>: Sendable {
   private struct Contents: Sendable {
     var continuation: CheckedContinuation<Value, Never>?

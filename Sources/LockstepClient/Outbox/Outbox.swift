@@ -4,8 +4,8 @@ import LockstepTime
 ///
 /// Sending a write costs the same for a short and for a long outbox.
 struct Outbox: Sendable {
-  /// For how long a request is repeated. The server recognises it for a day; a request may take a while, and
-  /// clocks may differ a little.
+  /// For how long the client sends a write again. The server keeps the key for a day. The difference of an hour is for
+  /// slow requests, and for clocks that differ a little.
   static let keyLifetime = Duration.seconds(23 * 3600)
 
   /// The writes in the order of their numbers: the confirmed ones, which the copy does not include, then those

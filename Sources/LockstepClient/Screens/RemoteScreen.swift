@@ -24,7 +24,7 @@ import LockstepReactor
 ///
 ///     restoring: { last, new in [.setCompanyName(last.companyName), .setPosition(last.position)] }
 ///
-/// If another user has logged in, `restoring` is not called.
+/// If another user has logged in, the client does not call `restoring`.
 public final class RemoteScreen<Action: ScreenAction, State: Decodable & Equatable & Sendable>: ViewModel {
   let queue: ScreenQueue<Action>
   let outputs: ScreenOutputs<Action, State>

@@ -20,7 +20,7 @@ extension ScreenConnection {
 
   private func pollOnce(_ open: Opened, in began: Int) async throws {
     let (shownBefore, sentAt) = (shownResponses, now)
-    // After a failure, the first response must tell soon that the server responds again.
+    // After a failure, the first request does not wait, so that its response shows soon that the server is back.
     let waits = connection.phase == .live
     var request = ClientRequest(
       target: open.href + (waits ? "?wait=30" : ""),

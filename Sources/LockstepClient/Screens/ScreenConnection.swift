@@ -4,8 +4,8 @@ import LockstepTime
 /// Opens a screen of the server, follows it, sends it actions, and closes it.
 ///
 /// The responses to polls and to actions come on different connections, so an older state could arrive after a newer
-/// one. A cursor does not tell which is newer. So a response is shown only if no other one was shown since its
-/// request was sent. Then the server has read its state after all states that were shown before.
+/// one. A cursor does not say which state is newer. So the client shows a response only if it has shown no other one
+/// since it sent the request. Then the server has read this state after all states that the client has shown before.
 actor ScreenConnection<Action: ScreenAction, State: Decodable & Equatable & Sendable> {
   /// A screen that the server has opened.
   struct Opened: Sendable {

@@ -75,8 +75,8 @@ final class ClientStore {
     if isChanged { seen += 1 }
   }
 
-  /// Makes this process the one that follows the server, for some time. Returns when the lease of another one
-  /// ends; nil if it has none, or was killed.
+  /// Gives this process the lease until `end`. If another running process has the lease, changes nothing, and returns
+  /// when that lease ends. Nil: this process has the lease.
   func lead(as process: String, from now: Timestamp, until end: Timestamp) throws -> Timestamp? {
     try connection.transactionWithoutSync {
       let other = try connection.first("SELECT leader, leader_until FROM client") { row -> Timestamp? in

@@ -9,7 +9,6 @@ package struct ChangesDocument: Sendable {
     /// The number of transactions that the state includes.
     package let revision: Int
 
-    /// Whether a server can have made a number. Calculations with any other number could overflow.
     /// Whether a text can be a part of a URL as it is.
     static func isCursor(_ text: String) -> Bool {
       (1...256).contains(text.utf8.count)
@@ -22,6 +21,7 @@ package struct ChangesDocument: Sendable {
         }
     }
 
+    /// Whether a server can have made a number. Calculations with any other number could overflow.
     static func isRevision(_ number: Int) -> Bool { (0..<1 << 43).contains(number) }
   }
 

@@ -15,8 +15,8 @@ enum NewCommand {
       module and one screen with tests, a Dockerfile, a unit for systemd, and a README.
       """,
     notes: """
-      The program gets the same name. It may have lower-case letters, digits and hyphens. If the folder
-      exists, it must be empty. Then build, test and run the server:
+      The program gets the name of the folder, which may have lower-case letters, digits and hyphens.
+      If the folder exists, it must be empty. Then build, test and run the server:
 
         cd <name> && swift build && swift test && swift run <name> serve
       """,

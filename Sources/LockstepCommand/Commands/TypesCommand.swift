@@ -14,8 +14,8 @@ enum TypesCommand {
     name: "swift",
     language: "Swift",
     notes: """
-      Elements of lists and states of screens become structs, and actions become enums, all for
-      LockstepClient. The file compiles on Linux and on Apple systems, with and without LockstepClient:
+      Elements of lists and states of screens become structs, and actions become enums. Pass them to
+      LockstepClient. The file compiles on Linux and on Apple systems, also without LockstepClient:
 
         lockstep swift --url https://state.example.com > Sources/App/ServerTypes.swift
       """,

@@ -2,7 +2,8 @@ import LockstepAccounts
 import Synchronization
 
 package final class Screen: Sendable {
-  /// 128 random bits, in hexadecimal, behind the name of the node (`ScreenNode`). Any client that knows this id may use an anonymous screen.
+  /// The name of the node, if there are others (`ScreenNode`), and 128 random bits in hexadecimal.
+  /// Any client that knows this id may use an anonymous screen.
   package let id: String
   package let kind: String
   /// The session that the screen belongs to; `nil` if the screen is anonymous.

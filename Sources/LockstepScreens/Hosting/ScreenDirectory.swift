@@ -176,7 +176,8 @@ package final class ScreenDirectory: Sendable {
     return contents.withLock { Array($0.screens.values) }.filter { !$0.isEnded }.sorted { $0.opened < $1.opened }
   }
 
-  /// Finds an open screen by its tag, which drives no screen. Does not postpone its deadline.
+  /// Finds an open screen by its tag. Unlike the id, the tag gives no right to use the screen. Does
+  /// not postpone its deadline.
   package func find(tag: String) -> Screen? { open.first { $0.tag == tag } }
 
   /// Finds an open screen of this kind and session, and postpones its deadline.

@@ -4,9 +4,9 @@ import LockstepThreading
 
 /// The users with open screens. Publishes each committed state of these users to their screens.
 ///
-/// A newer state replaces an older one, so a slow screen misses states, but never the latest. Of a
-/// state, only the collections that open screens follow are kept. When the last screen of a user
-/// ends, the user is removed from here.
+/// A newer state replaces an older one, so a slow screen misses states, but never the latest. This
+/// object keeps only the collections that open screens follow. When the last screen of a user ends,
+/// it removes the user.
 package final class FollowedUsers: Sendable {
   private struct Followed: Sendable {
     let subject = DispatchSubject<UserSnapshot?>()
@@ -101,7 +101,8 @@ package final class FollowedUsers: Sendable {
   }
 }
 
-/// The states of a user since a screen began to follow the user. Releasing this ends that.
+/// The states of a user since a screen began to follow the user. The screen follows the user until
+/// this object is released.
 package final class PublishedStates: Sendable {
   private let states: BoundValue<UserSnapshot?>
   private let end: @Sendable () -> Void

@@ -153,7 +153,7 @@ struct WorkingHistoryReactor: Reactor {
       state.$prompt.clear()
     case .busy(let isBusy):
       if isBusy { state.isStarting = false }
-      // The indicator's begin of a save may come after the save's end was shown.
+      // The indicator may report the begin of a save after the screen has shown its end.
       if !state.isStarting { state.isLoading = isBusy && state.isSaving }
     case .reachable(let isReachable): state.isUpstreamReachable = isReachable
     case .failed(let prompt):

@@ -38,7 +38,7 @@ public struct AcceptedProfile: Sendable, Equatable {
     self.position = position
   }
 
-  /// Reads the body of a response. Anything but an object with texts says nothing.
+  /// Reads the body of a response. A text that the body does not have is `nil`.
   init(body: [UInt8]) {
     let object = try? JSON(parsing: body).objectValue
     self.init(companyName: object?["companyName"]?.stringValue, position: object?["position"]?.stringValue)
