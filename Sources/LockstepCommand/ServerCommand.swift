@@ -20,9 +20,6 @@ public enum ServerCommand {
     exit(Command.run(Array(CommandLine.arguments.dropFirst()), modules, screens).rawValue)
   }
 
-  /// Runs a command of a server with these modules and no screens of its own.
-  public static func run(_ modules: [UserModule]) -> Never { run(modules: modules) }
-
   /// Opens each of the descriptors 0 to 2 that was closed when the process started. Otherwise the
   /// next file or socket would get that number, and the server would write its log to that file.
   private static func openStandardStreams() {

@@ -1,4 +1,4 @@
 import LockstepCommand
 import WatchingModule
 
-ServerCommand.run([.watching])
+ServerCommand.run(modules: [.watching])
