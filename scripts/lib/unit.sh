@@ -45,7 +45,7 @@ check_unit() {
   if start_systemd "$name"; then
     run_unit "$name" "$3" "$4"
   else
-    say "$name.service is valid. It has not run, because a systemd of its own needs root and cgroup2"
+    say "$name.service is valid. It has not run, because no systemd of its own can start here"
   fi
   remove_unit_test
 }
@@ -91,6 +91,14 @@ END
   bash -c 'echo $$ >"$1/cgroup.procs" && exec unshare --mount --pid --net --ipc --uts --cgroup --fork \
     --kill-child=KILL bash "$2/init" "$2"' - "$unit_test_cgroup" "$unit_test" >"$unit_test/console" 2>&1 &
   unit_test_id=$!
+  local try
+  for ((try = 0; try < 150; try++)); do
+    if inside systemctl show --property Version >/dev/null 2>&1; then return; fi
+    kill -0 "$unit_test_id" 2>/dev/null || break
+    sleep 0.1
+  done
+  say "systemd does not start here: $(<"$unit_test/console")"
+  return 1
 }
 
 # inside COMMAND…: runs a command in the namespaces of that systemd.
