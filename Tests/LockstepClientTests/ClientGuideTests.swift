@@ -120,7 +120,7 @@ struct ClientGuideTests {
   @Test("The token and the copy are in two files that only the user can read")
   func files() async throws {
     let folder = try TemporaryDirectory()
-    let client = try makeClient(try #require(URL(string: "http://127.0.0.1:1")), folder: folder.path)
+    let client = try makeClient(unreachableServer(), folder: folder.path)
     try await client.defaults().set("theme", "dark")
     let credentials = FileCredentials(folder.file("token"))
     #expect(try credentials.token() == nil)
@@ -134,7 +134,7 @@ struct ClientGuideTests {
     try credentials.save(nil)
     try credentials.save(nil)
     #expect(try credentials.token() == nil)
-    let again = try makeClient(try #require(URL(string: "http://127.0.0.1:1")), folder: folder.path)
+    let again = try makeClient(unreachableServer(), folder: folder.path)
     #expect(again.defaults().value("theme", as: String.self) == "dark" && again.status.pending == 1)
   }
 }

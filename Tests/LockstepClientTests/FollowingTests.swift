@@ -6,41 +6,6 @@ import Testing
 
 @testable import LockstepClient
 
-struct Photo: Codable, Identifiable, Equatable, Sendable {
-  let id: String
-  var title: String?
-}
-
-/// A client and a server on a clock that only the test moves.
-struct ClientFixture {
-  let clock = VirtualClock()
-  let server: FakeServer
-  let client: LockstepClient
-  let photos: SyncedList<Photo>
-  let settings: SyncedMap
-
-  init(token: String? = "token") throws {
-    server = FakeServer(clock: clock)
-    client = try LockstepClient(
-      store: .memory,
-      transport: server,
-      credentials: MemoryCredentials(token),
-      clock: clock
-    )
-    photos = client.list(of: Photo.self)
-    settings = client.defaults()
-    clock.start { [client] in await client.run() }
-    clock.advance(by: .milliseconds(20))
-  }
-
-  func add(_ id: String, title: String? = nil) {
-    clock.start { [photos] in _ = try? await photos.add(Photo(id: id, title: title)) }
-    clock.advance(by: .milliseconds(20))
-  }
-
-  var ids: [String] { photos.elements.map(\.id) }
-}
-
 @Suite("Following a server, and writing", .timeLimit(.minutes(10)))
 struct FollowingTests {
   @Test("A change of another device is shown")

@@ -42,12 +42,7 @@ struct HostileTests {
     let clock = VirtualClock()
     let server = FakeServer(clock: clock)
     let proxy = Proxy(server)
-    let client = try LockstepClient(
-      store: .memory,
-      transport: proxy,
-      credentials: MemoryCredentials("token"),
-      clock: clock
-    )
+    let client = try LockstepClient.inMemory(proxy, clock)
     clock.start { await client.run() }
     clock.advance(by: .milliseconds(20))
     #expect(client.status.connection == .live)
@@ -169,12 +164,7 @@ struct HostileTests {
   @Test("A run that begins while the one before ends follows the server")
   func secondRun() throws {
     let fixture = try ClientFixture()
-    let client = try LockstepClient(
-      store: .memory,
-      transport: fixture.server,
-      credentials: MemoryCredentials("token"),
-      clock: fixture.clock
-    )
+    let client = try LockstepClient.inMemory(fixture.server, fixture.clock)
     let first = fixture.clock.start { await client.run() }
     fixture.clock.advance(by: .milliseconds(20))
     first.cancel()

@@ -55,9 +55,7 @@ struct RealmGuideTests {
   func twoDevices() throws {
     let clock = VirtualClock()
     let server = FakeServer(clock: clock)
-    let clients = try (0..<2).map { _ in
-      try LockstepClient(store: .memory, transport: server, credentials: MemoryCredentials("token"), clock: clock)
-    }
+    let clients = try (0..<2).map { _ in try LockstepClient.inMemory(server, clock) }
     let table = Table()
     for client in clients { clock.start { await client.run() } }
     clock.start {
@@ -74,7 +72,7 @@ struct RealmGuideTests {
   @Test("A login needs a server")
   func unreachable() async throws {
     let folder = try TemporaryDirectory()
-    let server = try #require(URL(string: "http://127.0.0.1:1"))
+    let server = try unreachableServer()
     await #expect(throws: (any Error).self) {
       try await logIn(server, file: folder.file("client.db"), email: "ada@example.com", password: "secret")
     }

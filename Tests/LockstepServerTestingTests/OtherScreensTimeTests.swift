@@ -7,14 +7,20 @@ import Testing
 
 @Suite("The other screens in time", .timeLimit(.minutes(10)))
 struct OtherScreensTimeTests {
+  typealias List = RemoteScreen<FavoritesTopAction, FavoritesTop>
+
+  /// Returns the token of another device, a client, and its list, which does not run yet.
+  private func makeList(_ server: ServerInProcess) throws -> (token: String, client: LockstepClient, list: List) {
+    let token = try server.token(of: "ada@example.com")
+    let client = try server.makeClient(for: "ada@example.com")
+    return (
+      token, client, client.screen("favoritesTop", initially: FavoritesTop(), actions: FavoritesTopAction.self)
+    )
+  }
+
   private func add(_ id: String, at time: Int, _ server: ServerInProcess, _ token: String) {
     server.scheduler.scheduleAt(time) {
-      let request = ClientRequest(
-        method: "PUT",
-        target: "/v1/favorites/\(id)",
-        fields: ["Authorization": "Bearer \(token)"],
-        body: Array(#"{"title":"Photo"}"#.utf8)
-      )
+      let request = ClientRequest("PUT", "/v1/favorites/\(id)", token: token, body: #"{"title":"Photo"}"#)
       _ = try? await server.response(to: request)
     }
   }
@@ -22,9 +28,7 @@ struct OtherScreensTimeTests {
   @Test("The list shows what another device adds, but not while it is hidden")
   func favoritesTop() throws {
     try ServerInProcess.run { server in
-      let token = try server.token(of: "ada@example.com")
-      let client = try server.makeClient(for: "ada@example.com")
-      let list = client.screen("favoritesTop", initially: FavoritesTop(), actions: FavoritesTopAction.self)
+      let (token, _, list) = try makeList(server)
       let ids = server.scheduler.observe(list.states.distinct { $0.favoriteIds.joined() }, from: 0, until: nil)
       server.scheduler.run { await list.run() }
       add("a", at: 10, server, token)
@@ -40,9 +44,7 @@ struct OtherScreensTimeTests {
   @Test("Each tap fires a route, and a change of another device fires none")
   func routes() throws {
     try ServerInProcess.run { server in
-      let token = try server.token(of: "ada@example.com")
-      let client = try server.makeClient(for: "ada@example.com")
-      let list = client.screen("favoritesTop", initially: FavoritesTop(), actions: FavoritesTopAction.self)
+      let (token, _, list) = try makeList(server)
       let routes = server.scheduler.createObserver(String.self)
       server.scheduler.run { await list.run() }
       server.scheduler.run {
@@ -71,9 +73,7 @@ struct OtherScreensTimeTests {
   @Test("A route leads to the next screen, which changes the first one")
   func route() throws {
     try ServerInProcess.run { server in
-      let token = try server.token(of: "ada@example.com")
-      let client = try server.makeClient(for: "ada@example.com")
-      let list = client.screen("favoritesTop", initially: FavoritesTop(), actions: FavoritesTopAction.self)
+      let (token, client, list) = try makeList(server)
       let ids = server.scheduler.observe(list.states.distinct { $0.favoriteIds.joined() }, from: 0, until: nil)
       server.scheduler.run { await list.run() }
       add("a", at: 10, server, token)

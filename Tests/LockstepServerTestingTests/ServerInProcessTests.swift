@@ -53,21 +53,16 @@ struct ServerInProcessTests {
   func longPolls() throws {
     try ServerInProcess.run { server in
       let token = try server.token(of: "ada@example.com")
-      let fields = ["Authorization": "Bearer \(token)"]
       let etag = try #require(try server.send("GET", "/v1/favorites", token: token)["ETag"])
       let statuses = server.scheduler.createObserver(Int.self)
       server.scheduler.run(until: nil) {
         for _ in 1...2 {
-          let request = ClientRequest(
-            target: "/v1/favorites?wait=50",
-            fields: fields.merging(["If-None-Match": etag]) { $1 }
-          )
+          let request = ClientRequest("GET", "/v1/favorites?wait=50", token: token, fields: ["If-None-Match": etag])
           if let response = try? await server.response(to: request) { statuses.next(response.status) }
         }
       }
       server.scheduler.scheduleAt(70) {
-        let request = ClientRequest(method: "PUT", target: "/v1/favorites/a", fields: fields, body: Array("{}".utf8))
-        _ = try? await server.response(to: request)
+        _ = try? await server.response(to: ClientRequest("PUT", "/v1/favorites/a", token: token, body: "{}"))
       }
       server.scheduler.advance(to: 200)
       #expect(statuses.events == [.next(50, 304), .next(70, 200)])
@@ -80,10 +75,7 @@ struct ServerInProcessTests {
       let token = try server.token(of: "ada@example.com")
       let statuses = server.scheduler.createObserver(Int.self)
       server.scheduler.run(until: nil) {
-        let request = ClientRequest(
-          target: "/v1/changes?since=now&wait=50",
-          fields: ["Authorization": "Bearer \(token)"]
-        )
+        let request = ClientRequest("GET", "/v1/changes?since=now&wait=50", token: token)
         guard let response = try? await server.response(to: request) else { return }
         let cursor = (try? JSON(parsing: response.body))?["cursor"]?.stringValue ?? ""
         var next = request
