@@ -50,7 +50,10 @@ public final class ListModel<Element: Codable & Identifiable & Equatable & Senda
 
   private func write(_ body: @escaping @MainActor () async throws -> PendingWrite?) {
     Task {
-      do { _ = try await body() } catch { failure = error }
+      do {
+        _ = try await body()
+        failure = nil
+      } catch { failure = error }
     }
   }
 }

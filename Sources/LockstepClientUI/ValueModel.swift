@@ -55,7 +55,10 @@ public final class ValueModel<Value: Codable & Equatable & Sendable> {
       },
       FollowingTask { [weak self] in
         for await (number, value) in values {
-          do { try await map.set(key, value) } catch { self?.failure = error }
+          do {
+            try await map.set(key, value)
+            self?.failure = nil
+          } catch { self?.failure = error }
           if Task.isCancelled { return }
           self?.written = number
           // Another device may have changed it meanwhile.
@@ -93,7 +96,10 @@ public final class ObjectModel<Value: Codable & Equatable & Sendable> {
   /// Writes the members that `changes` has.
   public func save(_ changes: some Encodable & Sendable) {
     Task { [object] in
-      do { _ = try await object.save(changes) } catch { failure = error }
+      do {
+        _ = try await object.save(changes)
+        failure = nil
+      } catch { failure = error }
     }
   }
 }

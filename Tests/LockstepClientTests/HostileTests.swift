@@ -161,6 +161,25 @@ struct HostileTests {
     #expect(fixture.server.json(of: "defaults/standard") == ["text": "mine"] && fixture.client.status.pending == 0)
   }
 
+  @Test("An action that the client's own module cannot read is an error of the call, and no write")
+  func unreadableAction() throws {
+    let (fixture, failures) = (try ClientFixture(), Recorded<[ClientFailure]>())
+    fixture.clock.start { [client = fixture.client, photos = fixture.photos] in
+      var found: [ClientFailure] = []
+      do { _ = try await photos.add(Photo(id: "a", title: String(repeating: "x", count: 1_000))) } catch {
+        found.append(ClientFailure(of: error))
+      }
+      do { try await client.perform { $0.perform("fly", ["id": "a"], in: "favorites") } } catch {
+        found.append(ClientFailure(of: error))
+      }
+      failures.set(found)
+    }
+    fixture.clock.settle()
+    #expect(failures.value?.map(\.status) == [422, 422])
+    #expect(failures.value?.first?.description.contains("/title: ") == true)
+    #expect(fixture.client.status.pending == 0 && fixture.client.refusedWrites.isEmpty)
+  }
+
   @Test("A run that begins while the one before ends follows the server")
   func secondRun() throws {
     let fixture = try ClientFixture()

@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepModules
 import LockstepTime
 
@@ -32,18 +33,44 @@ struct OptimisticView: Sendable {
     }
   }
 
+  /// Throws if a module that the client has refuses what an action says, whatever the state is: the server would
+  /// refuse it too.
+  func check(_ entry: OutboxEntry) throws {
+    guard case .refused(let action, let error) = result(of: entry), modules[action.module] != nil else { return }
+    guard case .invalid(let faults)? = error as? Refusal else { return }
+    let errors = faults.map { JSON.object(["pointer": .string($0.pointer), "detail": .string($0.detail)]) }
+    let sentence = "The action “\(action.type)” of \(action.module) is not valid."
+    throw ClientFailure(status: 422, body: ["detail": .string(sentence), "errors": .array(errors)])
+  }
+
   /// Applies a write as a whole, or not at all if one of its actions is refused.
   private mutating func apply(_ entry: OutboxEntry) {
     steps += 1
+    if case .state(let next) = result(of: entry) { state = next }
+  }
+
+  private enum WriteEffect {
+    case state(UserState)
+    case refused(ClientAction, any Error)
+  }
+
+  private func result(of entry: OutboxEntry) -> WriteEffect {
     let revision = Revision(number: steps)
     var next = state
     for action in entry.actions {
       let module = modules[action.module] ?? .favorites(named: action.module)
       let context = ActionContext(state: next, registered: RegisteredDefaults(), now: entry.at)
-      guard let decided = try? module.read(action.type, action.payload), let mutations = try? decided.decide(context)
-      else { return }
-      _ = next.reduce(mutations, in: decided.collection, by: module.reducer, revision: revision)
+      do {
+        guard let decided = try module.read(action.type, action.payload) else {
+          let detail = "The module \(action.module) has no action “\(action.type)”."
+          return .refused(action, Refusal.invalid("/type", detail))
+        }
+        let mutations = try decided.decide(context)
+        _ = next.reduce(mutations, in: decided.collection, by: module.reducer, revision: revision)
+      } catch {
+        return .refused(action, error)
+      }
     }
-    state = next
+    return .state(next)
   }
 }

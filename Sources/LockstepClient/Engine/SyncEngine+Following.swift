@@ -124,6 +124,8 @@ extension SyncEngine {
   /// Throws when the server has sent nothing for some time. It sends something every 15 seconds.
   private func failAfterSilence() async throws {
     while true {
+      // The clock may have been set back.
+      if environment.now() < lastPartAt { lastPartAt = environment.now() }
       let silence = Duration.milliseconds(environment.now().milliseconds(since: lastPartAt))
       if silence >= Self.patience { throw ClientFailure("The server has sent nothing for \(Self.patience).") }
       try await environment.clock.sleep(for: Self.patience - silence)
@@ -139,10 +141,10 @@ extension SyncEngine {
 
   private func noteRefusal(_ response: ClientResponse, of cursor: String?) {
     switch response.status {
-    case 401: dispatch(.unauthorized(ClientFailure(response)))
-    case 408, 429, 500...506, 508...599: lost(ClientFailure(response), after: response.retryAfter)
     // Such as from a proxy in front of the server.
     case _ where !response.isProblem: lost(ClientFailure(response), after: response.retryAfter)
+    case 401: dispatch(.unauthorized(ClientFailure(response)))
+    case 408, 429, 500...506, 508...599: lost(ClientFailure(response), after: response.retryAfter)
     case 400 where cursor != nil: copy.forgetPosition()
     default: dispatch(.refused(ClientFailure(response)))
     }

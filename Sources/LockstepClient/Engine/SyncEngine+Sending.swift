@@ -49,6 +49,8 @@ extension SyncEngine {
       }
       let position = ChangesDocument.Position(cursor: cursor, revision: revision)
       try confirm(entry.number, at: position, json)
+    // Such as from a proxy in front of the server.
+    case _ where json?.objectValue == nil: lost(ClientFailure(response), after: response.retryAfter)
     case 401: dispatch(.unauthorized(ClientFailure(response)))
     case 408, 425, 429, 500...506, 508...599: lost(ClientFailure(response), after: response.retryAfter)
     case 409 where response["Retry-After"] != nil: lost(ClientFailure(response), after: response.retryAfter)
@@ -70,8 +72,6 @@ extension SyncEngine {
       let rounds = (conflicts[entry.number] ?? 0) + 1
       conflicts[entry.number] = rounds
       if rounds > 1 { try await environment.clock.sleep(for: Self.pause(afterConflicts: rounds)) }
-    // Such as from a proxy in front of the server.
-    case _ where json?.objectValue == nil: lost(ClientFailure(response), after: response.retryAfter)
     default: try refuse(entry.number, ClientFailure(response))
     }
   }

@@ -6,10 +6,7 @@ extension SyncEngine {
   func enter(_ path: String, _ credentials: JSON) async throws {
     let fields = ["Content-Type": "application/json", "Idempotency-Key": environment.newKey()]
     let request = ClientRequest(method: "POST", target: path, fields: fields, body: credentials.encoded())
-    let response: ClientResponse
-    do { response = try await environment.transport.response(to: request) } catch {
-      throw error is CancellationError ? error : ClientFailure(of: error)
-    }
+    let response = try await response(to: request)
     guard response.status == 201 else { throw ClientFailure(response) }
     let body = try? JSON(parsing: response.body)
     guard let token = body?["token"]?.stringValue, let id = body?["user"]?["id"]?.stringValue else {
@@ -18,7 +15,7 @@ extension SyncEngine {
     }
     try await environment.credentials.save(token)
     try become(id, with: token)
-    dispatch(.login)
+    beginAgain(after: .login)
   }
 
   /// Ends the session. Forgets the copy and the outbox, unless `keepsCopy` is true.
@@ -27,7 +24,7 @@ extension SyncEngine {
     try await environment.credentials.save(nil)
     checkedToken = nil
     try logOut(keepsCopy: keepsCopy)
-    dispatch(.unauthorized(ClientFailure("The user has logged out.")))
+    beginAgain(after: .unauthorized(ClientFailure("The user has logged out.")))
     guard let token else { return }
     // Without a network, the session stays until it expires. The app waits for this, so not for long.
     let fields = ["Authorization": "Bearer \(token)"]
@@ -37,13 +34,31 @@ extension SyncEngine {
     )
   }
 
-  /// Takes a token of a session that was opened elsewhere.
+  /// Takes a token of a session that was opened elsewhere. Asks the server for its user first: until then, the copy may
+  /// be that of another user.
   func adopt(_ token: String) async throws {
+    let fields = ["Authorization": "Bearer \(token)"]
+    let response = try await response(to: ClientRequest(target: "/v1/me", fields: fields))
+    guard response.status == 200, let id = (try? JSON(parsing: response.body))?["id"]?.stringValue else {
+      throw ClientFailure(response)
+    }
     try await environment.credentials.save(token)
-    checkedToken = nil
-    try changeOwner { owner in owner.isLoggedOut = false }
-    // The next request asks for the user of the token.
-    dispatch(.login)
+    try become(id, with: token)
+    beginAgain(after: .login)
+  }
+
+  /// The response to a request of the app, or the failure that the app gets.
+  private func response(to request: ClientRequest) async throws -> ClientResponse {
+    do { return try await environment.transport.response(to: request) } catch {
+      throw error is CancellationError ? error : ClientFailure(of: error)
+    }
+  }
+
+  /// Remote screens begin again too, also while the client does not run.
+  private func beginAgain(after event: ConnectionEvent) {
+    let before = epoch.value
+    dispatch(event)
+    if epoch.value == before { epoch.publish(before + 1) }
   }
 
   private func logOut(keepsCopy: Bool) throws {
@@ -102,7 +117,8 @@ extension SyncEngine {
     _ request: ClientRequest,
     in began: Int
   ) async throws -> (request: ClientRequest?, response: ClientResponse) {
-    let unknown = ClientResponse(status: 401)
+    let problem: JSON = ["title": "There is no token: log in."]
+    let unknown = ClientResponse(status: 401, body: problem.encoded())
     guard let token = try await environment.credentials.token() else {
       refusedToken = nil
       return (nil, unknown)
@@ -112,7 +128,7 @@ extension SyncEngine {
       let fields = ["Authorization": "Bearer \(token)"]
       let response = try await environment.transport.response(to: ClientRequest(target: "/v1/me", fields: fields))
       guard epoch.value == began else { throw CancellationError() }
-      if response.status == 401 { return (nil, response) }
+      if response.status == 401, response.isProblem { return (nil, response) }
       guard response.status == 200, let id = (try? JSON(parsing: response.body))?["id"]?.stringValue else {
         throw ClientFailure(response)
       }

@@ -11,6 +11,7 @@ extension SyncEngine {
       throw ClientFailure("A transaction has 1 to \(Self.mostActions) actions, and this one has \(actions.count).")
     }
     var entry = newEntry(actions)
+    try view.check(entry)
     let user = owner.user
     try update {
       // The app has not made the write for a user who has logged in meanwhile, or who will log in.

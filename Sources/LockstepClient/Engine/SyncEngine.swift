@@ -181,6 +181,8 @@ actor SyncEngine: ActionWriter {
 
   /// With more writes than this, the view is not rebuilt after each response.
   private static let shortOutbox = 500
+  /// The longest pause between two rebuilds, in milliseconds.
+  private static let longestStaleness: Int64 = 2_000
 
   /// Rebuilds the view. After a response, this may happen later.
   func rebuildSoon() {
@@ -194,8 +196,9 @@ actor SyncEngine: ActionWriter {
     for await number in staleness.values where number > 0 {
       let began = environment.now()
       rebuild(.server)
-      let pause = environment.now().milliseconds(since: began) * 4
-      guard (try? await environment.clock.sleep(for: .milliseconds(max(0, pause)))) != nil else { return }
+      // The device may have been asleep meanwhile.
+      let pause = min(max(0, environment.now().milliseconds(since: began) * 4), Self.longestStaleness)
+      guard (try? await environment.clock.sleep(for: .milliseconds(pause))) != nil else { return }
     }
   }
 

@@ -47,7 +47,8 @@ extension LockstepClient {
   }
 
   /// Keeps the token of a session that was opened elsewhere, such as on the server's screen `login`. If another user
-  /// was logged in before, the client deletes the copy and the writes of that user.
+  /// was logged in before, the client deletes the copy and the writes of that user. Throws a `ClientFailure` if the
+  /// server refuses the token or does not respond.
   public func logIn(token: String) async throws { try await engine.adopt(token) }
 }
 

@@ -24,7 +24,8 @@ import LockstepReactor
 ///
 ///     restoring: { last, new in [.setCompanyName(last.companyName), .setPosition(last.position)] }
 ///
-/// If another user has logged in, the client does not call `restoring`.
+/// If the user has logged out, or another user has logged in, the view shows the state `initially` again, and the client
+/// does not call `restoring`.
 public final class RemoteScreen<Action: ScreenAction, State: Decodable & Equatable & Sendable>: ViewModel {
   let queue: ScreenQueue<Action>
   let outputs: ScreenOutputs<Action, State>
@@ -115,12 +116,13 @@ public struct ScreenStatus: Sendable, Equatable {
 final class ScreenOutputs<Action: ScreenAction, State: Equatable & Sendable>: Sendable {
   let states: Latest<State>
   let shown: Latest<ShownState<State>>
+  private let first: State
   let statuses = Latest(ScreenStatus())
   let failures = DispatchSubject<ScreenActionFailure<Action>>()
   let delivered = DeliveredPulses<State>()
 
   init(initially state: State) {
-    states = Latest(state)
+    (states, first) = (Latest(state), state)
     shown = Latest(ShownState(opening: 0, state: state))
   }
 
@@ -128,6 +130,9 @@ final class ScreenOutputs<Action: ScreenAction, State: Equatable & Sendable>: Se
     states.publish(state)
     shown.publish(ShownState(opening: opening, state: state))
   }
+
+  /// Shows the state that the view had before the screen was opened.
+  func hide() { show(first, of: 0) }
 
   func fail(_ actions: [Action], _ failure: ClientFailure) {
     for action in actions { failures.dispatch(ScreenActionFailure(action: action, failure: failure)) }

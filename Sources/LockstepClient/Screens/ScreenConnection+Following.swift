@@ -32,10 +32,12 @@ extension ScreenConnection {
     guard isCurrent(began) else { return }
     switch response.status {
     case 200:
+      let document = try decode(ScreenDocument<State>.self, response)
       noteSuccess()
-      guard let document = decode(ScreenDocument<State>.self, response) else { return }
+      guard let document else { return }
       if shownResponses == shownBefore { show(document.state, document.cursor) }
     case 304: noteSuccess()
+    case _ where !response.isProblem: return noteFailure(response)
     case 404, 410: return ended(ClientFailure(response))
     default: return noteFailure(response)
     }
@@ -44,7 +46,7 @@ extension ScreenConnection {
     let pause = isEarly ? Int64(environment.client.random() * 1_000) : 0
     try await environment.client.clock.sleep(for: .milliseconds(max(SyncEngine.shortestPause, pause)))
     // A login on this device ends the screen of the session before.
-    if let owner = open.token, await token() != owner, isCurrent(began) { restart() }
+    if let owner = open.token, try await token() != owner, isCurrent(began) { restart() }
   }
 
   func sendAll(in began: Int) async {
@@ -64,7 +66,7 @@ extension ScreenConnection {
     guard let open = screen else { return }
     let shownBefore = shownResponses
     // An action must not reach the screen of another user.
-    if let owner = open.token, await token() != owner {
+    if let owner = open.token, try await token() != owner {
       if isCurrent(began) { restart() }
       return
     }
@@ -74,10 +76,12 @@ extension ScreenConnection {
     guard isCurrent(began) else { return }
     switch response.status {
     case 200:
+      let document = try decode(ScreenDocument<State>.self, response)
       queue.settle()
       noteSuccess()
-      guard let document = decode(ScreenDocument<State>.self, response) else { return }
+      guard let document else { return }
       if shownResponses == shownBefore { show(document.state, document.cursor) }
+    case _ where !response.isProblem: noteFailure(response)
     case 404, 410:
       queue.mark(isUncertain: batch.isUncertain)
       ended(ClientFailure(response))
@@ -105,13 +109,23 @@ extension ScreenConnection {
     outputs.show(state, of: openings)
   }
 
-  /// Reads a response. If it does not have the expected form, the connection fails.
-  func decode<Document: Decodable>(_ type: Document.Type, _ response: ClientResponse) -> Document? {
+  /// Reads a response. If its state does not have the expected form, the connection fails, and this returns nil. Throws
+  /// if the response is not one of a Lockstep server.
+  func decode<Document: Decodable>(_ type: Document.Type, _ response: ClientResponse) throws -> Document? {
+    let body = Data(response.body)
     do {
-      return try JSONDecoder().decode(type, from: Data(response.body))
+      return try JSONDecoder().decode(type, from: body)
     } catch {
+      guard (try? JSONDecoder().decode(ScreenPosition.self, from: body)) != nil else {
+        throw ClientFailure("The server is not a Lockstep server: its response has no cursor.")
+      }
       dispatch(.refused(ClientFailure("The screen's state does not have the form that the app expects: \(error)")))
       return nil
     }
   }
+}
+
+/// The part of a response that does not depend on the screen.
+private struct ScreenPosition: Decodable {
+  let cursor: String
 }

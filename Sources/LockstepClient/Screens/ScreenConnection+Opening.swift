@@ -4,10 +4,14 @@ import Foundation
 extension ScreenConnection {
   /// Opens a screen if none is open. Returns without one if the server refuses.
   func open(in began: Int) async throws {
-    let token = await token()
-    guard isCurrent(began) else { return }
+    let token = try await token()
     // The screen of another session cannot be used.
-    if let old = screen, let owner = old.token, owner != token { forget(old) }
+    if let old = screen, let owner = old.token, owner != token {
+      let user = await user(of: token)
+      guard isCurrent(began) else { return }
+      if token != nil, old.belongs(to: token, user) { forget(old) } else { hide() }
+    }
+    guard isCurrent(began) else { return }
     if screen == nil, try await !openNew(token, in: began) { return }
     try await performRestoration(in: began)
   }
@@ -29,13 +33,15 @@ extension ScreenConnection {
     openingToken = token
     let response = try await send(request, token)
     guard isCurrent(began) else { return false }
-    // Without this, a later request could get the same response again.
-    if !response.isRetried { openingKey = nil }
     guard response.status == 201 else {
+      // Without this, a later request could get the same response again.
+      if response.isProblem, !response.isRetried { openingKey = nil }
       noteFailure(response)
       return false
     }
-    guard let opening = decode(OpenedScreen<State>.self, response) else { return false }
+    let opened = try decode(OpenedScreen<State>.self, response)
+    openingKey = nil
+    guard let opening = opened else { return false }
     let user = await user(of: token)
     guard isCurrent(began) else { return false }
     screen = Opened(href: opening.href, token: token, user: user, cursor: opening.cursor)
@@ -85,8 +91,10 @@ extension ScreenConnection {
     guard isCurrent(began) else { return }
     switch response.status {
     case 200:
+      let document = try decode(ScreenDocument<State>.self, response)
       restoring = nil
-      if let document = decode(ScreenDocument<State>.self, response) { show(document.state, document.cursor) }
+      if let document { show(document.state, document.cursor) }
+    case _ where !response.isProblem: noteFailure(response)
     case 404, 410: ended(ClientFailure(response))
     case 400, 403, 409, 412, 413, 422:
       if response["Retry-After"] != nil { return noteFailure(response) }
@@ -115,6 +123,14 @@ extension ScreenConnection {
   }
 
   private func forget(_ old: Opened) { (screen, restoring, lostScreen) = (nil, nil, old) }
+
+  /// The user has logged out, or another one has logged in: the view must not show the state of the former user, and
+  /// no other screen gets the actions.
+  func hide() {
+    (screen, restoring, lostScreen) = (nil, nil, nil)
+    dropActions(keepsOthers: false)
+    outputs.hide()
+  }
 
   /// Closes the screen, without waiting for it: if the server cannot be reached, the screen ends by itself.
   func close() {

@@ -126,7 +126,10 @@ actor ScreenConnection<Action: ScreenAction, State: Decodable & Equatable & Send
   private func waitForLogin(in began: Int) async {
     while isCurrent(began) {
       await sleep(milliseconds: 2_000)
-      if isCurrent(began), let token = await token(), token != refusedToken { return dispatch(.login) }
+      // An error of the credentials is not a logout.
+      guard isCurrent(began), let found = try? Optional.some(await token()) else { continue }
+      if let token = found, token != refusedToken { return dispatch(.login) }
+      if found == nil, let old = screen, old.token != nil { hide() }
     }
   }
 
@@ -146,7 +149,7 @@ actor ScreenConnection<Action: ScreenAction, State: Decodable & Equatable & Send
 
   var now: Timestamp { environment.client.now() }
 
-  func token() async -> String? { (try? await environment.client.credentials.token()) ?? nil }
+  func token() async throws -> String? { try await environment.client.credentials.token() }
 
   /// Whether a task of the connection `began` may go on.
   func isCurrent(_ began: Int) -> Bool { epoch.value == began && !Task.isCancelled }
@@ -183,6 +186,8 @@ actor ScreenConnection<Action: ScreenAction, State: Decodable & Equatable & Send
   func noteFailure(_ response: ClientResponse) {
     let failure = ClientFailure(response)
     switch response.status {
+    // Such as from a proxy in front of the server.
+    case _ where !response.isProblem: lost(failure, after: response.retryAfter)
     case 401: dispatch(.unauthorized(failure))
     case 408, 425, 429, 500...: lost(failure, after: response.retryAfter)
     case 409 where response["Retry-After"] != nil: lost(failure, after: response.retryAfter)

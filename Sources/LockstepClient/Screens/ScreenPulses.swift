@@ -43,7 +43,7 @@ where Value.ID == Int {
     /// The next pulse; nil when the screen has ended, or the task is cancelled.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> ScreenPulse<Value>? {
       while let shown = await base.next(isolation: actor) {
-        guard shown.opening > 0, let value = shown.state[keyPath: member] else { continue }
+        guard shown.opening > 0, let value = shown.state[keyPath: member], value.id > 0 else { continue }
         let number = PulseNumber(opening: shown.opening, id: value.id)
         guard last < number else { continue }
         let known = last.opening == shown.opening ? last.id : 0

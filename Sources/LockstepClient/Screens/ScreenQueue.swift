@@ -12,7 +12,15 @@ final class ScreenQueue<Action: ScreenAction>: Sendable {
     init(_ action: Action) throws {
       self.action = action
       encoded = try JSONEncoder().encode(action)
+      if (try? JSONDecoder().decode(Form.self, from: encoded)) == nil {
+        throw ClientFailure("it must be an object with a `type`: see ScreenAction.")
+      }
     }
+  }
+
+  /// The part that all actions have.
+  private struct Form: Decodable {
+    let type: String
   }
 
   /// Actions that are sent in one request. The server performs all of them or none.

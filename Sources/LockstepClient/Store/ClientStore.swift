@@ -13,6 +13,8 @@ import LockstepTime
 final class ClientStore {
   /// The version of the tables.
   private static let schema = 1
+  /// "LKCL": SQLite's `application_id` of a client's file.
+  private static let application = 0x4C4B_434C
   /// For how long the outcome of a write waits for the process that made the write.
   private static let outcomeLifetime: Int64 = 3_600_000
 
@@ -35,12 +37,34 @@ final class ClientStore {
       }
     #endif
     try connection.transaction {
+      let id = try connection.first("PRAGMA application_id") { try $0[0] as Int } ?? 0
+      let objects = try connection.first("SELECT count(*) FROM sqlite_schema") { try $0[0] as Int } ?? 0
+      if id == 0, objects == 0 { return try connection.execute(Self.tables) }
+      guard id == Self.application else {
+        throw ClientFailure("The file \(path ?? "") is another program's database.")
+      }
       let found = try connection.first("PRAGMA user_version") { try $0[0] as Int } ?? 0
       guard found <= Self.schema else {
         throw ClientFailure("The file \(path ?? "") belongs to a newer version of the app (schema \(found)).")
       }
-      if found == 0 { try connection.execute(Self.tables) }
     }
+  }
+
+  /// Deletes the file at `path`, and those that belong to it.
+  static func remove(at path: String) throws {
+    for suffix in ["", "-wal", "-shm", "-changed"] where FileManager.default.fileExists(atPath: path + suffix) {
+      try FileManager.default.removeItem(atPath: path + suffix)
+    }
+  }
+
+  /// Some content of the file that the client has not written, or that was changed since.
+  private static func damage(_ place: String) -> ClientFailure {
+    ClientFailure("The client's file is damaged: \(place) cannot be read. See LockstepClient.removeStore(at:).")
+  }
+
+  private static func json(_ text: String, of place: String) throws -> JSON {
+    // An action has up to 128 levels, and an entry has some more.
+    do { return try JSON(parsing: Array(text.utf8), maximumDepth: 256) } catch { throw damage(place) }
   }
 
   /// Everything that the file has.
@@ -104,7 +128,9 @@ final class ClientStore {
   func leader() throws -> (process: String, connection: ConnectionState?)? {
     let found = try connection.first("SELECT leader, connection FROM client") { row in
       let (process, text): (String?, String?) = (try row[0], try row[1])
-      return process.map { ($0, text.flatMap { ConnectionState(JSON(trusting: Array($0.utf8))) }) }
+      return try process.map { process in
+        (process, try text.flatMap { ConnectionState(try Self.json($0, of: "the connection")) })
+      }
     }
     return found ?? nil
   }
@@ -125,23 +151,29 @@ final class ClientStore {
       let followed: String? = try row[3]
       (contents.owner.user, contents.owner.logins) = (try row[2], try row[7])
       contents.owner.isLoggedOut = try row[8] as Int == 1
-      contents.owner.followed = followed.map {
-        (JSON(trusting: Array($0.utf8)).arrayValue ?? []).compactMap(\.stringValue)
+      contents.owner.followed = try followed.map {
+        (try Self.json($0, of: "the collections").arrayValue ?? []).compactMap(\.stringValue)
       }
-      if let text: String = try row[6] { contents.connection = ConnectionState(JSON(trusting: Array(text.utf8))) }
+      if let text: String = try row[6] {
+        contents.connection = ConnectionState(try Self.json(text, of: "the connection"))
+      }
+      let counts = [contents.change, Int(contents.lastNumber), contents.owner.logins]
+      guard counts.allSatisfy((0..<1 << 60).contains) else { throw Self.damage("a number") }
       guard let cursor: String = try row[4], let revision: Int = try row[5] else { return }
+      guard ChangesDocument.Position.isRevision(revision) else { throw Self.damage("the position") }
       contents.position = ChangesDocument.Position(cursor: cursor, revision: revision)
     }
     try readCollections(into: &contents)
     try connection.forEach("SELECT number FROM outbox") { contents.numbers.insert(Int64(try $0[0] as Int)) }
     try connection.forEach("SELECT number, entry FROM outbox WHERE change > ? ORDER BY number", seen) { row in
       let (number, text): (Int, String) = (try row[0], try row[1])
-      guard let entry = OutboxEntry(JSON(trusting: Array(text.utf8)), number: Int64(number)) else { return }
+      let json = try Self.json(text, of: "a write")
+      guard let entry = OutboxEntry(json, number: Int64(number)) else { throw Self.damage("a write") }
       contents.entries.append(entry)
     }
     try connection.forEach("SELECT number, outcome FROM outcomes WHERE change > ?", seen) { row in
       let (number, text): (Int, String) = (try row[0], try row[1])
-      contents.outcomes.append((Int64(number), WriteOutcome(JSON(trusting: Array(text.utf8)))))
+      contents.outcomes.append((Int64(number), WriteOutcome(try Self.json(text, of: "a result"))))
     }
     seen = contents.change
     return contents
@@ -155,14 +187,16 @@ final class ClientStore {
     sizes = sizes.filter { contents.names.contains($0.key) }
     try connection.forEach("SELECT name, kind, text FROM collections WHERE change > ?", seen) { row in
       let (name, kind, text): (String, String, String) = (try row[0], try row[1], try row[2])
-      let json = JSON(trusting: Array(text.utf8))
+      let json = try Self.json(text, of: "the collection \(name)")
       contents.collections[CollectionName(text: name)] =
         kind == "list" ? .list(Self.list(json, revision)) : .map(Self.map(json, revision))
       sizes[CollectionName(text: name)] = (text.utf8.count, 0)
     }
     try connection.forEach("SELECT text FROM changesets WHERE change > ? ORDER BY number", seen) { row in
       let text: String = try row[0]
-      guard let changeset = ChangesDocument.Changeset(JSON(trusting: Array(text.utf8))) else { return }
+      guard let changeset = ChangesDocument.Changeset(try Self.json(text, of: "a change")) else {
+        throw Self.damage("a change")
+      }
       contents.changesets.append(changeset)
       sizes[changeset.collection]?.changesets += text.utf8.count
     }
@@ -299,7 +333,8 @@ final class ClientStore {
       STRICT;
     CREATE INDEX outcomes_by_time ON outcomes (at);
     INSERT INTO client (only_row) VALUES (1);
-    PRAGMA user_version = 1;
+    PRAGMA application_id = \(application);
+    PRAGMA user_version = \(schema);
     """
 }
 

@@ -15,7 +15,8 @@ public struct ClientRequest: Sendable, Equatable {
   public var fields: [String: String]
   /// The body, which is JSON; nil without one.
   public var body: [UInt8]?
-  /// How long the response may take. After this time, the request fails.
+  /// For how long the server may be silent. After this time, the request fails. A long response as a whole may take
+  /// ten times as long.
   public var patience: Duration
 
   /// A request.

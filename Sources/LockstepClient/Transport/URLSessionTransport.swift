@@ -41,7 +41,9 @@ public final class URLSessionTransport: StreamingTransport {
     // The response of a request that was given up is read to its end.
     let stream = try await stream(of: request, unwanted: longestResponse)
     var response = stream.response
+    let end = ContinuousClock.now + request.patience * 10
     for try await part in stream.parts {
+      if ContinuousClock.now > end { throw ClientFailure("The response of \(server) has taken too long.") }
       response.body += part
       if response.body.count > longestResponse {
         throw ClientFailure("A response of \(server) has more than \(longestResponse) bytes.")
@@ -168,8 +170,9 @@ private final class Readings: NSObject, URLSessionDataDelegate, Sendable {
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
     guard let reading = open.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
-    reading.head?.resume(throwing: error ?? ClientFailure("The server has sent no response."))
-    reading.parts.finish(throwing: error)
+    let failure = error.map { ClientFailure("The server cannot be reached: \($0.localizedDescription)") }
+    reading.head?.resume(throwing: failure ?? ClientFailure("The server has sent no response."))
+    reading.parts.finish(throwing: failure)
   }
 }
 

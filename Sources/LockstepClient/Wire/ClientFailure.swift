@@ -22,8 +22,18 @@ public struct ClientFailure: Error, Sendable, Equatable, CustomStringConvertible
     // The type is a URI reference whose last part names the problem.
     type = body?["type"]?.stringValue?.split(separator: "/").last.map(String.init)
     problem = body?.objectValue == nil ? nil : body
-    description =
-      body?["detail"]?.stringValue ?? body?["title"]?.stringValue ?? "The server responded with the status \(status)."
+    let sentence = body?["detail"]?.stringValue ?? body?["title"]?.stringValue
+    description = ([sentence ?? "The server responded with the status \(status)."] + Self.faults(body))
+      .joined(separator: " ")
+  }
+
+  /// The first faults that a problem document lists, such as `/title: It must be a string.`
+  private static func faults(_ body: JSON?) -> [String] {
+    (body?["errors"]?.arrayValue ?? []).prefix(3).compactMap { fault in
+      guard let detail = fault["detail"]?.stringValue else { return nil }
+      let place = fault["pointer"]?.stringValue ?? ""
+      return place.isEmpty ? detail : "\(place): \(detail)"
+    }
   }
 
   /// Two failures are equal if their status, description and problem document are equal.

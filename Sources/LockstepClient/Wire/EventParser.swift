@@ -19,9 +19,8 @@ struct EventParser: Sendable {
         data = nil
       } else if rest.starts(with: Array("data:".utf8)) {
         let value = rest.dropFirst(5)
-        data =
-          (data.map { $0 + [UInt8(ascii: "\n")] } ?? [])
-          + (value.first == UInt8(ascii: " ") ? value.dropFirst() : value)
+        if data == nil { data = [] } else { data?.append(UInt8(ascii: "\n")) }
+        data?.append(contentsOf: value.first == UInt8(ascii: " ") ? value.dropFirst() : value)
       }
       rest.removeAll(keepingCapacity: true)
     }

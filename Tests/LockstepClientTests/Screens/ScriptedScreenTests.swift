@@ -58,8 +58,18 @@ private final class ScriptedTransport: ClientTransport {
 }
 
 extension ClientResponse {
-  fileprivate static func state(_ number: Int, name: String, status: Int = 200) -> ClientResponse {
-    let state = #"{"name":"\#(name)","isSaving":false,"saved":[]}"#
+  fileprivate static func problem(_ status: Int) -> ClientResponse {
+    ClientResponse(status: status, body: Array(#"{"title":"No","status":\#(status)}"#.utf8))
+  }
+
+  /// The page of a proxy.
+  fileprivate static func page(_ status: Int) -> ClientResponse {
+    ClientResponse(status: status, body: Array("<html>Log in to this network</html>".utf8))
+  }
+
+  fileprivate static func state(_ number: Int, name: String, status: Int = 200, route: Int? = nil) -> ClientResponse {
+    let route = route.map { #","route":{"id":\#($0),"row":1}"# } ?? ""
+    let state = #"{"name":"\#(name)","isSaving":false,"saved":[]\#(route)}"#
     let body = #"{"href":"/v1/reactors/form/1","cursor":"c.\#(number)","state":\#(state)}"#
     return ClientResponse(status: status, body: Array(body.utf8))
   }
@@ -118,7 +128,7 @@ struct ScriptedScreenTests {
   func shortLives() throws {
     let (scheduler, transport, screen, _) = try start([
       .opening: [.after(0, .state(1, name: "opened", status: 201))],
-      .poll: [.after(0, ClientResponse(status: 404))],
+      .poll: [.after(0, .problem(404))],
     ])
     scheduler.advance(to: 300)
     #expect(screen.status.connection == .offline)
@@ -157,7 +167,7 @@ struct ScriptedScreenTests {
     let (scheduler, transport, screen, _) = try start([
       .opening: [.after(0, .state(1, name: "opened", status: 201)), .after(0, .state(1, name: "again", status: 201))],
       .poll: [.after(1, ClientResponse(status: 304)), .after(1_000, ClientResponse(status: 304))],
-      .action: [.after(1, ClientResponse(status: 404))],
+      .action: [.after(1, .problem(404))],
     ])
     let reasons = scheduler.createObserver(String.self)
     scheduler.run(from: 1, until: nil) {
@@ -172,8 +182,37 @@ struct ScriptedScreenTests {
 
   @Test("A screen that the server does not have fails", arguments: [404, 422])
   func unknownScreen(status: Int) throws {
-    let (scheduler, transport, screen, _) = try start([.opening: [.after(0, ClientResponse(status: status))]])
+    let (scheduler, transport, screen, _) = try start([.opening: [.after(0, .problem(status))]])
     scheduler.advance(to: 300)
     #expect(screen.status.connection == .failed && transport.count(.opening) == 1)
+  }
+
+  @Test("A page of a proxy ends no screen, and loses no action", arguments: [200, 302, 401, 403, 404, 407, 413])
+  func proxy(status: Int) throws {
+    let (scheduler, transport, screen, _) = try start([
+      .opening: [.after(0, .page(status)), .after(0, .state(1, name: "opened", status: 201))],
+      .poll: [.after(1, .page(status)), .after(1, .state(1, name: "opened")), .after(1_000, .problem(500))],
+      .action: [.after(1, .page(status)), .after(1, .state(2, name: "performed"))],
+    ])
+    let failures = scheduler.createObserver(String.self)
+    scheduler.run(from: 1, until: nil) {
+      for await failure in screen.failures().ignoringLosses { failures.next("\(failure.failure)") }
+    }
+    scheduler.scheduleAt(60) { screen.send(.tap(1)) }
+    scheduler.advance(to: 300)
+    #expect(screen.currentState.name == "performed" && screen.status.openings == 1 && screen.pending == 0)
+    #expect(failures.events.isEmpty && transport.count(.opening) == 2 && transport.count(.action) == 2)
+    #expect(Set(transport.keys(.opening)).count == 1 && Set(transport.keys(.action)).count == 1)
+  }
+
+  @Test("Pulses with any numbers end no app", arguments: [Int.min, -5, 0, 1, Int.max])
+  func pulses(id: Int) throws {
+    let (scheduler, _, screen, _) = try start([
+      .opening: [.after(0, .state(1, name: "opened", status: 201, route: id))],
+      .poll: [.after(1, .state(2, name: "a", route: .max)), .after(1, .state(3, name: "b", route: .min))],
+    ])
+    let routes = scheduler.observe(screen.pulses(\.route).map(\.value.id), from: 0, until: nil)
+    scheduler.advance(to: 10)
+    #expect(routes.events.last == .next(1, .max) || routes.events.last == .next(0, .max))
   }
 }

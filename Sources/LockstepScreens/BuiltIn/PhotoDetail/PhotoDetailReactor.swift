@@ -1,6 +1,5 @@
 import LockstepCollections
 import LockstepJSON
-import LockstepModules
 import LockstepReactor
 import LockstepTime
 
@@ -16,7 +15,8 @@ struct PhotoDetailReactor: Reactor {
     var dateAdded: String?
     /// Why the last toggle failed.
     @Pulse var error: String?
-    @HiddenField var content = FavoriteContent()
+    /// The action that adds the favorite again.
+    @HiddenField var addition: JSONObject = [:]
     /// Whether the client shows the screen.
     @HiddenField var isActive = true
   }
@@ -34,7 +34,8 @@ struct PhotoDetailReactor: Reactor {
   }
 
   struct Favorite: Sendable {
-    let content: FavoriteContent
+    /// The id, the title and the data.
+    let addition: JSONObject
     let dateAdded: String?
   }
 
@@ -47,7 +48,7 @@ struct PhotoDetailReactor: Reactor {
     self.screen = screen
     self.user = user
     self.dates = dates
-    var state = State(photoId: photoId)
+    var state = State(photoId: photoId, addition: ["id": .string(photoId)])
     Self.reduce(&state, .favorite(await Self.favorite(photoId, in: user.state, dates)))
     initialState = state
   }
@@ -62,7 +63,7 @@ struct PhotoDetailReactor: Reactor {
         // Emits nothing on success, because the screen follows the user's state.
         .run { [screen, user] emit in
           do throws(StateChangeError) {
-            try await user.perform("favorites", "toggle", .object(state.content.object(withID: state.photoId)))
+            try await user.perform("favorites", "toggle", .object(state.addition))
           } catch {
             if error.mayPass { screen.report(error, in: "favorites") }
             try await emit(.failed(error.text(ScreenLanguage(of: screen))))
@@ -78,8 +79,8 @@ struct PhotoDetailReactor: Reactor {
       state.isFavorite = favorite != nil
       state.dateAdded = favorite?.dateAdded
       if let favorite {
-        state.content = favorite.content
-        state.title = favorite.content.title
+        state.addition = favorite.addition
+        state.title = favorite.addition["title"]?.stringValue
       }
     case .toggling: state.$error.clear()
     case .failed(let message): state.error = message
@@ -106,6 +107,8 @@ struct PhotoDetailReactor: Reactor {
         timeZone: user.userDefault("timeZone")?.stringValue
       )
     }
-    return Favorite(content: FavoriteContent(of: item.object), dateAdded: date)
+    var addition: JSONObject = ["id": .string(id)]
+    for name in ["title", "data"] { addition[name] = item.object[name] }
+    return Favorite(addition: addition, dateAdded: date)
   }
 }
