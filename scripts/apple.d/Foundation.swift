@@ -180,3 +180,7 @@ public struct UUID: Hashable, Sendable {
   public init() {}
   public var uuidString: String { "" }
 }
+
+extension Error {
+  public var localizedDescription: String { "" }
+}
