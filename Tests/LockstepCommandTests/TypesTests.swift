@@ -184,6 +184,16 @@ struct TypesTests {
     #expect(swift.contains(#"case aB2 = "a b""#) && swift.contains(#"case member3 = "\u{202e}""#))
   }
 
+  @Test("A member of a payload may have a name that the encoding uses")
+  func payloadNames() throws {
+    let names = ["MemberName", "_action", "_encoder", "_payload", "MemberName2"]
+    let members = names.map { #""\#($0)":{"type":"string"}"# }
+    let actions = #"[{"type":"add","payload":{"type":"object","properties":{\#(members.joined(separator: ","))}}}]"#
+    let swift = try Self.swift(Self.catalogue(state: "{}", actions: actions))
+    #expect(swift.contains("case .add(let MemberName2, let _action2, let _encoder2, let _payload2, let MemberName22):"))
+    #expect(swift.contains(#"if let MemberName2 { try _payload.encode(MemberName2, forKey: "MemberName") }"#))
+  }
+
   @Test("Objects with an id are identifiable, and the actions of screens fit those of LockstepClient")
   func identities() throws {
     let state = """
