@@ -253,8 +253,8 @@ let package = Package(
     .testTarget(
       name: "LockstepServerTestingTests",
       dependencies: [
-        "LockstepClient", "LockstepClientTesting", "LockstepJSON", "LockstepReactor", "LockstepReactorTesting",
-        "LockstepScreens", "LockstepServerTesting",
+        "LockstepClient", "LockstepClientTesting", "LockstepCollections", "LockstepJSON", "LockstepReactor",
+        "LockstepReactorTesting", "LockstepScreens", "LockstepServerTesting", "NewProject", "ShoppingList",
       ]
     ),
     .testTarget(
@@ -269,7 +269,7 @@ let package = Package(
       dependencies: [
         "ContinueWatching", "FavoritesTerminal", "LockstepClient", "LockstepExecutable", "LockstepJSON",
         "LockstepPostgreSQL", "LockstepReactor", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading",
-        "LockstepTime", "ShoppingList", "WatchingClient", "WatchingModule",
+        "LockstepTime", "NewProject", "ShoppingList", "WatchingClient", "WatchingModule",
       ]
     ),
 
@@ -347,6 +347,13 @@ let package = Package(
       path: "Examples/ShoppingList/Tests/ShoppingListTests"
     ),
 
+    // The server that `lockstep new` writes, for tests.
+    .executableTarget(
+      name: "NewProject",
+      dependencies: ["Lockstep", "LockstepCommand"],
+      path: "templates/project/Sources/Server"
+    ),
+
     // Benchmarks, run by scripts/bench.
     .executableTarget(name: "json-benchmark", dependencies: ["LockstepJSON"], path: "Benchmarks/JSON"),
     .executableTarget(
@@ -371,8 +378,8 @@ let package = Package(
 let openRooms: Set = [
   "LockstepReactor", "LockstepReactorTesting", "LockstepReactorTests", "LockstepReactorTestingTests",
   "ContinueWatching", "ContinueWatchingTests", "Counter", "CounterTests", "FavoritesApp", "FavoritesAppTests",
-  "FavoritesModel", "FavoritesTerminal", "FavoritesViews", "Login", "LoginTests", "ShoppingList", "ShoppingListTests",
-  "WatchingClient", "WatchingModule", "reactor-benchmark",
+  "FavoritesModel", "FavoritesTerminal", "FavoritesViews", "Login", "LoginTests", "NewProject", "ShoppingList",
+  "ShoppingListTests", "WatchingClient", "WatchingModule", "reactor-benchmark",
 ]
 for target in package.targets where target.type != .system && !openRooms.contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]

@@ -37,7 +37,7 @@ struct ShoppingListTests {
     let types = catalogue.first { $0["name"] == "shopping" }?["actions"]?.arrayValue?.compactMap {
       $0["type"]?.stringValue
     }
-    #expect(types == ["add", "change", "move", "remove", "clearBought"])
+    #expect(types == ["add", "update", "move", "remove", "clearBought"])
     let twice = try await shop.ask("PUT", "/v1/shopping/loaf", #"{"name":"bread"}"#)
     #expect(twice.status == 409)
     #expect(twice.text.contains("“Bread” is already on the list, with the id “bread”."))

@@ -75,11 +75,43 @@ struct TypesTests {
     let types = try await Self.types("swift", port: shop.port, in: folder)
     await shop.stop()
     try folder.write(Array(Self.app.utf8), to: "App.swift")
-    let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     let modules = LockstepProcess.path(of: "Modules")
-    let places = ["-I", modules, "-I", "\(root)/Sources/CLockstepSQLite"]
+    let places = ["-I", modules, "-I", "\(Self.root)/Sources/CLockstepSQLite"]
     let files = [folder.file("App.swift"), types]
     _ = try await ChildProcess.run([try Self.compiler(), "-typecheck"] + places + Self.flags + files)
+  }
+
+  /// The root of the repository.
+  private static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+
+  /// The entry of a module in the catalogue of a server.
+  private static func catalogueItem(of module: String, binary: String) async throws -> JSON {
+    let (process, port) = try await LockstepProcess.serving(in: try TemporaryDirectory(), binary: binary)
+    let catalogue = try JSON(parsing: try await Shop.ask(port, "GET", "/v1/reactors", nil, []).body)
+    process.send(SIGTERM)
+    #expect(await process.ended() == .exit(0))
+    return try #require(catalogue["items"]?.arrayValue?.first { $0["name"] == .string(module) })
+  }
+
+  @Test("The types that OwnListTests uses with the Swift client are those that the command prints")
+  func ownLists() async throws {
+    let items = [
+      try await Self.catalogueItem(of: "notes", binary: "NewProject"),
+      try await Self.catalogueItem(of: "shopping", binary: "ShoppingList"),
+    ]
+    let (folder, server) = (try TemporaryDirectory(), try RawServer())
+    let catalogue = JSON.object(["items": .array(items)]).description
+    async let responded: Void = aside { server.respondOnce(Self.response("200 OK", catalogue)) }
+    let printed = try String(
+      contentsOfFile: try await Self.types("swift", port: server.port, in: folder),
+      encoding: .utf8
+    )
+    await responded
+    let file = "\(Self.root)/Tests/LockstepServerTestingTests/OwnListTypes.swift"
+    let kept = try String(contentsOfFile: file, encoding: .utf8)
+    if printed != kept {
+      Issue.record("Replace the contents of \(file) by the types that the command prints now:\n\(printed)")
+    }
   }
 
   @Test("The types of a hostile catalogue compile")
@@ -128,7 +160,7 @@ struct TypesTests {
     let photo = try read(Shown<PhotoDetailState>.self, "photoDetail").state
     precondition(photo.photoId == "photo:1" && photo.isFavorite)
     try show(PhotoDetailArguments(photoId: "photo:1"))
-    try show([ShoppingAction.add(id: "tea", name: "Tea", amount: 3), .change(id: "milk", isBought: true), .clearBought])
+    try show([ShoppingAction.add(id: "tea", name: "Tea", amount: 3), .update(id: "milk", isBought: true), .clearBought])
     try show([FavoritesAction.update(id: "photo:1", title: .some(nil)), .move(id: "photo:1", index: 0)])
     try show([DefaultsAction.set(key: "theme", value: ["dark": true])])
     try show([LoginAction.setUsername(value: "ada"), .setPassword(value: "correct horse")])

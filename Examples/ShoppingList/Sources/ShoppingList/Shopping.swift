@@ -28,10 +28,13 @@ extension ShoppingItem {
   }
 }
 
-/// The actions that a client can send.
+/// The actions that a client can send. `SyncedList` of the Swift client sends all of them except
+/// `clearBought`.
 enum ShoppingAction: Sendable {
-  case add(id: String, name: String, amount: Int?, isBought: Bool?)
-  case change(id: String, name: String?, amount: Int?, isBought: Bool?)
+  /// Replaces the item with this id, or adds a new item at an index or at the end.
+  case add(id: String, name: String, amount: Int?, isBought: Bool?, index: Int?)
+  /// Changes the members that are not nil.
+  case update(id: String, name: String?, amount: Int?, isBought: Bool?)
   case move(id: String, index: Int)
   case remove(id: String)
   case clearBought
@@ -44,7 +47,7 @@ struct ShoppingReactor: ModuleReactor {
 
   func mutate(_ action: ShoppingAction, in list: ListState) throws(Refusal) -> [ListMutation] {
     switch action {
-    case .add(let id, let name, let amount, let isBought):
+    case .add(let id, let name, let amount, let isBought, let index):
       let old: ShoppingItem? = list.element(id)
       let new = ShoppingItem(
         id: id,
@@ -53,14 +56,14 @@ struct ShoppingReactor: ModuleReactor {
         isBought: isBought ?? false,
         addedAt: old?.addedAt ?? now
       )
-      return try change(old, to: new, in: list)
-    case .change(let id, let name, let amount, let isBought):
+      return try replace(old, by: new, at: index, in: list)
+    case .update(let id, let name, let amount, let isBought):
       let old = try existing(id, in: list)
       var new = old
       new.name = name ?? new.name
       new.amount = amount ?? new.amount
       new.isBought = isBought ?? new.isBought
-      return try change(old, to: new, in: list)
+      return try replace(old, by: new, in: list)
     case .move(let id, let index):
       _ = try existing(id, in: list)
       let target = min(index, list.count - 1)
@@ -71,11 +74,12 @@ struct ShoppingReactor: ModuleReactor {
     }
   }
 
-  /// Returns the mutation that adds an item at the end, or changes an item at its place. If nothing
-  /// differs, returns no mutation.
-  private func change(
+  /// Returns the mutation that adds an item at an index or at the end, or replaces an item at its
+  /// place. If nothing differs, returns no mutation.
+  private func replace(
     _ old: ShoppingItem?,
-    to new: ShoppingItem,
+    by new: ShoppingItem,
+    at index: Int? = nil,
     in list: ListState
   ) throws(Refusal) -> [ListMutation] {
     let others = list.elements(as: ShoppingItem.self).filter { $0.id != new.id }
@@ -83,7 +87,7 @@ struct ShoppingReactor: ModuleReactor {
       throw .conflict("“\(other.name)” is already on the list, with the id “\(other.id)”.")
     }
     guard old != new else { return [] }
-    return [old == nil ? .inserting(new, at: list.count) : .replacing(new)]
+    return [old == nil ? .inserting(new, at: min(index ?? list.count, list.count)) : .replacing(new)]
   }
 
   private func existing(_ id: String, in list: ListState) throws(Refusal) -> ShoppingItem {
@@ -98,7 +102,7 @@ extension UserModule {
     .list(
       "shopping",
       table: ShoppingTable(),
-      // `change` compares a new item with every item of the list, so the list must stay short.
+      // `replace` compares a new item with every item of the list, so the list must stay short.
       quota: CollectionQuota(elements: 500),
       actions: [
         ActionCase(
@@ -106,20 +110,21 @@ extension UserModule {
           .name("id"),
           .text("name", bytes: 1...200),
           .optionalWhole("amount", 1...999),
-          .optionalFlag("isBought")
-        ) { .add(id: $0, name: $1, amount: $2, isBought: $3) },
+          .optionalFlag("isBought"),
+          .optionalIndex("index")
+        ) { .add(id: $0, name: $1, amount: $2, isBought: $3, index: $4) },
         ActionCase(
-          "change",
+          "update",
           .name("id"),
           .optionalText("name", bytes: 1...200),
           .optionalWhole("amount", 1...999),
           .optionalFlag("isBought")
-        ) { .change(id: $0, name: $1, amount: $2, isBought: $3) },
+        ) { .update(id: $0, name: $1, amount: $2, isBought: $3) },
         ActionCase("move", .name("id"), .index("index")) { .move(id: $0, index: $1) },
         ActionCase("remove", .name("id")) { .remove(id: $0) },
         ActionCase("clearBought") { .clearBought },
       ],
-      verbs: [.put: "add", .patch: "change", .delete: "remove"]
+      verbs: [.put: "add", .patch: "update", .delete: "remove"]
     ) { ShoppingReactor(now: $0.now) }
   }
 }

@@ -117,7 +117,7 @@ struct ShoppingForm: Reactor {
       "id": .string(id), "name": .string(Self.names.normalise(state.name)),
       "amount": .integer(Int64(Self.amounts.normalise(state.amount)) ?? 1),
     ]
-    let type = user.state.list("shopping")[id] == nil ? "add" : "change"
+    let type = user.state.list("shopping")[id] == nil ? "add" : "update"
     do throws(StateChangeError) {
       try await user.perform("shopping", type, payload)
       return .saved(ScreenLink("shoppingForm", ["id": id]))

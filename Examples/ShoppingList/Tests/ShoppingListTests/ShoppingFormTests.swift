@@ -89,7 +89,7 @@ struct ShoppingFormTests {
       state.isSaving = false
       state.route = ScreenLink("shoppingForm", ["id": "milk"])
     }
-    #expect(world.ada.performed.map(\.type) == ["change"])
+    #expect(world.ada.performed.map(\.type) == ["update"])
     world.test.finish()
   }
 

@@ -15,31 +15,38 @@ struct ShoppingReactorTests {
   /// A list with one item for each id. The id is also the item's name.
   private func list(_ ids: String...) throws -> ListState {
     var list = ListState()
-    for id in ids { _ = try reactor.perform(.add(id: id, name: id, amount: nil, isBought: nil), on: &list) }
+    for id in ids { _ = try reactor.perform(.add(id: id, name: id, amount: nil, isBought: nil, index: nil), on: &list) }
     return list
   }
 
-  @Test("A new item is added at the end, and a changed one stays in place")
+  @Test("A new item is added at the index or at the end, and a changed one stays in place")
   func adding() throws {
     var list = ListState()
-    let milk = try reactor.perform(.add(id: "a", name: "Milk", amount: nil, isBought: nil), on: &list)
+    let milk = try reactor.perform(.add(id: "a", name: "Milk", amount: nil, isBought: nil, index: nil), on: &list)
     #expect(milk == [.inserting(Self.item("a", "Milk"), at: 0)])
-    let bread = try reactor.perform(.add(id: "b", name: "Bread", amount: 2, isBought: nil), on: &list)
+    let bread = try reactor.perform(.add(id: "b", name: "Bread", amount: 2, isBought: nil, index: nil), on: &list)
     #expect(bread == [.inserting(Self.item("b", "Bread", 2), at: 1)])
+    let tea = try reactor.perform(.add(id: "c", name: "Tea", amount: nil, isBought: nil, index: 0), on: &list)
+    #expect(tea == [.inserting(Self.item("c", "Tea"), at: 0)])
+    let salt = try reactor.perform(.add(id: "d", name: "Salt", amount: nil, isBought: nil, index: 9), on: &list)
+    #expect(salt == [.inserting(Self.item("d", "Salt"), at: 3)])
     let oat = try ShoppingReactor(now: Timestamp(millisecondsSince1970: 5_000))
-      .perform(.add(id: "a", name: "Oat milk", amount: 3, isBought: nil), on: &list)
-    #expect(oat == [.replacing(Self.item("a", "Oat milk", 3))], "It keeps the time at which it was added.")
-    let bought = try reactor.perform(.change(id: "b", name: nil, amount: nil, isBought: true), on: &list)
+      .perform(.add(id: "a", name: "Oat milk", amount: 3, isBought: nil, index: 0), on: &list)
+    #expect(
+      oat == [.replacing(Self.item("a", "Oat milk", 3))],
+      "It keeps its place and the time at which it was added."
+    )
+    let bought = try reactor.perform(.update(id: "b", name: nil, amount: nil, isBought: true), on: &list)
     #expect(bought == [.replacing(Self.item("b", "Bread", 2, isBought: true))])
-    #expect(try reactor.mutate(.change(id: "b", name: "Bread", amount: 2, isBought: true), in: list) == [])
+    #expect(try reactor.mutate(.update(id: "b", name: "Bread", amount: 2, isBought: true), in: list) == [])
   }
 
   @Test("A name can be on the list only once, in capitals or not")
   func twice() throws {
     var list = ListState()
-    _ = try reactor.perform(.add(id: "a", name: "Milk", amount: nil, isBought: nil), on: &list)
+    _ = try reactor.perform(.add(id: "a", name: "Milk", amount: nil, isBought: nil, index: nil), on: &list)
     #expect(throws: Refusal.conflict("“Milk” is already on the list, with the id “a”.")) {
-      try reactor.mutate(.add(id: "b", name: "MILK", amount: nil, isBought: nil), in: list)
+      try reactor.mutate(.add(id: "b", name: "MILK", amount: nil, isBought: nil, index: nil), in: list)
     }
   }
 
@@ -47,7 +54,7 @@ struct ShoppingReactorTests {
   func clearing() throws {
     var list = try list("a", "b", "c")
     for id in ["a", "c"] {
-      _ = try reactor.perform(.change(id: id, name: nil, amount: nil, isBought: true), on: &list)
+      _ = try reactor.perform(.update(id: id, name: nil, amount: nil, isBought: true), on: &list)
     }
     #expect(try reactor.perform(.clearBought, on: &list) == [.removed(id: "a"), .removed(id: "c")])
     #expect(list.elements(as: ShoppingItem.self).map(\.id) == ["b"])
@@ -56,7 +63,7 @@ struct ShoppingReactorTests {
   @Test(
     "A missing item cannot be changed, moved or removed",
     arguments: [
-      ShoppingAction.change(id: "a", name: "Milk", amount: nil, isBought: nil), .move(id: "a", index: 0),
+      ShoppingAction.update(id: "a", name: "Milk", amount: nil, isBought: nil), .move(id: "a", index: 0),
       .remove(id: "a"),
     ]
   )

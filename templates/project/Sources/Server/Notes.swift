@@ -26,10 +26,12 @@ extension Note {
   }
 }
 
-/// The actions that a client can send.
+/// The actions that a client can send. `SyncedList` of the Swift client sends actions with these names and payloads.
 enum NotesAction: Sendable {
-  case add(id: String, text: String, index: Int?)
-  case change(id: String, text: String?, isDone: Bool?)
+  /// Replaces the note with this id, or adds a new note at an index or at the end.
+  case add(id: String, text: String, isDone: Bool?, index: Int?)
+  /// Changes the members that are not nil.
+  case update(id: String, text: String?, isDone: Bool?)
   case move(id: String, index: Int)
   case remove(id: String)
 }
@@ -41,11 +43,12 @@ struct NotesReactor: ModuleReactor {
 
   func mutate(_ action: NotesAction, in notes: ListState) throws(Refusal) -> [ListMutation] {
     switch action {
-    case .add(let id, let text, let index):
-      if let old: Note = notes.element(id) { return change(old, text: text, isDone: nil) }
-      return [.inserting(Note(id: id, text: text, createdAt: now), at: index ?? notes.count)]
-    case .change(let id, let text, let isDone):
-      return change(try existing(id, in: notes), text: text, isDone: isDone)
+    case .add(let id, let text, let isDone, let index):
+      if let old: Note = notes.element(id) { return update(old, text: text, isDone: isDone ?? false) }
+      let new = Note(id: id, text: text, isDone: isDone ?? false, createdAt: now)
+      return [.inserting(new, at: min(index ?? notes.count, notes.count))]
+    case .update(let id, let text, let isDone):
+      return update(try existing(id, in: notes), text: text, isDone: isDone)
     case .move(let id, let index):
       let target = min(index, notes.count - 1)
       return notes.index(of: try existing(id, in: notes).id) == target ? [] : [.moved(id: id, to: target)]
@@ -54,7 +57,7 @@ struct NotesReactor: ModuleReactor {
   }
 
   /// No mutation if nothing differs.
-  private func change(_ old: Note, text: String?, isDone: Bool?) -> [ListMutation] {
+  private func update(_ old: Note, text: String?, isDone: Bool?) -> [ListMutation] {
     var new = old
     new.text = text ?? old.text
     new.isDone = isDone ?? old.isDone
@@ -75,16 +78,20 @@ extension UserModule {
       of: Note.self,
       quota: CollectionQuota(elements: 10_000),
       actions: [
-        ActionCase("add", .name("id"), .text("text", bytes: 1...10_000), .optionalIndex("index")) {
-          .add(id: $0, text: $1, index: $2)
-        },
-        ActionCase("change", .name("id"), .optionalText("text", bytes: 1...10_000), .optionalFlag("isDone")) {
-          .change(id: $0, text: $1, isDone: $2)
+        ActionCase(
+          "add",
+          .name("id"),
+          .text("text", bytes: 1...10_000),
+          .optionalFlag("isDone"),
+          .optionalIndex("index")
+        ) { .add(id: $0, text: $1, isDone: $2, index: $3) },
+        ActionCase("update", .name("id"), .optionalText("text", bytes: 1...10_000), .optionalFlag("isDone")) {
+          .update(id: $0, text: $1, isDone: $2)
         },
         ActionCase("move", .name("id"), .index("index")) { .move(id: $0, index: $1) },
         ActionCase("remove", .name("id")) { .remove(id: $0) },
       ],
-      verbs: [.put: "add", .patch: "change", .delete: "remove", .move: "move"]
+      verbs: [.put: "add", .patch: "update", .delete: "remove", .move: "move"]
     ) { NotesReactor(now: $0.now) }
   }
 }
