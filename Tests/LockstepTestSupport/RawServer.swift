@@ -30,15 +30,16 @@ public final class RawServer: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Accepts one connection, waits until something arrives, sends this text and closes. Blocks the
-  /// thread.
-  public func respondOnce(_ text: String) {
+  /// Accepts one connection, waits until something arrives, runs `work`, sends this text and closes.
+  /// Blocks the thread.
+  public func respondOnce(_ text: String, after work: () -> Void = {}) {
     let connection = accept(descriptor, nil, nil)
     guard connection >= 0 else { return }
     var bytes = [UInt8](repeating: 0, count: 65_536)
     _ = recv(connection, &bytes, bytes.count, 0)
     // Unread input would turn the close into a reset, which can overtake the response.
     while recv(connection, &bytes, bytes.count, Int32(MSG_DONTWAIT)) > 0 {}
+    work()
     let response = Array(text.utf8)
     _ = send(connection, response, response.count, Int32(MSG_NOSIGNAL))
     close(connection)

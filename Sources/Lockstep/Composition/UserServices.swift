@@ -80,7 +80,7 @@ struct UserServices: Sendable {
     hashing = try WorkerPool(name: "hash", threads: 2, capacity: 64, counter: counter)
     encoding = try WorkerPool(name: "encode", threads: encoders, capacity: 4_096, counter: counter)
     zones = try WorkerPool(name: "zone", threads: 1, capacity: 64, counter: counter)
-    upstream = try configuration.profileUpstream.map { try HTTPProfileUpstream($0, monotonic: time.monotonic) }
+    upstream = try configuration.profileUpstream.map { try HTTPProfileUpstream($0) }
     defaults = DefaultsModule(quota: configuration.defaultsQuota)
     modules = [.favorites(quota: configuration.favoritesQuota), defaults.userModule, .profile] + own
     states = ModuleTables(modules)

@@ -298,9 +298,31 @@ struct WorkingHistoryReactorTests {
     world.test.receive { $0.isUpstreamReachable = false }
     world.test.send(.setActive(false))
     world.upstream.reachability.update(.reachable)
+    world.test.advance(by: .seconds(1))
     world.test.send(.setCompanyName("A"))
     world.test.receiveFailure("a conflict") { $0 as? Refusal == .inactive }
     world.test.send(.setActive(true)) { $0.isUpstreamReachable = true }
+    world.test.finish()
+  }
+
+  @Test("The screen shows at most one change of the reachability a second, and then the newest one")
+  func reachabilityChanges() {
+    let world = World()
+    world.upstream.reachability.update(.unreachable)
+    world.test.receive { $0.isUpstreamReachable = false }
+    world.upstream.reachability.update(.reachable)
+    world.test.advance(by: .milliseconds(999))
+    // Fails if a state has come.
+    world.test.send(.setActive(true))
+    world.test.advance(by: .milliseconds(1))
+    world.test.receive { $0.isUpstreamReachable = true }
+    for status in [Reachability.Status.unreachable, .reachable] {
+      world.upstream.reachability.update(status)
+      world.test.advance(by: .milliseconds(500))
+    }
+    world.test.send(.setActive(true))
+    world.upstream.reachability.update(.unreachable)
+    world.test.receive { $0.isUpstreamReachable = false }
     world.test.finish()
   }
 

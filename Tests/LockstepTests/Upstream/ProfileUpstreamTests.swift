@@ -157,26 +157,47 @@ struct ProfileUpstreamTests {
     }
   }
 
-  @Test("It is unreachable after a request without a response, until it responds; it changes at most once a second")
+  @Test("It is unreachable after a request without a response, until it responds with any status")
   func reachability() async throws {
-    let (server, time) = (try RawServer(), ManualTime())
-    var configuration = HTTPClient.Configuration(userAgent: "tests/1")
-    configuration.usesProxies = false
-    let url = try UpstreamURL("http://127.0.0.1:\(server.port)/")
-    let upstream = try HTTPProfileUpstream(url, configuration, monotonic: time.serverTime.monotonic)
-    #expect(upstream.reachability.current == .reachable)
-    let steps: [(seconds: Double, response: String, Reachability.Status)] = [
-      (0, "", .unreachable), (0.9, "HTTP/1.1 500 X\r\n\r\n", .unreachable), (0.1, "HTTP/1.1 500 X\r\n\r\n", .reachable),
-      (1, "HTTP/1.1 204 X\r\n\r\n", .reachable), (0, "", .unreachable),
-    ]
-    for (seconds, response, status) in steps {
-      time.advance(by: seconds)
-      async let responded: Void = aside { server.respondOnce(response) }
-      _ = await failure(upstream)
-      await responded
-      #expect(upstream.reachability.current == status)
+    let server = try RawServer()
+    try await withUpstream("http://127.0.0.1:\(server.port)/") { upstream in
+      #expect(upstream.reachability.current == .reachable)
+      let long = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + String(repeating: "x", count: 100_000)
+      let steps: [(response: String, Reachability.Status)] = [
+        ("", .unreachable), ("HTTP/1.1 500 X\r\n\r\n", .reachable), ("", .unreachable), (long, .reachable),
+        ("SSH-2.0-x\r\n", .unreachable), ("HTTP/1.1 204 X\r\n\r\n", .reachable),
+      ]
+      for (response, status) in steps {
+        async let responded: Void = aside { server.respondOnce(response) }
+        _ = await failure(upstream)
+        await responded
+        #expect(upstream.reachability.current == status)
+      }
     }
-    await aside { upstream.shutDown() }
+  }
+
+  @Test("A request that was sent before another one and ends after it does not change the reachability")
+  func olderRequest() async throws {
+    let (server, hasArrived) = (try RawServer(), Latest(false))
+    let url = "http://127.0.0.1:\(server.port)/"
+    try await withUpstream(url) { upstream in
+      let accepted = "HTTP/1.1 204 X\r\n\r\n"
+      // The first connection breaks when the third one has a response.
+      async let responded: Void = aside {
+        server.respondOnce("") {
+          hasArrived.publish(true)
+          server.respondOnce(accepted)
+          server.respondOnce(accepted)
+        }
+      }
+      async let older = failure(upstream)
+      await eventually { hasArrived.value }
+      #expect(await failure(upstream) == nil)
+      try await withUpstream(url) { other in #expect(await failure(other) == nil) }
+      #expect(await older?.kind == .unreachable)
+      await responded
+      #expect(upstream.reachability.current == .reachable)
+    }
   }
 
   @Test("Above the limit of requests, an error says so, and a cancelled task stops waiting")

@@ -177,7 +177,13 @@ struct WorkingHistoryReactor: Reactor {
   func transform(mutation: Flow<Mutation>) -> Flow<Mutation> {
     mutation.merging(user.states) { .profile($0) }
       .merging(activity.values) { [activity] _ in .busy(activity.isBusy) }
-      .merging(upstream.reachability.values) { .reachable($0 == .reachable) }
+      .merging(reachability) { .reachable($0 == .reachable) }
+  }
+
+  /// All open forms follow the same upstream, and users can make it change. So each form follows at
+  /// most one change a second.
+  private var reachability: SpacedValues<Reachability.Status> {
+    SpacedValues(values: upstream.reachability.values, interval: .seconds(1), clock: screen.clock)
   }
 
   /// Hides states while the client does not show the screen.

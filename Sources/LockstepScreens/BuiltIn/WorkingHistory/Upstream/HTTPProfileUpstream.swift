@@ -2,33 +2,27 @@ import LockstepHTTP
 import LockstepHTTPClient
 import LockstepJSON
 import LockstepReactor
-import LockstepTime
 import Synchronization
 
 /// Sends profiles to an upstream by `POST`. The upstream accepts a profile with a 2xx status.
 ///
 /// It follows no redirects, so that a profile goes only to the configured URL.
 public final class HTTPProfileUpstream: ProfileUpstream {
-  /// The shortest time between two changes of the reachability, in nanoseconds, because all open forms
-  /// follow it.
-  private static let interval: Int64 = 1_000_000_000
-
-  /// Whether the upstream has responded to the last request, with any status. It changes at most once
-  /// a second.
+  /// Whether the upstream has responded to the last request, with any status. A request that was
+  /// sent before another one does not count if it ends after the other one.
   public let reachability = Reachability()
   private let url: UpstreamURL
   private let client: HTTPClient
-  private let monotonic: @Sendable () -> Int64
-  private let nextChange = Atomic<Int64>(.min)
+  private let requests = Atomic<Int>(0)
+  /// The outcome of the newest request that has ended.
+  private let outcome = Mutex((request: 0, status: Reachability.Status.reachable))
 
   /// Starts a thread for transfers. Throws if libcurl or the thread is not available.
   package init(
     _ url: UpstreamURL,
-    _ configuration: HTTPClient.Configuration = HTTPClient.Configuration(userAgent: "lockstep/\(lockstepVersion)"),
-    monotonic: @escaping @Sendable () -> Int64 = TimeSource.system.monotonic
+    _ configuration: HTTPClient.Configuration = HTTPClient.Configuration(userAgent: "lockstep/\(lockstepVersion)")
   ) throws {
     self.url = url
-    self.monotonic = monotonic
     client = try HTTPClient(configuration)
   }
 
@@ -36,6 +30,7 @@ public final class HTTPProfileUpstream: ProfileUpstream {
 
   /// Sends the profile as JSON.
   nonisolated(nonsending) public func send(_ profile: OutgoingProfile) async throws(UpstreamError) -> AcceptedProfile {
+    let request = requests.add(1, ordering: .relaxed).newValue
     let response: TransferResponse
     do throws(TransferError) {
       response = try await client.post(
@@ -45,11 +40,10 @@ public final class HTTPProfileUpstream: ProfileUpstream {
         to: url.text
       )
     } catch {
-      let failure = UpstreamError(error)
-      if failure.kind == .unreachable || failure.kind == .timedOut { note(.unreachable) }
-      throw failure
+      if let status = Reachability.Status(after: error.kind) { note(status, after: request) }
+      throw UpstreamError(error)
     }
-    note(.reachable)
+    note(.reachable, after: request)
     let status = response.status
     switch status {
     case 200..<300: return AcceptedProfile(body: response.body)
@@ -60,17 +54,28 @@ public final class HTTPProfileUpstream: ProfileUpstream {
     }
   }
 
-  private func note(_ status: Reachability.Status) {
-    guard reachability.current != status else { return }
-    let (now, next) = (monotonic(), nextChange.load(ordering: .relaxed))
-    guard now >= next,
-      nextChange.compareExchange(expected: next, desired: now + Self.interval, ordering: .relaxed).exchanged
-    else { return }
-    reachability.update(status)
+  private func note(_ status: Reachability.Status, after request: Int) {
+    outcome.withLock { if request > $0.request { $0 = (request, status) } }
+    // Updating wakes every open form, so it happens outside the lock, and only if the status differs.
+    // Another task may note a newer outcome meanwhile. The last task to update finds that here.
+    while case let newest = outcome.withLock({ $0.status }), reachability.current != newest {
+      reachability.update(newest)
+    }
   }
 
   /// Cancels running transfers and ends the thread. Blocks briefly. Do not call `send` afterwards.
   public func shutDown() { client.shutDown() }
+}
+
+extension Reachability.Status {
+  /// The status after a failed transfer; `nil` if the request may not have been sent.
+  fileprivate init?(after failure: TransferError.Kind) {
+    switch failure {
+    case .name, .connection, .encryption, .broken, .timeOut: self = .unreachable
+    case .tooLong: self = .reachable
+    case .notBegun, .overloaded, .cancelled: return nil
+    }
+  }
 }
 
 extension UpstreamError {
