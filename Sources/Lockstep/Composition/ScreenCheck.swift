@@ -18,6 +18,7 @@ enum ScreenCheck {
       guard names.insert(screen.name).inserted else { throw fault("another screen has the same name.") }
       let types = (screen.actions.arrayValue ?? []).compactMap { $0["type"]?.stringValue }
       guard Set(types).count == types.count else { throw fault("two of its actions have the same type.") }
+      if let repetition = screen.repetition { throw fault(repetition) }
       for followed in screen.follows where !isCollection(followed, of: collections) {
         throw fault(
           "it follows “\(followed)”, and there is no such collection. Name a module, such as favorites, or a suite, "

@@ -6,6 +6,9 @@ public struct ActionCase<Action: Sendable>: Sendable {
   /// The `type` of the action.
   public let type: String
   @usableFromInline let payload: JSON
+  /// The JSON Pointer of a member of the payload that two fields read, which is a mistake in the
+  /// declaration.
+  @usableFromInline let repeatedMember: String?
   /// Makes an action from its payload and the client's network. Throws all faults of the payload.
   @usableFromInline let read: @Sendable (JSON, ClientNetwork) throws(Refusal) -> Action
 
@@ -26,6 +29,7 @@ public struct ActionCase<Action: Sendable>: Sendable {
     var members: [SchemaMember] = []
     repeat members += (each field).members
     payload = .closedSchema(of: members)
+    repeatedMember = members.repeatedMember
     read = { payload, network throws(Refusal) in
       var reader = PayloadReader(payload)
       let values = (repeat (each field).read(&reader, network))
@@ -57,6 +61,13 @@ extension Array {
     } catch {
       throw error.moved(under: "/payload")
     }
+  }
+
+  /// The type of the first action whose payload has a member twice, and the JSON Pointer of this
+  /// member.
+  package func repeatedPayloadMember<Action>() -> (type: String, pointer: String)?
+  where Element == ActionCase<Action> {
+    lazy.compactMap { action in action.repeatedMember.map { (action.type, $0) } }.first
   }
 
   package func catalogue<Action>() -> JSON where Element == ActionCase<Action> {

@@ -6,12 +6,35 @@ package struct SchemaMember: Sendable {
   @usableFromInline package let name: String
   let schema: JSON
   package let isRequired: Bool
+  /// The `repeatedMember` of the format of its value.
+  let repeatedMember: String?
 
   @usableFromInline
-  package init(name: String, schema: JSON, isRequired: Bool = true) {
+  package init(name: String, schema: JSON, isRequired: Bool = true, repeatedMember: String? = nil) {
     self.name = name
     self.schema = schema
     self.isRequired = isRequired
+    self.repeatedMember = repeatedMember
+  }
+}
+
+extension [SchemaMember] {
+  /// Whether a member before this one has the same name. As in JSON, the bytes of the names count.
+  @usableFromInline
+  func repeatsName(at place: Int) -> Bool {
+    self[..<place].contains { $0.name.hasSameBytes(as: self[place].name) }
+  }
+
+  /// The JSON Pointer of the first member that is declared twice: one of these members, or a member
+  /// of a value. It leaves out the indices of lists.
+  @usableFromInline
+  package var repeatedMember: String? {
+    for (place, member) in enumerated() {
+      let pointer = JSONPointer(tokens: [member.name]).description
+      if repeatsName(at: place) { return pointer }
+      if let repeated = member.repeatedMember { return pointer + repeated }
+    }
+    return nil
   }
 }
 
@@ -44,20 +67,32 @@ public struct ValueFormat<Value>: Sendable {
   /// Encodes a value.
   public let encode: @Sendable (Value) -> JSON
 
+  /// The JSON Pointer of a member that an object of this format has twice, which is a mistake in the
+  /// declaration. The server reports it when it starts.
+  @usableFromInline package let repeatedMember: String?
+
   /// Whether `encode` would return this object for this value.
   @usableFromInline let writes: @Sendable (Value, JSONObject) -> Bool
 
   /// A custom format. Its output must match the schema.
   public init(schema: JSON, encode: @escaping @Sendable (Value) -> JSON) {
+    self.init(schema: schema, repeatedMember: nil, encode: encode)
+  }
+
+  package init(schema: JSON, repeatedMember: String?, encode: @escaping @Sendable (Value) -> JSON) {
     self.schema = schema
+    self.repeatedMember = repeatedMember
     self.encode = encode
     writes = { encode($0) == .object($1) }
   }
 
-  /// An object with these members, in this order. Their names must differ.
+  /// An object with these members, in this order. Their names must differ. A server that uses a format
+  /// with a repeated name does not start.
   @inlinable  // This and the members are inlinable, because each write encodes an element.
   public init(_ members: ObjectMember<Value>...) {
-    precondition(Set(members.map(\.description.name)).count == members.count, "two members have the same name")
+    let declared = members.map(\.description)
+    repeatedMember = declared.repeatedMember
+    let members = members.indices.filter { !declared.repeatsName(at: $0) }.map { members[$0] }
     schema = .schema(ofObject: members.map(\.description))
     encode = { value in
       var object = JSONObject()
@@ -98,7 +133,8 @@ public struct ObjectMember<Whole>: Sendable {
     _ format: ValueFormat<Value>,
     _ value: @escaping @Sendable (Whole) -> Value
   ) -> ObjectMember {
-    ObjectMember(description: SchemaMember(name: name, schema: format.schema)) { format.encode(value($0)) }
+    let description = SchemaMember(name: name, schema: format.schema, repeatedMember: format.repeatedMember)
+    return ObjectMember(description: description) { format.encode(value($0)) }
   }
 
   /// An optional member. It is left out if its value is `nil`.
@@ -108,9 +144,13 @@ public struct ObjectMember<Whole>: Sendable {
     _ format: ValueFormat<Value>,
     _ value: @escaping @Sendable (Whole) -> Value?
   ) -> ObjectMember {
-    ObjectMember(description: SchemaMember(name: name, schema: format.schema, isRequired: false)) { whole in
-      value(whole).map(format.encode)
-    }
+    let description = SchemaMember(
+      name: name,
+      schema: format.schema,
+      isRequired: false,
+      repeatedMember: format.repeatedMember
+    )
+    return ObjectMember(description: description) { whole in value(whole).map(format.encode) }
   }
 }
 
@@ -151,11 +191,13 @@ extension ValueFormat {
   public var readOnly: ValueFormat {
     var described = schema.objectValue ?? JSONObject()
     described["readOnly"] = true
-    return ValueFormat(schema: .object(described), encode: encode)
+    return ValueFormat(schema: .object(described), repeatedMember: repeatedMember, encode: encode)
   }
 
   /// A list.
   public static func list<Element>(of element: ValueFormat<Element>) -> ValueFormat where Value == [Element] {
-    ValueFormat(schema: ["type": "array", "items": element.schema]) { .array($0.map(element.encode)) }
+    ValueFormat(schema: ["type": "array", "items": element.schema], repeatedMember: element.repeatedMember) {
+      .array($0.map(element.encode))
+    }
   }
 }

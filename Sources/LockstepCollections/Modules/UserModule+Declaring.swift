@@ -40,6 +40,7 @@ extension UserModule {
     list(
       name,
       element: Element.format.schema,
+      repeatedMember: Element.format.repeatedMember,
       quota: quota,
       actions: actions,
       verbs: verbs,
@@ -58,6 +59,7 @@ extension UserModule {
   static func list<Action>(
     _ name: String,
     element: JSON,
+    repeatedMember: String?,
     quota: CollectionQuota,
     actions: [ActionCase<Action>],
     verbs: [ElementVerb: VerbAction<Action>],
@@ -88,6 +90,7 @@ extension UserModule {
         return mutations.map(CollectionMutation.list)
       }
     }
+    if let repeatedMember { module.repetition = "its elements have the member “\(repeatedMember)” twice." }
     module.quota = quota
     module.canRead = { JSON(trusting: $0).objectValue.map(canRead) ?? false }
     return module
@@ -179,6 +182,7 @@ extension UserModule {
         return mutations.map(CollectionMutation.map)
       }
     }
+    if let repeated = object?.repeatedMember { module.repetition = "its state has the member “\(repeated)” twice." }
     module.quota = quota
     return module
   }

@@ -28,6 +28,9 @@ public struct UserModule: Sendable {
   package let actions: JSON
   /// The JSON Schema of its state, as clients get it.
   package let state: JSON
+  /// A phrase about a member that its elements, its state or the payload of one of its actions has
+  /// twice.
+  package internal(set) var repetition: String?
   /// Reads an action from `POST /v1/actions`. Returns `nil` if the module has no such type.
   package let read: @Sendable (_ type: String, _ payload: JSON) throws(Refusal) -> UserAction?
   /// The action of each verb of the generated routes. Empty if the module has none.
@@ -60,6 +63,8 @@ public struct UserModule: Sendable {
     self.state = state
     self.verbs = verbs.mapValues { DeclaredVerb($0, among: cases, element: element, make: make) }
     actions = cases.catalogue()
+    repetition = (cases + ElementVerb.allCases.compactMap { verbs[$0]?.own }).repeatedPayloadMember()
+      .map { "the payload of its action “\($0.type)” has the member “\($0.pointer)” twice." }
     read = { type, payload throws(Refusal) in
       guard let found = cases.first(where: { $0.type == type }) else { return nil }
       // Only a login needs the client's network.

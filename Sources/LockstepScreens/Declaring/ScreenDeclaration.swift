@@ -23,6 +23,8 @@ public struct ScreenDeclaration: Sendable {
   package let actions: JSON
   package let arguments: JSON
   package let state: JSON
+  /// A phrase about a member that its state, its arguments or one of its actions has twice.
+  package let repetition: String?
   /// Makes the engine of a new screen. Throws a `Refusal` if the arguments are not valid.
   let makeEngine: @Sendable (ScreenOpening, ScreenEnvironment, ScreenObserver) async throws -> any ScreenEngine
 
@@ -112,6 +114,16 @@ public struct ScreenDeclaration: Sendable {
     self.actions = actions.catalogue()
     self.arguments = .closedSchema(of: arguments)
     self.state = state.schema
+    repetition =
+      if let member = state.repeatedMember {
+        "its state has the member “\(member)” twice."
+      } else if let member = arguments.repeatedMember {
+        "it has the argument “\(member.dropFirst())” twice."
+      } else if let (type, member) = actions.repeatedPayloadMember() {
+        "the payload of its action “\(type)” has the member “\(member)” twice."
+      } else {
+        nil
+      }
     makeEngine = { opening, environment, observer in
       let errors = ErrorAction(observer.failed)
       let reactor = try await reactor(opening, environment, errors)

@@ -38,17 +38,20 @@ extension ObjectMember {
   ///     .pulse("error", .message, \.$error)
   ///
   /// So a client distinguishes a second error from a state that changed for another reason. If the id
-  /// has grown by more than 1, the pulse fired several times.
+  /// has grown by more than 1, the pulse fired several times. `format` must have no member `id`.
   public static func pulse<Value: Sendable>(
     _ name: String,
     _ format: ValueFormat<Value>,
     _ pulse: @escaping @Sendable (Whole) -> Pulse<Value?>
   ) -> ObjectMember {
-    let numbered = ValueFormat<Pulse<Value?>>(schema: format.schema.withID) { pulse in
+    let repeated = format.schema["properties"]?["id"].map { _ in "/id" } ?? format.repeatedMember
+    let numbered = ValueFormat<Pulse<Value?>>(schema: format.schema.withID, repeatedMember: repeated) { pulse in
       guard let value = pulse.wrappedValue else { return .null }
       var object = JSONObject()
       object.append(.integer(Int64(pulse.fired)), named: "id")
-      for (name, value) in format.encode(value).objectValue ?? JSONObject() { object.append(value, named: name) }
+      for (name, value) in format.encode(value).objectValue ?? JSONObject() where name != "id" {
+        object.append(value, named: name)
+      }
       return .object(object)
     }
     return .optional(name, numbered) { whole in
@@ -63,9 +66,11 @@ extension JSON {
   fileprivate var withID: JSON {
     var schema = objectValue ?? JSONObject()
     var properties: JSONObject = ["id": ["type": "integer", "minimum": 1]]
-    for (name, value) in schema["properties"]?.objectValue ?? JSONObject() { properties.append(value, named: name) }
+    for (name, value) in schema["properties"]?.objectValue ?? JSONObject() where name != "id" {
+      properties.append(value, named: name)
+    }
     schema["properties"] = .object(properties)
-    schema["required"] = .array(["id"] + (schema["required"]?.arrayValue ?? []))
+    schema["required"] = .array(["id"] + (schema["required"]?.arrayValue ?? []).filter { $0 != "id" })
     return .object(schema)
   }
 }

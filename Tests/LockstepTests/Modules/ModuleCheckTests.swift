@@ -89,6 +89,28 @@ struct ModuleCheckTests {
     }
   }
 
+  @Test("A repeated member of an element, of a state or of a payload is refused")
+  func repetitions() {
+    let remove = ActionCase("remove", .name("key"), .text("key")) { key, _ in ScoresAction.remove(key: key) }
+    let payload = "the payload of its action “remove” has the member “/key” twice."
+    let fields = ["a", "b", "a"].map { ObjectField($0, schema: [:]) }
+    let wrong: [(UserModule, String)] = [
+      (Self.scores("scores", [remove]), payload), (Self.scores("scores", [], [.delete: .unlisted(remove)]), payload),
+      (
+        .object("scores", members: fields, actions: [], patch: .unlisted(ActionCase("clear") { .clear })) { _ in
+          ScoresReactor()
+        }, "its state has the member “/a” twice."
+      ),
+      (
+        .list("pairs", of: Pair.self, actions: []) { _ in PairsReactor() },
+        "its elements have the member “/names/first” twice."
+      ),
+    ]
+    for (module, reason) in wrong {
+      #expect(throws: InvalidModuleError(module.name, reason)) { try ModuleCheck.check([module]) }
+    }
+  }
+
   @Test("Migrations must be numbered from 1 without gaps")
   func migrations() {
     var module = Self.scores()
@@ -125,4 +147,20 @@ private struct MisnumberedTable: CollectionTable {
   func load(into state: inout UserState, of user: UserID, from connection: SQLiteConnection) {}
 
   func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) {}
+}
+
+/// An element whose format has a member twice.
+private struct Pair: ListElement {
+  let id: String
+
+  static let format = ValueFormat<Pair>(.member("id", .text, \.id), .member("names", names, \.id))
+  private static let names = ValueFormat<String>(.member("first", .text) { $0 }, .member("first", .text) { $0 })
+}
+
+extension Pair {
+  init?(_ object: JSONObject) { self.init(id: "") }
+}
+
+private struct PairsReactor: ModuleReactor {
+  func mutate(_ action: Int, in state: ListState) -> [ListMutation] { [] }
 }

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepReactor
 import Testing
 
@@ -37,6 +38,53 @@ struct ScreenCheckTests {
       try Self.check(Self.screen("a", types: ["x", "y", "x"]))
     }
     try Self.check(Self.screen("a"), Self.screen("aB-_9"))
+  }
+
+  /// States with a repeated member, and its JSON Pointer.
+  private static let repetitions: [(state: ValueFormat<Int>, pointer: String)] = [
+    (ValueFormat(.member("a", .count) { $0 }, .member("b", .count) { $0 }, .optional("a", .text) { "\($0)" }), "/a"),
+    (ValueFormat(.member("a", twice) { $0 }), "/a/x~1y"),
+    (ValueFormat(.optional("a", twice.readOnly) { $0 }), "/a/x~1y"),
+    (ValueFormat(.member("b", .count) { $0 }, .member("a", .list(of: .list(of: twice))) { [[$0]] }), "/a/x~1y"),
+    (ValueFormat(.pulse("a", twice) { Pulse(wrappedValue: $0) }), "/a/x~1y"),
+    (ValueFormat(.pulse("a", ValueFormat(.member("id", .count) { $0 })) { Pulse(wrappedValue: $0) }), "/a/id"),
+  ]
+  private static let twice = ValueFormat<Int>(.member("x/y", .count) { $0 }, .member("x/y", .count) { $0 + 1 })
+
+  @Test("A state with a repeated member is refused, and no such object is ever made", arguments: repetitions)
+  func repetition(state: ValueFormat<Int>, pointer: String) throws {
+    let screen = ScreenDeclaration.anonymous("a", actions: [ActionCase("add") { 1 }], state: state) { _ in Counter() }
+    #expect(throws: InvalidScreenError("a", "its state has the member “\(pointer)” twice.")) { try Self.check(screen) }
+    #expect(try JSON(parsing: state.encode(1).encoded()) == state.encode(1))
+    #expect(state.encode(1).objectValue?.count == state.schema["properties"]?.objectValue?.count)
+  }
+
+  @Test("Two arguments, or two fields of an action, cannot have the same name")
+  func repeatedFields() {
+    let add = ActionCase("add", .index("by"), .index("by")) { $0 + $1 }
+    #expect(throws: InvalidScreenError("a", "the payload of its action “add” has the member “/by” twice.")) {
+      try Self.check(.user("a", actions: [add], state: .count) { _, _ in Counter() })
+    }
+    #expect(throws: InvalidScreenError("a", "it has the argument “id” twice.")) {
+      try Self.check(
+        .user("a", .name("id"), .flag("b"), .name("id"), actions: [ActionCase("add") { 1 }], state: .count) {
+          _,
+          _,
+          _,
+          _,
+          _ in Counter()
+        }
+      )
+    }
+  }
+
+  @Test("Canonically equivalent names are different members, as everywhere in JSON")
+  func equivalentNames() throws {
+    let names = ["caf\u{E9}", "cafe\u{301}"]
+    let state = ValueFormat<Int>(.member(names[0], .count) { $0 }, .member(names[1], .count) { $0 + 1 })
+    let add = ActionCase("add", .index(names[0]), .index(names[1])) { $0 + $1 }
+    try Self.check(.anonymous("a", actions: [add], state: state) { _ in Counter() })
+    #expect(state.encode(1).encoded() == Array("{\"\(names[0])\":1,\"\(names[1])\":2}".utf8))
   }
 
   @Test(
