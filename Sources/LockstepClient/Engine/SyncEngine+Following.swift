@@ -86,7 +86,11 @@ extension SyncEngine {
     guard !Task.isCancelled, self.epoch.value == epoch else { return }
     guard stream.response.status == 200 else {
       var response = stream.response
-      for try await part in stream.parts { response.body += part }
+      for try await part in stream.parts {
+        response.body += part
+        // No problem document is so long.
+        if response.body.count > 1 << 20 { break }
+      }
       return noteRefusal(response, of: cursor)
     }
     dispatch(.response)

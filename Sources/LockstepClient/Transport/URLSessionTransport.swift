@@ -38,16 +38,12 @@ public final class URLSessionTransport: StreamingTransport {
 
   /// Sends a request.
   public func response(to request: ClientRequest) async throws -> ClientResponse {
-    // The response of a request that was given up is read to its end.
-    let stream = try await stream(of: request, unwanted: longestResponse)
+    let stream = try await stream(of: request, limit: longestResponse)
     var response = stream.response
     let end = ContinuousClock.now + request.patience * 10
     for try await part in stream.parts {
       if ContinuousClock.now > end { throw ClientFailure("The response of \(server) has taken too long.") }
       response.body += part
-      if response.body.count > longestResponse {
-        throw ClientFailure("A response of \(server) has more than \(longestResponse) bytes.")
-      }
     }
     // Parts end without an error when the task is cancelled.
     try Task.checkCancellation()
@@ -57,20 +53,20 @@ public final class URLSessionTransport: StreamingTransport {
   /// Sends a request, and reads its response while it arrives. If the reader is so slow that thousands of parts wait,
   /// the stream ends with an error.
   public func stream(of request: ClientRequest) async throws -> ClientStream {
-    try await stream(of: request, unwanted: 0)
+    try await stream(of: request, limit: nil)
   }
 
-  /// Sends a request. If it was given up, it is cancelled after more than `unwanted` bytes.
-  private func stream(of request: ClientRequest, unwanted: Int) async throws -> ClientStream {
+  /// Sends a request. `limit` is the most bytes of a whole response; nil for an endless one.
+  private func stream(of request: ClientRequest, limit: Int?) async throws -> ClientStream {
     try Task.checkCancellation()
     let task = session.dataTask(with: try message(request))
     let (parts, continuation) = AsyncThrowingStream<[UInt8], any Error>.makeStream(
-      bufferingPolicy: .bufferingOldest(4_096)
+      bufferingPolicy: limit == nil ? .bufferingOldest(4_096) : .unbounded
     )
     continuation.onTermination = { [readings] _ in readings.giveUp(task) }
     let response = try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { head in
-        readings.add(task, Readings.Reading(head: head, parts: continuation, unwanted: unwanted))
+        readings.add(task, Readings.Reading(head: head, parts: continuation, limit: limit))
         task.resume()
         if Task.isCancelled { readings.giveUp(task) }
       }
@@ -109,9 +105,12 @@ private final class Readings: NSObject, URLSessionDataDelegate, Sendable {
     /// Waits for the response without its body.
     var head: CheckedContinuation<URLResponse, any Error>?
     let parts: AsyncThrowingStream<[UInt8], any Error>.Continuation
+    /// The most bytes; nil for an endless response.
+    let limit: Int?
+    var received = 0
     var isGivenUp = false
-    /// After how many bytes a request that was given up is cancelled.
-    var unwanted: Int
+
+    var isTooLong: Bool { limit.map { received > $0 } ?? false }
   }
 
   private let open = Mutex<[Int: Reading]>([:])
@@ -157,12 +156,14 @@ private final class Readings: NSObject, URLSessionDataDelegate, Sendable {
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
     let found = open.withLock { open in
-      if open[dataTask.taskIdentifier]?.isGivenUp == true { open[dataTask.taskIdentifier]?.unwanted -= data.count }
+      open[dataTask.taskIdentifier]?.received += data.count
       return open[dataTask.taskIdentifier]
     }
     guard let reading = found else { return }
     if reading.isGivenUp {
-      if reading.unwanted < 0 { dataTask.cancel() }
+      if reading.limit == nil || reading.isTooLong { dataTask.cancel() }
+    } else if reading.isTooLong {
+      reading.parts.finish(throwing: ClientFailure("A response has more than \(reading.limit ?? 0) bytes."))
     } else if case .dropped = reading.parts.yield([UInt8](data)) {
       reading.parts.finish(throwing: ClientFailure("The app reads a response more slowly than the server sends it."))
     }
