@@ -67,8 +67,8 @@ extension SyncEngine {
     try await environment.clock.sleep(for: .milliseconds(pause))
   }
 
-  /// The least pause after a stream has ended. Each stream was a response, so `ConnectionState` counts no failures in a
-  /// row.
+  /// The shortest pause after streams that have ended early. Each stream begins with a response, so `ConnectionState`
+  /// begins to count failures again.
   private var pauseAfterStreams: Duration {
     shortStreams < 2 ? .zero : min(.milliseconds(500 << min(shortStreams, 7)), .seconds(60))
   }

@@ -68,7 +68,7 @@ extension SyncEngine {
         (entry.key, entry.actions, entry.base, entry.sentAt) = (key, mine, base, nil)
       }
       rebuild(.local)
-      // An element may change all the time, or a server may find a conflict each time.
+      // Without a pause, an element that changes all the time would keep both sides busy.
       let rounds = (conflicts[entry.number] ?? 0) + 1
       conflicts[entry.number] = rounds
       if rounds > 1 { try await environment.clock.sleep(for: Self.pause(afterConflicts: rounds)) }

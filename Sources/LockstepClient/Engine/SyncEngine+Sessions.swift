@@ -26,7 +26,7 @@ extension SyncEngine {
     try logOut(keepsCopy: keepsCopy)
     beginAgain(after: .unauthorized(ClientFailure("The user has logged out.")))
     guard let token else { return }
-    // Without a network, the session stays until it expires. The app waits for this, so not for long.
+    // The app waits for the response. Without one, the session stays valid until it expires.
     let fields = ["Authorization": "Bearer \(token)"]
     let target = "/v1/sessions/current"
     _ = try? await environment.transport.response(

@@ -98,7 +98,7 @@ actor SyncEngine: ActionWriter {
     first = Shown(sequence: 0, view, copy, outbox, connection, origin: .local, storeFailure: nil)
   }
 
-  /// The tasks that wait for a write end.
+  /// Ends the tasks that wait for writes.
   deinit {
     for progress in outcomes.values { progress.finish() }
   }
