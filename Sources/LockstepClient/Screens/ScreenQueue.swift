@@ -13,7 +13,7 @@ final class ScreenQueue<Action: ScreenAction>: Sendable {
       self.action = action
       encoded = try JSONEncoder().encode(action)
       if (try? JSONDecoder().decode(Form.self, from: encoded)) == nil {
-        throw ClientFailure("it must be an object with a `type`: see ScreenAction.")
+        throw ClientFailure("An action must be an object with a `type`: see ScreenAction.")
       }
     }
   }
