@@ -112,7 +112,8 @@ public final class LockstepClient: Sendable {
 
   deinit { latest.finish() }
 
-  /// Deletes a client's file, such as a damaged one. Writes that were not sent are lost. No client may have it open.
+  /// Deletes a client's file, such as a damaged one. Writes that were not sent are lost. No client
+  /// may have the file open.
   public static func removeStore(at path: String) throws { try ClientStore.remove(at: path) }
 
   /// Follows the server and sends the outbox, until the task is cancelled. Run it while the app is in use. While one

@@ -33,8 +33,9 @@ struct OptimisticView: Sendable {
     }
   }
 
-  /// Throws if a module that was passed to the client finds an action invalid. The server would refuse the action too.
-  /// Other refusals, such as of an element that is missing here, depend on the server's state.
+  /// Throws if a module that was passed to the client finds an action invalid. The server would
+  /// refuse the action too. Other refusals, such as of an element that is missing in the copy,
+  /// depend on the server's state.
   func check(_ entry: OutboxEntry) throws {
     guard case .refused(let action, let error) = result(of: entry), modules[action.module] != nil else { return }
     guard case .invalid(let faults)? = error as? Refusal else { return }

@@ -67,8 +67,9 @@ extension SyncEngine {
     try await environment.clock.sleep(for: .milliseconds(pause))
   }
 
-  /// The shortest pause after streams that have ended early. Each stream begins with a response, so `ConnectionState`
-  /// begins to count failures again.
+  /// The shortest pause after streams that have ended early. Each stream begins with a response,
+  /// after which `ConnectionState` counts failures from 0 again. So `ConnectionState` does not
+  /// count these streams.
   private var pauseAfterStreams: Duration {
     shortStreams < 2 ? .zero : min(.milliseconds(500 << min(shortStreams, 7)), .seconds(60))
   }
@@ -88,7 +89,7 @@ extension SyncEngine {
       var response = stream.response
       for try await part in stream.parts {
         response.body += part
-        // No problem document is so long.
+        // A problem document is shorter than this.
         if response.body.count > 1 << 20 { break }
       }
       return noteRefusal(response, of: cursor)
@@ -145,7 +146,7 @@ extension SyncEngine {
 
   private func noteRefusal(_ response: ClientResponse, of cursor: String?) {
     switch response.status {
-    // Such as from a proxy in front of the server.
+    // Such a response may come from a proxy in front of the server.
     case _ where !response.isProblem: lost(ClientFailure(response), after: response.retryAfter)
     case 401: dispatch(.unauthorized(ClientFailure(response)))
     case 408, 429, 500...506, 508...599: lost(ClientFailure(response), after: response.retryAfter)

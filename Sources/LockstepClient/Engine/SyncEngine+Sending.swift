@@ -49,7 +49,7 @@ extension SyncEngine {
       }
       let position = ChangesDocument.Position(cursor: cursor, revision: revision)
       try confirm(entry.number, at: position, json)
-    // Such as from a proxy in front of the server.
+    // Such a response may come from a proxy in front of the server.
     case _ where json?.objectValue == nil: lost(ClientFailure(response), after: response.retryAfter)
     case 401: dispatch(.unauthorized(ClientFailure(response)))
     case 408, 425, 429, 500...506, 508...599: lost(ClientFailure(response), after: response.retryAfter)

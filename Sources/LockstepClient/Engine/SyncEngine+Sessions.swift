@@ -26,7 +26,8 @@ extension SyncEngine {
     try logOut(keepsCopy: keepsCopy)
     beginAgain(after: .unauthorized(ClientFailure("The user has logged out.")))
     guard let token else { return }
-    // The app waits for the response. Without one, the session stays valid until it expires.
+    // The app waits for the response, but not for long. Without a response, the session stays valid
+    // until it expires.
     let fields = ["Authorization": "Bearer \(token)"]
     let target = "/v1/sessions/current"
     _ = try? await environment.transport.response(
@@ -34,8 +35,8 @@ extension SyncEngine {
     )
   }
 
-  /// Takes a token of a session that was opened elsewhere. Asks the server for its user first: until then, the copy may
-  /// be that of another user.
+  /// Takes a token of a session that was opened elsewhere. Asks the server for the user of the
+  /// token first, because the copy may be that of another user.
   func adopt(_ token: String) async throws {
     let fields = ["Authorization": "Bearer \(token)"]
     let response = try await response(to: ClientRequest(target: "/v1/me", fields: fields))
@@ -47,14 +48,14 @@ extension SyncEngine {
     beginAgain(after: .login)
   }
 
-  /// The response to a request of the app, or the failure that the app gets.
+  /// Sends a request for a call of the app. Any error but a cancellation becomes a `ClientFailure`.
   private func response(to request: ClientRequest) async throws -> ClientResponse {
     do { return try await environment.transport.response(to: request) } catch {
       throw error is CancellationError ? error : ClientFailure(of: error)
     }
   }
 
-  /// Remote screens begin again too, also while the client does not run.
+  /// Begins a new epoch, even if the client does not run, so that remote screens begin again too.
   private func beginAgain(after event: ConnectionEvent) {
     let before = epoch.value
     dispatch(event)

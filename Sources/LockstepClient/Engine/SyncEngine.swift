@@ -196,7 +196,7 @@ actor SyncEngine: ActionWriter {
     for await number in staleness.values where number > 0 {
       let began = environment.now()
       rebuild(.server)
-      // The device may have been asleep meanwhile.
+      // If the device was asleep meanwhile, the measured time is too long.
       let pause = min(max(0, environment.now().milliseconds(since: began) * 4), Self.longestStaleness)
       guard (try? await environment.clock.sleep(for: .milliseconds(pause))) != nil else { return }
     }

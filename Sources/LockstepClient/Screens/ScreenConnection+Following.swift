@@ -109,8 +109,8 @@ extension ScreenConnection {
     outputs.show(state, of: openings)
   }
 
-  /// Reads a response. If its state does not have the expected form, the connection fails, and this returns nil. Throws
-  /// if the response is not one of a Lockstep server.
+  /// Reads a response. If its state does not have the expected form, the connection fails, and the
+  /// method returns nil. Throws if the response is not from a Lockstep server.
   func decode<Document: Decodable>(_ type: Document.Type, _ response: ClientResponse) throws -> Document? {
     let body = Data(response.body)
     do {

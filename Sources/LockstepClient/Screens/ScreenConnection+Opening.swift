@@ -34,7 +34,7 @@ extension ScreenConnection {
     let response = try await send(request, token)
     guard isCurrent(began) else { return false }
     guard response.status == 201 else {
-      // Without this, a later request could get the same response again.
+      // With the same key, a later request could get the same response again.
       if response.isProblem, !response.isRetried { openingKey = nil }
       noteFailure(response)
       return false
@@ -124,8 +124,8 @@ extension ScreenConnection {
 
   private func forget(_ old: Opened) { (screen, restoring, lostScreen) = (nil, nil, old) }
 
-  /// The user has logged out, or another one has logged in: the view must not show the state of the former user, and
-  /// no other screen gets the actions.
+  /// Forgets the screen after the user has logged out or another user has logged in. The view must
+  /// not show the state of the former user, and no other screen gets the actions.
   func hide() {
     (screen, restoring, lostScreen) = (nil, nil, nil)
     dropActions(keepsOthers: false)

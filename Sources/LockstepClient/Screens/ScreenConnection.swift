@@ -186,7 +186,7 @@ actor ScreenConnection<Action: ScreenAction, State: Decodable & Equatable & Send
   func noteFailure(_ response: ClientResponse) {
     let failure = ClientFailure(response)
     switch response.status {
-    // Such as from a proxy in front of the server.
+    // Such a response may come from a proxy in front of the server.
     case _ where !response.isProblem: lost(failure, after: response.retryAfter)
     case 401: dispatch(.unauthorized(failure))
     case 408, 425, 429, 500...: lost(failure, after: response.retryAfter)

@@ -50,14 +50,15 @@ final class ClientStore {
     }
   }
 
-  /// Deletes the file at `path`, and those that belong to it.
+  /// Deletes the file at `path`, and the files of SQLite and of the client that belong to it.
   static func remove(at path: String) throws {
     for suffix in ["", "-wal", "-shm", "-changed"] where FileManager.default.fileExists(atPath: path + suffix) {
       try FileManager.default.removeItem(atPath: path + suffix)
     }
   }
 
-  /// Some content of the file that the client has not written, or that was changed since.
+  /// The error for content that the client cannot read, because the client has not written it or
+  /// because it was changed since.
   private static func damage(_ place: String) -> ClientFailure {
     ClientFailure("The client's file is damaged: \(place) cannot be read. See LockstepClient.removeStore(at:).")
   }
