@@ -19,14 +19,15 @@ package struct SchemaMember: Sendable {
 }
 
 extension [SchemaMember] {
-  /// Whether a member before this one has the same name. As in JSON, the bytes of the names count.
+  /// Whether a member before this one has the same name. Names are compared by their bytes, as in
+  /// JSON.
   @usableFromInline
   func repeatsName(at place: Int) -> Bool {
     self[..<place].contains { $0.name.hasSameBytes(as: self[place].name) }
   }
 
   /// The JSON Pointer of the first member that is declared twice: one of these members, or a member
-  /// of a value. It leaves out the indices of lists.
+  /// of a value. The pointer leaves out the indices of lists.
   @usableFromInline
   package var repeatedMember: String? {
     for (place, member) in enumerated() {

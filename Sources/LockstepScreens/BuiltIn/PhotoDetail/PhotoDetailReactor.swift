@@ -15,7 +15,7 @@ struct PhotoDetailReactor: Reactor {
     var dateAdded: String?
     /// Why the last toggle failed.
     @Pulse var error: String?
-    /// The action that adds the favorite again.
+    /// The payload of the action that adds the favorite again.
     @HiddenField var addition: JSONObject = [:]
     /// Whether the client shows the screen.
     @HiddenField var isActive = true

@@ -1,7 +1,8 @@
 import LockstepReactor
 
-/// Values with a shortest time between two changes. The first value and the first change come at
-/// once. Later, a change within this time comes at its end, and only the newest one.
+/// Values with at least `interval` between two changes. The first value and the first change come
+/// at once. If more changes come within `interval` after a change, the sequence gives only the
+/// newest one, when `interval` has passed.
 struct SpacedValues<Value: Sendable & Equatable>: AsyncSequence, Sendable {
   let values: LatestValues<Value>
   let interval: Duration

@@ -180,8 +180,8 @@ struct WorkingHistoryReactor: Reactor {
       .merging(reachability) { .reachable($0 == .reachable) }
   }
 
-  /// All open forms follow the same upstream, and users can make it change. So each form follows at
-  /// most one change a second.
+  /// The reachability of the upstream, which all open forms show. Any user's save can change it, so
+  /// a form shows at most one change a second.
   private var reachability: SpacedValues<Reachability.Status> {
     SpacedValues(values: upstream.reachability.values, interval: .seconds(1), clock: screen.clock)
   }

@@ -8,8 +8,8 @@ import Synchronization
 ///
 /// It follows no redirects, so that a profile goes only to the configured URL.
 public final class HTTPProfileUpstream: ProfileUpstream {
-  /// Whether the upstream has responded to the last request, with any status. A request that was
-  /// sent before another one does not count if it ends after the other one.
+  /// Whether the upstream has responded to the last request, with any status. A request does not
+  /// count if a request that was sent later has already ended.
   public let reachability = Reachability()
   private let url: UpstreamURL
   private let client: HTTPClient
@@ -56,8 +56,8 @@ public final class HTTPProfileUpstream: ProfileUpstream {
 
   private func note(_ status: Reachability.Status, after request: Int) {
     outcome.withLock { if request > $0.request { $0 = (request, status) } }
-    // Updating wakes every open form, so it happens outside the lock, and only if the status differs.
-    // Another task may note a newer outcome meanwhile. The last task to update finds that here.
+    // An update notifies every open form, so it happens outside the lock, and only if the status
+    // differs. Another task may note a newer outcome meanwhile, so the loop compares again.
     while case let newest = outcome.withLock({ $0.status }), reachability.current != newest {
       reachability.update(newest)
     }
