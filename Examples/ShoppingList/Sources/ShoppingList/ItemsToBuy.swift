@@ -9,7 +9,7 @@ struct ItemsToBuy: Reactor {
     static let format = ValueFormat<State>(.member("names", .list(of: .text), \.names))
   }
 
-  /// The screen only shows.
+  /// The screen has no actions.
   enum Action: Sendable {}
 
   enum Mutation: Sendable {

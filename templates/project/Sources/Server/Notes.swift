@@ -26,7 +26,8 @@ extension Note {
   }
 }
 
-/// The actions that a client can send. `SyncedList` of the Swift client sends actions with these names and payloads.
+/// The actions that a client can send. `SyncedList` of the Swift client sends actions with these
+/// names and payloads.
 enum NotesAction: Sendable {
   /// Replaces the note with this id, or adds a new note at an index or at the end.
   case add(id: String, text: String, isDone: Bool?, index: Int?)
