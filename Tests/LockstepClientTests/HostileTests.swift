@@ -161,7 +161,7 @@ struct HostileTests {
     #expect(fixture.server.json(of: "defaults/standard") == ["text": "mine"] && fixture.client.status.pending == 0)
   }
 
-  @Test("An action that the client's own module cannot read is an error of the call, and no write")
+  @Test("If the client's own module cannot read an action, the call throws and makes no write")
   func unreadableAction() throws {
     let (fixture, failures) = (try ClientFixture(), Recorded<[ClientFailure]>())
     fixture.clock.start { [client = fixture.client, photos = fixture.photos] in

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LockstepClient
 
-@Suite("Files that the client has not written like this", .timeLimit(.minutes(10)))
+@Suite("Damaged files, and files of other programs and versions", .timeLimit(.minutes(10)))
 struct StoreTests {
   private let folder: TemporaryDirectory
   private var path: String { folder.file("client.db") }
@@ -40,7 +40,7 @@ struct StoreTests {
   }
 
   @Test(
-    "Content that cannot be read is an error that says what to do, and no trap",
+    "If content cannot be read, the error says what to do, and the client does not trap",
     arguments: [
       "UPDATE client SET change = 9223372036854775807", "UPDATE client SET last = 9223372036854775807",
       "UPDATE client SET logins = 9223372036854775807", "UPDATE client SET revision = 9223372036854775807",
@@ -62,7 +62,7 @@ struct StoreTests {
     #expect(try open().status.pending == 0)
   }
 
-  @Test("A damage of the file while the client runs fails a write, and changes nothing in memory")
+  @Test("If the file is damaged while the client runs, a write fails, and nothing in memory changes")
   func laterDamage() throws {
     try makeFile()
     let (clock, failure) = (VirtualClock(), Recorded<String>())

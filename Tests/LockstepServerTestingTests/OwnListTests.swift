@@ -10,7 +10,7 @@ import Testing
 /// The types `NotesElement` and `ShoppingElement` are those that `lockstep swift` prints. The acceptance tests compare
 /// them.
 @Suite(
-  "SyncedList works with modules of one's own and with the types that the command prints",
+  "SyncedList works with a server's own modules and with the types that the command prints",
   .timeLimit(.minutes(10))
 )
 struct OwnListTests {

@@ -5,7 +5,7 @@ import LockstepReactorTesting
 import Synchronization
 import Testing
 
-/// Credentials that cannot be read while a test says so, as those of a device that is locked.
+/// Credentials that a test can lock. Locked credentials cannot be read, as on a locked device.
 private final class LockedCredentials: ClientCredentials {
   struct Locked: Error {}
 
@@ -54,7 +54,7 @@ struct ScreenSessionTests {
     #expect(fixture.screen.status.connection == .live && fixture.screen.currentState == Form.State())
   }
 
-  @Test("A session that ends keeps the state, and a logout then removes it")
+  @Test("A screen keeps its state when the session ends, until the user logs out")
   func revoked() throws {
     let fixture = try ScreenFixture()
     fixture.screen.send(.setName("Ada"))
@@ -67,7 +67,7 @@ struct ScreenSessionTests {
     #expect(fixture.screen.currentState == Form.State(name: "…"))
   }
 
-  @Test("Credentials that cannot be read for a while cost neither the screen nor an action")
+  @Test("While credentials cannot be read, neither the screen nor an action is lost")
   func lockedCredentials() throws {
     let (clock, credentials) = (VirtualClock(), LockedCredentials())
     let server = FakeScreens(clock: clock, others: FakeServer(clock: clock))
@@ -86,7 +86,7 @@ struct ScreenSessionTests {
     #expect(screen.pending == 0 && screen.status.openings == 1 && screen.currentState.route?.id == 1)
   }
 
-  @Test("The token of another user shows nothing of the former one, with and without a network")
+  @Test("A login with another user's token fails offline, and online shows nothing of the former user")
   func otherToken() throws {
     let (clock, server) = (VirtualClock(), FakeServer())
     let client = try LockstepClient(store: .memory, transport: server, clock: clock)
@@ -112,7 +112,7 @@ struct ScreenSessionTests {
     #expect(settings.keys.isEmpty && client.status.pending == 0)
   }
 
-  @Test("An action without a type comes out of the failures, with the way to write it")
+  @Test("An action without a type comes out of the failures, and the error says how to write it")
   func untyped() throws {
     let fixture = try ScreenFixture()
     let screen: RemoteScreen<UntypedAction, Form.State> = fixture.client.screen("form", initially: Form.State())

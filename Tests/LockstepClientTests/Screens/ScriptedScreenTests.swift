@@ -205,7 +205,7 @@ struct ScriptedScreenTests {
     #expect(Set(transport.keys(.opening)).count == 1 && Set(transport.keys(.action)).count == 1)
   }
 
-  @Test("Pulses with any numbers end no app", arguments: [Int.min, -5, 0, 1, Int.max])
+  @Test("Pulses with any number do not crash the app", arguments: [Int.min, -5, 0, 1, Int.max])
   func pulses(id: Int) throws {
     let (scheduler, _, screen, _) = try start([
       .opening: [.after(0, .state(1, name: "opened", status: 201, route: id))],

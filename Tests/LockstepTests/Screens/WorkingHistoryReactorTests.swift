@@ -312,7 +312,7 @@ struct WorkingHistoryReactorTests {
     world.test.receive { $0.isUpstreamReachable = false }
     world.upstream.reachability.update(.reachable)
     world.test.advance(by: .milliseconds(999))
-    // Fails if a state has come.
+    // The test fails here if a state has come.
     world.test.send(.setActive(true))
     world.test.advance(by: .milliseconds(1))
     world.test.receive { $0.isUpstreamReachable = true }

@@ -157,7 +157,7 @@ struct ProfileUpstreamTests {
     }
   }
 
-  @Test("It is unreachable after a request without a response, until it responds with any status")
+  @Test("The upstream is unreachable after a request without a response, until it responds with any status")
   func reachability() async throws {
     let server = try RawServer()
     try await withUpstream("http://127.0.0.1:\(server.port)/") { upstream in
@@ -176,7 +176,7 @@ struct ProfileUpstreamTests {
     }
   }
 
-  @Test("A request that was sent before another one and ends after it does not change the reachability")
+  @Test("A request does not change the reachability if a request that was sent later has already ended")
   func olderRequest() async throws {
     let (server, hasArrived) = (try RawServer(), Latest(false))
     let url = "http://127.0.0.1:\(server.port)/"
