@@ -18,13 +18,13 @@ remove_unit_test() {
   unit_test='' unit_test_cgroup='' unit_test_id=''
 }
 
-# check_unit UNIT PROGRAM PATH BODY: checks that the file UNIT is valid and starts PROGRAM, which must
-# be a program at /usr/local/bin in the unit.
+# check_unit UNIT PROGRAM PATH BODY: checks that the file UNIT is valid and starts PROGRAM, which
+# must be a program at /usr/local/bin in the unit.
 #
-# Then it runs the unit. A systemd of its own, as process 1 of its own namespaces, applies all
+# Then it runs the unit. A separate systemd, as process 1 of its own namespaces, applies all
 # settings: the user, the state folder and the sandbox. The machine's files are read-only there. A
-# client writes the element at PATH, which must still be there after a restart and after a kill. Only
-# root can do this. Without the right to it, a message says that the unit has not run.
+# client writes BODY to the element at PATH. The element must still be there after a restart and
+# after a kill. Only root can run the unit. If it cannot run, a message says so.
 check_unit() {
   local name program
   name=$(basename "$1" .service)
@@ -45,7 +45,7 @@ check_unit() {
   if start_systemd "$name"; then
     run_unit "$name" "$3" "$4"
   else
-    say "$name.service is valid. It has not run, because no systemd of its own can start here"
+    say "$name.service is valid. It has not run, because a separate systemd cannot start here"
   fi
   remove_unit_test
 }
@@ -86,7 +86,7 @@ exec env -i PATH="$PATH" container=unit-test SYSTEMD_UNIT_PATH=/run/systemd/syst
 END
   unit_test_cgroup=$groups/lockstep-unit-test-$$
   mkdir "$unit_test_cgroup" || return 1
-  # A shell of its own enters the group and starts systemd there.
+  # A separate shell enters the group and starts systemd there.
   # shellcheck disable=SC2016 # that shell expands it, not this one
   bash -c 'echo $$ >"$1/cgroup.procs" && exec unshare --mount --pid --net --ipc --uts --cgroup --fork \
     --kill-child=KILL bash "$2/init" "$2"' - "$unit_test_cgroup" "$unit_test" >"$unit_test/console" 2>&1 &
@@ -101,7 +101,7 @@ END
   return 1
 }
 
-# inside COMMAND…: runs a command in the namespaces of that systemd.
+# inside COMMAND…: runs a command in the namespaces of the systemd that check_unit has started.
 inside() {
   local init
   init=$(cat "/proc/$unit_test_id/task/$unit_test_id/children")
