@@ -191,7 +191,8 @@ actor SyncEngine: ActionWriter {
     show(.server)
   }
 
-  /// Rebuilds the view of a long outbox, in at most a fifth of the time.
+  /// Rebuilds the view of a long outbox. After each time it pauses four times as long, up to
+  /// `longestStaleness`.
   func rebuildRepeatedly() async {
     for await number in staleness.values where number > 0 {
       let began = environment.now()

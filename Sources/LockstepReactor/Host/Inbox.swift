@@ -7,9 +7,11 @@ enum Input<R: Reactor>: Sendable {
   case step(Step<R>)
   case emitted(R.Mutation, by: EffectID, Acknowledgement)
   case ended(EffectID, (any Error)?)
-  case mergedAction(R.Action, Acknowledgement)
+  case mergedAction(R.Action, Acknowledgement?)
   case mergedMutation(R.Mutation, Acknowledgement)
   case mergedState(R.State, Acknowledgement)
+  /// The merged values with this index may have a new value.
+  case changed(Int)
   case failed(ReactorFailure<R.Action>, Acknowledgement)
 }
 
@@ -171,11 +173,12 @@ extension Input {
       receipt?.settle(.failure(CancellationError()))
     case .step(let step):
       step.receipt.settle(.failure(CancellationError()))
-    case .emitted(_, _, let acknowledgement), .mergedAction(_, let acknowledgement),
-      .mergedMutation(_, let acknowledgement), .mergedState(_, let acknowledgement),
-      .failed(_, let acknowledgement):
+    case .emitted(_, _, let acknowledgement), .mergedMutation(_, let acknowledgement),
+      .mergedState(_, let acknowledgement), .failed(_, let acknowledgement):
       acknowledgement.resume(returning: false)
-    case .ended:
+    case .mergedAction(_, let acknowledgement):
+      acknowledgement?.resume(returning: false)
+    case .ended, .changed:
       break
     }
   }

@@ -1,7 +1,7 @@
 /// Runs one reactor: queues actions, reduces in one loop, and publishes states.
 ///
 /// Nothing happens before `run()`. The loop, the effects and the merged streams are child tasks of
-/// `run()`. Cancelling `run()`, or calling `close()`, ends all of them. A host runs on the executor
+/// `run()`; the loop reads merged ``LatestValues`` itself. Cancelling `run()`, or calling `close()`, ends all of them. A host runs on the executor
 /// of the task that called `run()`.
 ///
 ///     let host = ReactorHost(Counter())
@@ -91,6 +91,7 @@ public final class ReactorHost<R: Reactor>: ViewModel {
     var loop = ReducingLoop(reactor: reactor, flows: flows, outputs: outputs, inbox: inbox)
     await withDiscardingTaskGroup { group in
       startMergedStreams(&group)
+      loop.startFollowing()
       var batch: [Input<R>] = []
       while await inbox.take(into: &batch) {
         for input in batch { loop.handle(input, &group) }
@@ -146,9 +147,10 @@ extension ReactorHost {
     _ group: inout DiscardingTaskGroup,
     handOver: @escaping @Sendable (Element) async throws -> Void
   ) {
+    guard case .byTask(let read) = source.reading else { return }
     group.addTask { [inbox] in
       do {
-        try await source.run { event in
+        try await read { event in
           switch event {
           case .success(let element):
             guard let transform = source.transform else { return try await handOver(element) }

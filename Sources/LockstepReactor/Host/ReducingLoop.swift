@@ -15,6 +15,7 @@ struct ReducingLoop<R: Reactor> {
   @usableFromInline var running: [EffectID: RunningEffect<R>] = [:]
   @usableFromInline var lanes: [Lane: LaneQueue<R>] = [:]
   @usableFromInline var lastEffect: EffectID = 0
+  @usableFromInline var followed: [FollowedValues<R>] = []
 
   @inlinable
   init(reactor: R, flows: Flows<R>, outputs: HostOutputs<R>, inbox: Inbox<R>) {
@@ -38,7 +39,7 @@ struct ReducingLoop<R: Reactor> {
       admit(step, &group)
     case .mergedAction(let action, let acknowledgement):
       admit(action, nil, &group)
-      acknowledgement.resume(returning: true)
+      acknowledgement?.resume(returning: true)
     case .emitted(let mutation, let id, let acknowledgement):
       let isWanted = running[id]?.isCancelled == false
       if isWanted { applyTransformed(mutation) }
@@ -49,6 +50,8 @@ struct ReducingLoop<R: Reactor> {
     case .mergedState(let state, let acknowledgement):
       show(state)
       acknowledgement.resume(returning: true)
+    case .changed(let index):
+      readValues(at: index, &group)
     case .ended(let id, let error):
       end(id, error, &group)
     case .failed(let failure, let acknowledgement):
@@ -57,9 +60,11 @@ struct ReducingLoop<R: Reactor> {
     }
   }
 
-  /// Settles the receipts that are open when the host closes. Called when all effects have ended.
+  /// Settles the receipts that are open when the host closes, and stops following values. Called
+  /// when all effects have ended.
   @inlinable
   mutating func abandon() {
+    stopFollowing()
     // Sorted, because the order of a dictionary differs from run to run.
     for (_, effect) in running.sorted(by: { $0.key < $1.key }) {
       if case .action(let receipt?) = effect.owner { receipt.settle(.failure(CancellationError())) }

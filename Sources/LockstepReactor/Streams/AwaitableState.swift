@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A value behind a lock, and the tasks that wait for it to change.
+/// A value behind a lock, and the waiters for its next change.
 ///
 /// This library has no other lock. Two rules prevent deadlocks. Only code of this library runs
-/// under the lock. Continuations are resumed without the lock, because resuming calls an executor.
+/// under the lock. Waiters are resumed without the lock, because resuming a task calls an executor.
 ///
 /// `@inlinable` lets the compiler specialize a reactor's loop in the Swift module that defines the
 /// reactor. Without it, handling an action takes thirty times as long.
@@ -72,7 +72,7 @@ final class AwaitableState<State: Sendable>: Sendable {
             if Task.isCancelled { return false }
             result = ready(&guarded.state)
             guard result == nil else { return false }
-            guarded.waiters.insert(continuation, number: ticket)
+            guarded.waiters.insert(.task(continuation), number: ticket)
             return true
           }
           if !mustWait { continuation.resume() }
@@ -82,6 +82,23 @@ final class AwaitableState<State: Sendable>: Sendable {
       }
       if let result { return result }
     }
+  }
+
+  /// Returns the result of `ready`. If there is none, the next change sends `signal` once.
+  func poll<Result: Sendable>(_ signal: ChangeSignal, for ready: (inout State) -> Result?) -> Polled<Result> {
+    let ticket = tickets.add(1, ordering: .relaxed).newValue
+    return withLock { guarded in
+      if let result = ready(&guarded.state) { return .element(result) }
+      guarded.waiters.insert(.signal(signal), number: ticket)
+      return .waiting(ticket)
+    }
+  }
+
+  /// Removes the signal of a `poll`, if no change has sent it.
+  func forget(_ ticket: Int) {
+    // Released after the lock, because that may run a deinitializer.
+    let removed = withLock { $0.waiters.remove(number: ticket) }
+    withExtendedLifetime(removed) {}
   }
 
   @inlinable

@@ -13,6 +13,14 @@ public final class Latest<Value: Sendable & Equatable>: Sendable {
 
     @inlinable
     init(value: Value) { self.value = value }
+
+    /// A value that the reader has not seen, `.some(nil)` at the end, or `nil` if the reader must
+    /// wait.
+    @inlinable
+    func next(after seen: UInt64) -> (value: Value, version: UInt64)?? {
+      if version != seen { return (value, version) }
+      return isFinished ? .some(nil) : nil
+    }
   }
 
   @usableFromInline let slot: AwaitableState<Slot>
@@ -67,11 +75,7 @@ public final class Latest<Value: Sendable & Equatable>: Sendable {
     after seen: UInt64,
     isolation: isolated (any Actor)?
   ) async -> (value: Value, version: UInt64)? {
-    let found = await slot.wait(isolation: isolation) { slot -> (value: Value, version: UInt64)?? in
-      if slot.version != seen { return (slot.value, slot.version) }
-      return slot.isFinished ? .some(nil) : nil
-    }
-    return found ?? nil
+    await slot.wait(isolation: isolation) { $0.next(after: seen) } ?? nil
   }
 }
 
@@ -102,12 +106,32 @@ public struct LatestValues<Value: Sendable & Equatable>: AsyncSequence, Sendable
     @inlinable
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Value? {
       while let found = await source.next(after: seen, isolation: actor) {
-        seen = found.version
-        if found.value == delivered { continue }
-        delivered = found.value
-        return found.value
+        if accept(found) { return found.value }
       }
       return nil
     }
+
+    /// Whether the found value differs from the one delivered before.
+    @inlinable
+    mutating func accept(_ found: (value: Value, version: UInt64)) -> Bool {
+      seen = found.version
+      if found.value == delivered { return false }
+      delivered = found.value
+      return true
+    }
   }
+}
+
+extension LatestValues.Iterator: PolledIterator {
+  package mutating func poll(_ signal: ChangeSignal) -> Polled<Value> {
+    while true {
+      switch source.slot.poll(signal, for: { [seen] in $0.next(after: seen) }) {
+      case .element(let found?): if accept(found) { return .element(found.value) }
+      case .element(nil), .ended: return .ended
+      case .waiting(let ticket): return .waiting(ticket)
+      }
+    }
+  }
+
+  package func forget(_ ticket: Int) { source.slot.forget(ticket) }
 }

@@ -1,6 +1,29 @@
-@usableFromInline typealias Waiter = UnsafeContinuation<Void, Never>
+/// Wakes a reader of a newest value after a change: a parked task, or an object that reads without a
+/// task.
+@usableFromInline
+enum Waiter: Sendable {
+  case task(UnsafeContinuation<Void, Never>)
+  case signal(ChangeSignal)
 
-/// Parked tasks in the order in which they began to wait.
+  @inlinable
+  func resume() {
+    switch self {
+    case .task(let continuation): continuation.resume()
+    case .signal(let signal): signal.send()
+    }
+  }
+}
+
+/// Tells a reader without a task of a change. `send` runs on the thread that made the change, so it
+/// must be quick.
+@usableFromInline
+package final class ChangeSignal: Sendable {
+  @usableFromInline let send: @Sendable () -> Void
+
+  package init(_ send: @escaping @Sendable () -> Void) { self.send = send }
+}
+
+/// The waiters in the order in which they began to wait.
 @usableFromInline typealias WaiterList = NumberedList<Waiter>
 
 extension WaiterList {
@@ -23,7 +46,7 @@ extension WaiterList {
   }
 }
 
-/// The tasks to wake after a change.
+/// The waiters to wake after a change.
 @usableFromInline
 struct Wake: Sendable {
   @usableFromInline let first: Waiter?

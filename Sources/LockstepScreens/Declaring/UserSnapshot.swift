@@ -86,12 +86,41 @@ public struct UserSnapshots: AsyncSequence, Sendable {
     /// The next state that differs from the last one.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> UserSnapshot? {
       while let value = await values.next(isolation: actor) {
-        guard let new = value?.reduced(to: followed.names), new != last else { continue }
-        last = new
-        return new
+        if let new = accept(value) { return new }
       }
       return nil
     }
+
+    private mutating func accept(_ value: UserSnapshot?) -> UserSnapshot? {
+      guard let new = value?.reduced(to: followed.names), new != last else { return nil }
+      last = new
+      return new
+    }
+  }
+}
+
+extension UserSnapshots.Iterator: PolledIterator {
+  package mutating func poll(_ signal: ChangeSignal) -> Polled<UserSnapshot> {
+    while true {
+      switch values.poll(signal) {
+      case .element(let value): if let new = accept(value) { return .element(new) }
+      case .waiting(let ticket): return .waiting(ticket)
+      case .ended: return .ended
+      }
+    }
+  }
+
+  package func forget(_ ticket: Int) { values.forget(ticket) }
+}
+
+extension Flow {
+  /// Adds the states of a screen's user. `convert` changes a state, or drops it with `nil`. The host
+  /// reads the states without a task.
+  public func merging(
+    _ states: UserSnapshots,
+    _ convert: @escaping @Sendable (UserSnapshot) -> Element?
+  ) -> Flow {
+    merging(polling: { states.makeAsyncIterator() }, convert)
   }
 }
 

@@ -177,13 +177,10 @@ struct WorkingHistoryReactor: Reactor {
   func transform(mutation: Flow<Mutation>) -> Flow<Mutation> {
     mutation.merging(user.states) { .profile($0) }
       .merging(activity.values) { [activity] _ in .busy(activity.isBusy) }
-      .merging(reachability) { .reachable($0 == .reachable) }
-  }
-
-  /// The reachability of the upstream, which all open forms show. Any user's save can change it, so
-  /// a form shows at most one change a second.
-  private var reachability: SpacedValues<Reachability.Status> {
-    SpacedValues(values: upstream.reachability.values, interval: .seconds(1), clock: screen.clock)
+      // All open forms show it, and any user's save can change it.
+      .merging(upstream.reachability.values, atMostEvery: .seconds(1), on: screen.clock) {
+        .reachable($0 == .reachable)
+      }
   }
 
   /// Hides states while the client does not show the screen.
