@@ -4,12 +4,13 @@
 /// objects have a hash index with a random seed, against hostile names. Removing one member takes
 /// time in proportion to the count, and `removeAll(where:)` takes no longer.
 public struct JSONObject: Sendable {
-  struct Member: Sendable {
-    var name: String
-    var value: JSON
+  package struct Member: Sendable {
+    package var name: String
+    package var value: JSON
   }
 
-  private(set) var members: [Member]
+  /// For fast code of other targets. The collection's own elements are copies.
+  package private(set) var members: [Member]
   private var index: NameIndex
 
   /// An object without members.
