@@ -37,6 +37,7 @@ let package = Package(
 
     // The targets from the bottom up: a target imports only targets above it in this list.
     .target(name: "LockstepJSON"),
+    .target(name: "LockstepSchema", dependencies: ["LockstepJSON"]),
     .target(name: "LockstepReactor"),
     .target(name: "LockstepReactorTesting", dependencies: ["LockstepReactor"]),
     .target(name: "LockstepThreading"),
@@ -210,6 +211,7 @@ let package = Package(
       name: "LockstepJSONTests",
       dependencies: ["CAllocationCounter", "LockstepJSON", "LockstepTestSupport"]
     ),
+    .testTarget(name: "LockstepSchemaTests", dependencies: ["CAllocationCounter", "LockstepJSON", "LockstepSchema"]),
     .testTarget(name: "LockstepReactorTests", dependencies: ["LockstepReactor", "LockstepReactorTesting"]),
     .testTarget(name: "LockstepReactorTestingTests", dependencies: ["LockstepReactor", "LockstepReactorTesting"]),
     .testTarget(

@@ -1,0 +1,144 @@
+import LockstepJSON
+
+/// One check of a value by a compiled schema.
+///
+/// A check only decides whether the value is valid, and stops at the first fault. Or it also collects
+/// the faults. Then it goes on after a fault, and keeps track of the path.
+struct ValueCheck {
+  let schema: CompiledSchema
+  var budget = StepBudget(SchemaLimit.steps)
+  /// How many schemas are applied inside each other.
+  private var nesting = 0
+  var faults = FaultCollector()
+  /// Whether the check collects faults here. Inside `not`, it does not.
+  var collectsFaults: Bool
+
+  init(_ schema: CompiledSchema, collectsFaults: Bool) {
+    self.schema = schema
+    self.collectsFaults = collectsFaults
+  }
+
+  /// Whether the check has stopped before its end. Then the value counts as invalid.
+  var isExhausted: Bool { budget.isExhausted }
+
+  mutating func isValid(_ value: JSON) -> Bool { isValid(value, by: schema.root) && !isExhausted }
+
+  /// Whether the schema accepts the value. If the check has stopped, the result means nothing.
+  ///
+  /// `SchemaLimit.nesting` bounds the recursion. To use little of the stack, everything that does not
+  /// recurse is in functions of its own.
+  mutating func isValid(_ value: JSON, by id: SubschemaID) -> Bool {
+    guard budget.spend(1), nesting < SchemaLimit.nesting else {
+      budget.exhaust()
+      return false
+    }
+    if collectsFaults, faults.isFull { return false }
+    let subschema = schema.subschemas[Int(id)]
+    var isValid = hasValidContent(value, subschema)
+    guard isValid || collectsFaults else { return false }
+    nesting += 1
+    defer { nesting -= 1 }
+    switch value {
+    case .object(let object) where subschema.objects >= 0:
+      isValid = hasValidMembers(object, schema.objects[Int(subschema.objects)]) && isValid
+    case .array(let elements) where subschema.arrays >= 0:
+      isValid = hasValidElements(elements, Int(subschema.arrays)) && isValid
+    default: break
+    }
+    guard subschema.combination >= 0, isValid || collectsFaults else { return isValid }
+    return matchesCombination(value, Int(subschema.combination)) && isValid
+  }
+}
+
+// MARK: - Faults
+
+extension ValueCheck {
+  /// Returns false, and adds a fault if the check collects them.
+  @inline(__always)
+  mutating func fault(rulesOut: Bool = false, _ detail: @autoclosure () -> String) -> Bool {
+    // After the last step, a result can be wrong.
+    if collectsFaults, !isExhausted { faults.add(detail(), rulesOut: rulesOut) }
+    return false
+  }
+
+  /// Runs a check that only decides.
+  @inline(__always)
+  mutating func withoutFaults(_ body: (inout ValueCheck) -> Bool) -> Bool {
+    let collected = collectsFaults
+    collectsFaults = false
+    defer { collectsFaults = collected }
+    return body(&self)
+  }
+
+  /// Runs the check of a member or an element.
+  @inline(__always)
+  mutating func inside(_ place: Int, _ name: String?, _ body: (inout ValueCheck) -> Bool) -> Bool {
+    faults.enter(place, name)
+    defer { faults.leave() }
+    return body(&self)
+  }
+}
+
+// MARK: - Rules that need no other schema
+
+extension ValueCheck {
+  @inline(never)
+  private mutating func hasValidContent(_ value: JSON, _ subschema: Subschema) -> Bool {
+    let types = ValueTypes(of: value)
+    guard !subschema.types.isDisjoint(with: types) else {
+      return fault(rulesOut: true, FaultText.wrongType(of: value, allowed: subschema.types))
+    }
+    if subschema.const >= 0, !isChoice(value, Int(subschema.const)) { return false }
+    if subschema.choices >= 0, !isChoice(value, Int(subschema.choices)) { return false }
+    switch value {
+    case .string(let string) where subschema.strings >= 0: return isValidString(string, Int(subschema.strings))
+    case .integer, .unsigned, .double: return subschema.numbers < 0 || isValidNumber(value, Int(subschema.numbers))
+    default: return true
+    }
+  }
+
+  private mutating func isChoice(_ value: JSON, _ place: Int) -> Bool {
+    let choices = schema.choices[place]
+    return choices.contains(value, budget: &budget) || fault(rulesOut: true, FaultText.noChoice(of: choices))
+  }
+
+  private mutating func isValidString(_ string: String, _ place: Int) -> Bool {
+    let rules = schema.strings[place]
+    let byteCount = string.utf8.count
+    guard budget.spend(bytes: byteCount) else { return false }
+    var isValid = true
+    // A character has 1 to 4 bytes, so most lengths need no count of characters.
+    if byteCount > rules.maximumLength || byteCount / 4 < rules.minimumLength {
+      let count = characterCount(of: string)
+      if count > rules.maximumLength || count < rules.minimumLength {
+        isValid = fault(FaultText.length(count, rules))
+      }
+    }
+    guard isValid || collectsFaults, let format = rules.format else { return isValid }
+    return (format.matches(string) || fault(FaultText.format(format))) && isValid
+  }
+
+  private mutating func isValidNumber(_ value: JSON, _ place: Int) -> Bool {
+    let rules = schema.numbers[place]
+    // Infinity and NaN are written as null.
+    guard let number = ExactNumber(value) else { return true }
+    var isValid = true
+    if let minimum = rules.minimum, number < minimum { isValid = fault(FaultText.bound("at least", minimum)) }
+    if let maximum = rules.maximum, maximum < number { isValid = fault(FaultText.bound("at most", maximum)) }
+    if let bound = rules.exclusiveMinimum, number <= bound { isValid = fault(FaultText.bound("greater than", bound)) }
+    if let bound = rules.exclusiveMaximum, bound <= number { isValid = fault(FaultText.bound("less than", bound)) }
+    if let divisor = rules.multipleOf, !number.isMultiple(of: divisor) {
+      isValid = fault(FaultText.bound("a multiple of", divisor))
+    }
+    return isValid
+  }
+}
+
+/// The number of Unicode code points: of the bytes that do not continue one.
+private func characterCount(of string: String) -> Int {
+  withBytes(of: string) { bytes in
+    var count = 0
+    for byte in bytes { count += byte & 0xC0 == 0x80 ? 0 : 1 }
+    return count
+  }
+}
