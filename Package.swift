@@ -365,6 +365,11 @@ let package = Package(
     ),
     .executableTarget(name: "reactor-benchmark", dependencies: ["LockstepReactor"], path: "Benchmarks/Reactor"),
     .executableTarget(
+      name: "schema-benchmark",
+      dependencies: ["LockstepJSON", "LockstepSchema"],
+      path: "Benchmarks/Schema"
+    ),
+    .executableTarget(
       name: "writes-benchmark",
       dependencies: ["LockstepSQLite", "LockstepThreading"],
       path: "Benchmarks/Writes"
