@@ -275,6 +275,13 @@ let package = Package(
       ]
     ),
 
+    // The tool of scripts/schema.
+    .executableTarget(
+      name: "schema-checker",
+      dependencies: ["LockstepJSON", "LockstepSchema"],
+      path: "Tests/SchemaChecker"
+    ),
+
     // Examples that use the public API only. Each is also a package of its own.
     .target(name: "Counter", dependencies: ["LockstepReactor"], path: "Examples/Counter/Sources/Counter"),
     .testTarget(
