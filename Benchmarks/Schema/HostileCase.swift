@@ -6,11 +6,11 @@ struct HostileCase {
   let schema: JSON
   let value: JSON
 
-  static let all = [branches, unions, repeated, deepRepeated, strings, choices, names, dependencies]
+  static let all = [branches, unions, alternatives, repeated, deepRepeated, strings, choices, names, dependencies]
 
   /// 2^40 branches.
   private static let branches = HostileCase(
-    name: "a chain of oneOf with 2^40 branches",
+    name: "2^40 branches",
     schema: [
       "$ref": "#/$defs/0",
       "$defs": .object(
@@ -26,39 +26,46 @@ struct HostileCase {
   )
 
   private static let unions = HostileCase(
-    name: "60,000 elements, each of 30 unions",
+    name: "60,000 elements, anyOf of 30",
     schema: [
       "items": ["anyOf": .array((0..<30).map { ["type": "object", "required": [.string("member\($0)")]] })]
     ],
     value: .array((0..<60_000).map { ["other": JSON($0)] })
   )
 
+  /// Each element fails an alternative before it matches the next one.
+  private static let alternatives = HostileCase(
+    name: "200,000 elements, two alternatives",
+    schema: ["items": ["anyOf": [["enum": ["a", "b", "c"], "minimum": 1_000_000], ["minimum": 1]]]],
+    value: .array((0..<200_000).map { JSON($0 + 1) } + [0])
+  )
+
   private static let repeated = HostileCase(
-    name: "uniqueItems of 300,000 numbers, two equal",
+    name: "uniqueItems, 300,000 numbers",
     schema: ["uniqueItems": true],
     value: .array((0..<300_000).map { JSON($0) } + [0])
   )
 
   private static let deepRepeated = HostileCase(
-    name: "uniqueItems at each of 100 levels",
+    name: "uniqueItems at 100 levels",
     schema: ["$ref": "#/$defs/a", "$defs": ["a": ["uniqueItems": true, "items": ["$ref": "#/$defs/a"]]]],
     value: (0..<100).reduce(.array((0..<20_000).map { JSON($0) })) { value, _ in [value] }
   )
 
   private static let strings = HostileCase(
-    name: "maxLength of 1 MiB of text, 100 times",
+    name: "maxLength of 1 MiB, 100 times",
     schema: ["allOf": .array((0..<100).map { ["maxLength": JSON(500_000 + $0)] })],
     value: .string(String(repeating: "é", count: 524_288))
   )
 
   private static let choices = HostileCase(
-    name: "enum of 1,000 arrays for 100,000 elements",
+    name: "100,000 elements, enum of 1,000",
     schema: ["items": ["enum": .array((0..<1_000).map { [JSON($0), [JSON($0)]] })]],
     value: .array((0..<100_000).map { [JSON($0 % 1_000), [JSON($0 % 1_000)]] } + [0])
   )
 
   private static let names = HostileCase(
-    name: "an object of 100,000 members, 10 times",
+    name: "100,000 members, 10 times",
     schema: [
       "allOf": .array(
         (0..<10).map { ["properties": [.init("name\($0)"): false], "additionalProperties": ["minimum": 0]] }
@@ -68,7 +75,7 @@ struct HostileCase {
   )
 
   private static let dependencies = HostileCase(
-    name: "dependentRequired of 5,000 names, 10,000 times",
+    name: "dependentRequired of 5,000 names",
     schema: ["items": ["dependentRequired": ["a": .array((0..<5_000).map { .string("n\($0)") })]]],
     value: .array(Array(repeating: ["a": 1, "b": 1, "c": 1], count: 10_000))
   )

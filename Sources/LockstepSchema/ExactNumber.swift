@@ -18,6 +18,14 @@ enum ExactNumber: Sendable {
     }
   }
 
+  var json: JSON {
+    switch self {
+    case .signed(let integer): .integer(integer)
+    case .unsigned(let integer): .unsigned(integer)
+    case .double(let double): .double(double)
+    }
+  }
+
   static func < (left: ExactNumber, right: ExactNumber) -> Bool { left.compared(to: right) < 0 }
   static func <= (left: ExactNumber, right: ExactNumber) -> Bool { left.compared(to: right) <= 0 }
 

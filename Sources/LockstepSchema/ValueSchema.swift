@@ -5,6 +5,12 @@ import LockstepJSON
 /// Schemas use the keywords that `Keyword` lists, and `$ref` names an entry of `$defs`. Schemas and
 /// values may be hostile: `SchemaLimit` bounds the time, the memory and the stack of both functions.
 package struct ValueSchema: Sendable {
+  /// The fault of a value whose check takes too many steps.
+  static let tooManySteps = SchemaFault(
+    pointer: "",
+    detail: "Checking this value takes too many steps. Make it smaller or less deep."
+  )
+
   /// The schema as it was given.
   package let json: JSON
   private let compiled: CompiledSchema
@@ -29,11 +35,11 @@ package struct ValueSchema: Sendable {
   package func faults(of value: JSON) -> [SchemaFault] {
     var check = ValueCheck(compiled, collectsFaults: false)
     if check.isValid(value) { return [] }
-    guard !check.isExhausted else { return [FaultText.tooManySteps] }
+    guard !check.isExhausted else { return [Self.tooManySteps] }
     // Most values are valid, so only this second check keeps track of pointers.
     var collecting = ValueCheck(compiled, collectsFaults: true)
     _ = collecting.isValid(value)
     let faults = collecting.faults.list()
-    return faults.isEmpty ? [FaultText.tooManySteps] : faults
+    return faults.isEmpty ? [Self.tooManySteps] : faults
   }
 }

@@ -25,9 +25,7 @@ struct FaultCollector {
   fileprivate struct Entry {
     var place: Place?
     var depth: Int
-    var detail: String
-    /// Whether the value is of a wrong type, or none of the right values.
-    var rulesOut: Bool
+    var reason: FaultReason
   }
 
   /// The faults of one alternative of `anyOf` or `oneOf`.
@@ -47,6 +45,8 @@ struct FaultCollector {
   private static let faultsOfAlternative = 20
 
   private var path: [Step] = []
+  /// How many of the first steps have a place.
+  private var placedCount = 0
   private var entries: [Entry] = []
   /// The first fault of the alternative, or 0 outside of alternatives.
   private var start = 0
@@ -57,22 +57,23 @@ struct FaultCollector {
 
   mutating func enter(_ number: Int, _ name: String?) { path.append(Step(number: number, name: name, place: nil)) }
 
-  mutating func leave() { path.removeLast() }
+  mutating func leave() {
+    path.removeLast()
+    placedCount = min(placedCount, path.count)
+  }
 
-  mutating func add(_ detail: String, rulesOut: Bool) {
+  mutating func add(_ reason: FaultReason) {
     guard !isFull else { return }
-    entries.append(Entry(place: makePlace(), depth: path.count, detail: detail, rulesOut: rulesOut))
+    entries.append(Entry(place: makePlace(), depth: path.count, reason: reason))
   }
 
   private mutating func makePlace() -> Place? {
-    var parent: Place?
-    for index in path.indices {
-      if path[index].place == nil {
-        path[index].place = Place(parent: parent, number: path[index].number, name: path[index].name)
-      }
-      parent = path[index].place
+    for index in placedCount..<path.count {
+      let parent = index > 0 ? path[index - 1].place : nil
+      path[index].place = Place(parent: parent, number: path[index].number, name: path[index].name)
     }
-    return parent
+    placedCount = path.count
+    return path.last?.place
   }
 }
 
@@ -93,7 +94,7 @@ extension FaultCollector {
     let faults = entries[start...]
     entries.removeSubrange(start...)
     (start, limit) = (mark.start, mark.limit)
-    let isRuledOut = faults.contains { $0.rulesOut && $0.depth <= path.count + 1 }
+    let isRuledOut = faults.contains { $0.reason.rulesOut && $0.depth <= path.count + 1 }
     return Alternative(entries: faults, isPlausible: !isRuledOut)
   }
 
@@ -115,7 +116,7 @@ extension FaultCollector {
     var byteCount = 0
     for (_, (_, entry)) in sorted where byteCount < SchemaLimit.faultBytes {
       let tokens = path(of: entry.place) { $0.name ?? String($0.number) }
-      let fault = SchemaFault(pointer: JSONPointer(tokens: tokens).description, detail: entry.detail)
+      let fault = SchemaFault(pointer: JSONPointer(tokens: tokens).description, detail: entry.reason.detail)
       guard !listed.contains(fault) else { continue }
       byteCount += fault.pointer.utf8.count + fault.detail.utf8.count
       listed.append(fault)

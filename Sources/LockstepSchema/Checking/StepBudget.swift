@@ -6,8 +6,9 @@ struct StepBudget {
 
   var isExhausted: Bool { left < 0 }
 
-  /// How many bytes of a string cost one step.
-  static let bytesPerStep = 16
+  /// The steps for work on a string that takes time in proportion to its bytes.
+  @inline(__always)
+  static func steps(forBytes count: Int) -> Int { count / 16 }
 
   /// Takes steps. Returns false if there are not enough.
   @inline(__always)
@@ -16,9 +17,8 @@ struct StepBudget {
     return left >= 0
   }
 
-  /// Takes steps for the work on a string that takes time in proportion to its bytes.
   @inline(__always)
-  mutating func spend(bytes: Int) -> Bool { spend(bytes / Self.bytesPerStep) }
+  mutating func spend(bytes: Int) -> Bool { spend(Self.steps(forBytes: bytes)) }
 
   /// Ends the check, which has too many levels for the stack.
   mutating func exhaust() { left = -1 }

@@ -6,7 +6,7 @@ extension ValueCheck {
   mutating func hasValidMembers(_ object: JSONObject, _ rules: ObjectRules) -> Bool {
     var isValid = true
     if object.count < rules.minimumCount || object.count > rules.maximumCount {
-      isValid = fault(FaultText.memberCount(object.count, rules))
+      isValid = fault(.memberCount(object.count, rules))
     }
     guard isValid || collectsFaults else { return false }
     if rules.readsMembers {
@@ -51,7 +51,7 @@ extension ValueCheck {
     _ rules: ObjectRules
   ) -> Bool {
     inside(place, member.name) { check in
-      if subschema == .nothing, !rules.declares(member.name) { return check.fault(FaultText.extraMember) }
+      if subschema == .nothing, !rules.declares(member.name) { return check.fault(.extraMember) }
       return check.isValid(member.value, by: subschema)
     }
   }
@@ -61,21 +61,25 @@ extension ValueCheck {
     guard collectsFaults else { return false }
     for (place, member) in rules.members.enumerated() where member.isRequired {
       let name = rules.names.names[place]
-      guard budget.spend(1) else { return false }
-      if !object.contains(name: name) { noteMissing(name, FaultText.missing) }
+      let steps = 1 + StepBudget.steps(forBytes: name.utf8.count)
+      guard budget.spend(steps * lookupFactor(object)) else { return false }
+      if !object.contains(name: name) { noteMissing(name, .missing) }
     }
     return false
   }
+
+  /// How many names a search by name compares. Objects with more members have an index.
+  private func lookupFactor(_ object: JSONObject) -> Int { 1 + min(object.count, 16) / 4 }
 
   @inline(never)
   private mutating func hasDependencies(_ object: JSONObject, _ rules: ObjectRules) -> Bool {
     var isValid = true
     for dependency in rules.dependencies {
-      guard budget.spend(1 + dependency.required.count) else { return false }
+      guard budget.spend(dependency.steps * lookupFactor(object)) else { return false }
       guard object.contains(name: dependency.name) else { continue }
       for name in dependency.required where !object.contains(name: name) {
         guard collectsFaults else { return false }
-        noteMissing(name, FaultText.missing(because: dependency.name))
+        noteMissing(name, .missingBeside(dependency.name))
         isValid = false
       }
     }
@@ -83,15 +87,15 @@ extension ValueCheck {
   }
 
   /// Missing members come after all others.
-  private mutating func noteMissing(_ name: String, _ detail: String) {
-    _ = inside(.max, name) { $0.fault(detail) }
+  private mutating func noteMissing(_ name: String, _ reason: FaultReason) {
+    _ = inside(.max, name) { $0.fault(reason) }
   }
 
   mutating func hasValidElements(_ elements: [JSON], _ place: Int) -> Bool {
     let rules = schema.arrays[place]
     var isValid = true
     if elements.count < rules.minimumCount || elements.count > rules.maximumCount {
-      isValid = fault(FaultText.elementCount(elements.count, rules))
+      isValid = fault(.elementCount(elements.count, rules))
     }
     guard isValid || collectsFaults else { return false }
     if rules.isUnique, !areUnique(elements) { isValid = false }
@@ -120,12 +124,12 @@ extension ValueCheck {
 
   private mutating func containsMatch(_ elements: [JSON], _ subschema: SubschemaID) -> Bool {
     let found = withoutFaults { check in elements.contains { check.isValid($0, by: subschema) } }
-    return found || fault(FaultText.containsNone)
+    return found || fault(.containsNone)
   }
 
   @inline(never)
   private mutating func areUnique(_ elements: [JSON]) -> Bool {
     let repetition = ElementSet.firstRepetition(in: elements, budget: &budget)
-    return repetition.map { fault(FaultText.repeated($0.0, $0.1)) } ?? !isExhausted
+    return repetition.map { fault(.repeatedElements($0.0, $0.1)) } ?? !isExhausted
   }
 }

@@ -26,7 +26,7 @@ extension ValueCheck {
 
   private mutating func matchesNot(_ id: SubschemaID, _ value: JSON) -> Bool {
     let matches = withoutFaults { $0.isValid(value, by: id) }
-    return !matches || fault(FaultText.forbiddenMatch)
+    return !matches || fault(.matchesNot)
   }
 
   private mutating func matchesCondition(_ rules: Combination, _ value: JSON) -> Bool {
@@ -40,12 +40,12 @@ extension ValueCheck {
       for place in list.places where isValid(value, by: schema.lists[place]) { return true }
       return false
     }
-    return matchesAny(list, value, FaultText.noMatch(of: list.places.count))
+    return matchesAny(list, value, .matchesNone(of: list.places.count))
   }
 
   /// Collects the faults of the alternatives. If only one is plausible for a value that matches none,
   /// its faults help an app's developer.
-  private mutating func matchesAny(_ list: SubschemaList, _ value: JSON, _ detail: String) -> Bool {
+  private mutating func matchesAny(_ list: SubschemaList, _ value: JSON, _ reason: FaultReason) -> Bool {
     var plausible: FaultCollector.Alternative?
     var plausibleCount = 0
     for place in list.places {
@@ -59,7 +59,7 @@ extension ValueCheck {
         plausibleCount += 1
       }
     }
-    _ = fault(detail)
+    _ = fault(reason)
     if plausibleCount == 1, let plausible { faults.add(plausible) }
     return false
   }
@@ -68,10 +68,10 @@ extension ValueCheck {
     var matching: Int?
     for (number, place) in list.places.enumerated() {
       guard withoutFaults({ $0.isValid(value, by: $0.schema.lists[place]) }), !isExhausted else { continue }
-      if let matching { return fault(FaultText.manyMatches(matching, number)) }
+      if let matching { return fault(.matchesSeveral(matching, number)) }
       matching = number
     }
     guard matching == nil else { return true }
-    return collectsFaults && !isExhausted && matchesAny(list, value, FaultText.noMatch(ofOne: list.places.count))
+    return collectsFaults && !isExhausted && matchesAny(list, value, .matchesNoneOfOne(of: list.places.count))
   }
 }

@@ -55,9 +55,9 @@ struct ValueCheck {
 extension ValueCheck {
   /// Returns false, and adds a fault if the check collects them.
   @inline(__always)
-  mutating func fault(rulesOut: Bool = false, _ detail: @autoclosure () -> String) -> Bool {
+  mutating func fault(_ reason: @autoclosure () -> FaultReason) -> Bool {
     // After the last step, a result can be wrong.
-    if collectsFaults, !isExhausted { faults.add(detail(), rulesOut: rulesOut) }
+    if collectsFaults, !isExhausted { faults.add(reason()) }
     return false
   }
 
@@ -86,7 +86,7 @@ extension ValueCheck {
   private mutating func hasValidContent(_ value: JSON, _ subschema: Subschema) -> Bool {
     let types = ValueTypes(of: value)
     guard !subschema.types.isDisjoint(with: types) else {
-      return fault(rulesOut: true, FaultText.wrongType(of: value, allowed: subschema.types))
+      return fault(.wrongType(found: types, allowed: subschema.types))
     }
     if subschema.const >= 0, !isChoice(value, Int(subschema.const)) { return false }
     if subschema.choices >= 0, !isChoice(value, Int(subschema.choices)) { return false }
@@ -99,7 +99,7 @@ extension ValueCheck {
 
   private mutating func isChoice(_ value: JSON, _ place: Int) -> Bool {
     let choices = schema.choices[place]
-    return choices.contains(value, budget: &budget) || fault(rulesOut: true, FaultText.noChoice(of: choices))
+    return choices.contains(value, budget: &budget) || fault(.noChoice(choices))
   }
 
   private mutating func isValidString(_ string: String, _ place: Int) -> Bool {
@@ -111,11 +111,11 @@ extension ValueCheck {
     if byteCount > rules.maximumLength || byteCount / 4 < rules.minimumLength {
       let count = characterCount(of: string)
       if count > rules.maximumLength || count < rules.minimumLength {
-        isValid = fault(FaultText.length(count, rules))
+        isValid = fault(.length(count, rules))
       }
     }
     guard isValid || collectsFaults, let format = rules.format else { return isValid }
-    return (format.matches(string) || fault(FaultText.format(format))) && isValid
+    return (format.matches(string) || fault(.format(format))) && isValid
   }
 
   private mutating func isValidNumber(_ value: JSON, _ place: Int) -> Bool {
@@ -123,12 +123,12 @@ extension ValueCheck {
     // Infinity and NaN are written as null.
     guard let number = ExactNumber(value) else { return true }
     var isValid = true
-    if let minimum = rules.minimum, number < minimum { isValid = fault(FaultText.bound("at least", minimum)) }
-    if let maximum = rules.maximum, maximum < number { isValid = fault(FaultText.bound("at most", maximum)) }
-    if let bound = rules.exclusiveMinimum, number <= bound { isValid = fault(FaultText.bound("greater than", bound)) }
-    if let bound = rules.exclusiveMaximum, bound <= number { isValid = fault(FaultText.bound("less than", bound)) }
+    if let minimum = rules.minimum, number < minimum { isValid = fault(.belowMinimum(minimum)) }
+    if let maximum = rules.maximum, maximum < number { isValid = fault(.aboveMaximum(maximum)) }
+    if let bound = rules.exclusiveMinimum, number <= bound { isValid = fault(.notAbove(bound)) }
+    if let bound = rules.exclusiveMaximum, bound <= number { isValid = fault(.notBelow(bound)) }
     if let divisor = rules.multipleOf, !number.isMultiple(of: divisor) {
-      isValid = fault(FaultText.bound("a multiple of", divisor))
+      isValid = fault(.notMultiple(divisor))
     }
     return isValid
   }

@@ -105,8 +105,16 @@ final class ObjectRules: Sendable {
   }
 
   struct Dependency: Sendable {
-    var name: String
-    var required: [String]
+    let name: String
+    let required: [String]
+    /// How many steps it takes to look for all names among the first members of an object.
+    let steps: Int
+
+    init(name: String, required: [String]) {
+      self.name = name
+      self.required = required
+      steps = ([name] + required).reduce(0) { $0 + 1 + StepBudget.steps(forBytes: $1.utf8.count) }
+    }
   }
 
   let minimumCount: Int

@@ -74,7 +74,7 @@ extension KeywordReader {
     guard !names.isEmpty, types.count == names.count else {
       let all = ValueTypes.names.map(\.name)
       return compiler.add(
-        "It must be \(FaultText.list(all, "or")), or an array of these with at least one."
+        "It must be \(FaultText.list(all)), or an array of these with at least one."
       )
     }
     guard Set(types.map(\.rawValue)).count == types.count else { return compiler.add("Its types must be unique.") }
@@ -104,7 +104,7 @@ extension KeywordReader {
     default:
       strings.format = value.stringValue.flatMap(StringFormat.init(rawValue:))
       if strings.format == nil {
-        compiler.add("It must be \(FaultText.list(StringFormat.allCases.map(\.rawValue), "or")).")
+        compiler.add("It must be \(FaultText.list(StringFormat.allCases.map(\.rawValue))).")
       }
     }
   }
