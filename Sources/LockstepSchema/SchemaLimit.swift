@@ -23,7 +23,7 @@ package enum SchemaLimit {
   /// looked up, a value that is compared, or 16 bytes of a string. A million steps take about 20 ms.
   package static let steps = 1_000_000
   /// How many schemas may be applied inside each other during a check: four at each level of a value
-  /// with the parser's default depth of 128. It bounds the stack that a check needs, to about 400 KiB
-  /// in a release build.
+  /// with the parser's default depth of 128. It bounds the stack that a check needs, to less than
+  /// 400 KiB in a release build.
   package static let nesting = 512
 }

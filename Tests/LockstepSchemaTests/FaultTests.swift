@@ -121,6 +121,10 @@ import Testing
       #"{"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}"#, "{}",
       [": It must match at least one of the 2 schemas in anyOf, and matches none."]
     ),
+    (
+      #"{"anyOf": [false], "oneOf": [false]}"#, "1",
+      [": It must match the schema in anyOf.", ": It must match the schema in oneOf."]
+    ),
     // Only one alternative has the type of the value.
     (
       #"{"anyOf": [{"type": "null"}, {"type": "string", "maxLength": 1}]}"#, "\"ab\"",

@@ -102,20 +102,36 @@ import Testing
   }
 
   @Test("A check fits into a stack of 512 KiB, whatever the value and the schema are", arguments: DeepValue.all)
-  func stack(_ item: DeepValue) async throws {
+  func stackOfChecks(_ item: DeepValue) async throws {
     let schema = try ValueSchema(item.schema)
+    let deepest = item.value(levels: SchemaLimit.nesting / item.schemasPerLevel - 1)
+    let faults = await onSmallStack { schema.faults(of: deepest) }
+    #expect(!faults.isEmpty && !faults.contains { $0.detail.contains("too many steps") })
+    let tooDeep = item.value(levels: 1_000)
+    let stopped = await onSmallStack { schema.faults(of: tooDeep) }
+    #expect(stopped.map { "\($0.pointer): \($0.detail)" } == [tooManySteps])
+  }
+
+  @Test("Compiling fits into a stack of 512 KiB, whatever the schema is", arguments: ["items", "not"])
+  func stackOfCompiling(_ keyword: String) async {
+    let deepest = (0..<62).reduce(["type": "null"] as JSON) { inner, _ in [.init(keyword): inner] }
+    #expect(deepest.depth == 63)
+    #expect(await onSmallStack { schemaFaults(deepest) } == [])
+  }
+
+  /// Runs on a thread of its own.
+  private func onSmallStack<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
     #if DEBUG
       // Without optimization, functions need more of the stack.
       let size = 8 << 20
     #else
       let size = 512 << 10
     #endif
-    let faults = await withCheckedContinuation { continuation in
-      let thread = Thread { continuation.resume(returning: schema.faults(of: item.value)) }
+    return await withCheckedContinuation { continuation in
+      let thread = Thread { continuation.resume(returning: body()) }
       thread.stackSize = size
       thread.start()
     }
-    #expect(!faults.isEmpty)
   }
 }
 
@@ -176,37 +192,37 @@ struct HostileValue: CustomTestStringConvertible {
   }
 }
 
-/// A recursive schema, and an invalid value of more levels than a check may have.
+/// A recursive schema, and values of any depth that are invalid at their deepest level.
 struct DeepValue: CustomTestStringConvertible {
   var testDescription: String
   var schema: JSON
-  var value: JSON
+  var schemasPerLevel: Int
+  var isArray: Bool
 
   static let all: [DeepValue] = [
-    DeepValue("items", ["items": again], arrays), DeepValue("properties", ["properties": ["a": again]], objects),
-    DeepValue("additionalProperties", ["additionalProperties": again], objects),
-    DeepValue("allOf", ["allOf": [["items": again]]], arrays),
-    DeepValue("anyOf", ["anyOf": [["items": again]]], arrays),
-    DeepValue("oneOf", ["oneOf": [["properties": ["a": again]]]], objects),
-    DeepValue(
-      "oneOf of many",
-      ["oneOf": [["oneOf": [["oneOf": [["oneOf": [["properties": ["a": again]]]]]]]]]],
-      objects
-    ),
-    DeepValue("not", ["not": ["not": ["items": again]]], arrays),
-    DeepValue("if", ["if": ["items": again], "else": false], arrays),
-    DeepValue("contains", ["contains": again], arrays), DeepValue("prefixItems", ["prefixItems": [again]], arrays),
+    DeepValue("items", 1, ["items": again]), DeepValue("prefixItems", 1, ["prefixItems": [again]]),
+    DeepValue("contains", 1, ["contains": again]),
+    DeepValue("uniqueItems", 1, ["uniqueItems": true, "items": again]),
+    DeepValue("properties", 1, ["properties": ["a": again]], isArray: false),
+    DeepValue("additionalProperties", 1, ["additionalProperties": again], isArray: false),
+    DeepValue("allOf", 2, ["allOf": [["items": again]]]), DeepValue("anyOf", 2, ["anyOf": [["items": again]]]),
+    DeepValue("oneOf", 2, ["oneOf": [["properties": ["a": again]]]], isArray: false),
+    DeepValue("oneOf of anyOf", 3, ["oneOf": [["anyOf": [["properties": ["a": again]]]]]], isArray: false),
+    DeepValue("oneOf of oneOf", 4, ["oneOf": [["oneOf": [["oneOf": [["items": again]]]]]]]),
+    DeepValue("not", 3, ["not": ["not": ["items": again]]]),
+    DeepValue("if", 2, ["if": ["items": again], "else": false]),
   ]
 
-  init(_ name: String, _ schema: JSON, _ value: JSON) {
+  init(_ name: String, _ schemasPerLevel: Int, _ schema: JSON, isArray: Bool = true) {
     testDescription = name
-    self.value = value
+    self.schemasPerLevel = schemasPerLevel
+    self.isArray = isArray
     var rules = schema.objectValue ?? [:]
     rules["maximum"] = 5
     self.schema = ["$ref": "#/$defs/a", "$defs": ["a": .object(rules)]]
   }
 
   private static let again: JSON = ["$ref": "#/$defs/a"]
-  private static let arrays = (0..<1_000).reduce(JSON(6)) { inner, _ in [inner] }
-  private static let objects = (0..<1_000).reduce(JSON(6)) { inner, _ in ["a": inner] }
+
+  func value(levels: Int) -> JSON { (0..<levels).reduce(6) { inner, _ in isArray ? [inner] : ["a": inner] } }
 }

@@ -56,9 +56,13 @@ enum FaultReason {
     case .missingBeside(let name): "It is missing, and required beside \(FaultText.quoted(name))."
     case .extraMember: "This member is not allowed here. Check its name."
     case .matchesNone(let count):
-      "It must match at least one of the \(FaultText.counted(count, "schema")) in anyOf, and matches none."
+      count == 1
+        ? "It must match the schema in anyOf."
+        : "It must match at least one of the \(count) schemas in anyOf, and matches none."
     case .matchesNoneOfOne(let count):
-      "It must match exactly one of the \(FaultText.counted(count, "schema")) in oneOf, and matches none."
+      count == 1
+        ? "It must match the schema in oneOf."
+        : "It must match exactly one of the \(count) schemas in oneOf, and matches none."
     case .matchesSeveral(let first, let second):
       "It must match exactly one schema in oneOf, and matches /oneOf/\(first) and /oneOf/\(second)."
     case .matchesNot: "It must not match the schema in not."
