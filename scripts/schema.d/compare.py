@@ -3,6 +3,7 @@
 import argparse
 import decimal
 import json
+import math
 import random
 
 import checker
@@ -149,9 +150,9 @@ def main():
     generator, validator = Generator(arguments.seed), exact_validator()
     compared, valid, refused = 0, 0, 0
     while compared < arguments.pairs:
-        requests = [
-            (generator.root(), [generator.value() for _ in range(VALUES_PER_SCHEMA)]) for _ in range(200)
-        ]
+        # Some schemas are refused, so this can need another turn.
+        count = min(200, math.ceil((arguments.pairs - compared) / VALUES_PER_SCHEMA))
+        requests = [(generator.root(), [generator.value() for _ in range(VALUES_PER_SCHEMA)]) for _ in range(count)]
         for (schema, values), response in zip(requests, checker.check(arguments.program, requests)):
             jsonschema.Draft202012Validator.check_schema(schema)
             if "schema" in response:
