@@ -28,11 +28,10 @@ struct FaultCollector {
     var reason: FaultReason
   }
 
-  /// The faults of one alternative of `anyOf` or `oneOf`.
+  /// The faults of a plausible alternative of `anyOf` or `oneOf`: the value has the right type, and its
+  /// members such as `kind` have the right values.
   struct Alternative {
-    fileprivate var entries: ArraySlice<Entry>
-    /// Whether the alternative has the right type, and the right values of members such as `kind`.
-    let isPlausible: Bool
+    fileprivate let entries: [Entry]
   }
 
   /// The state that `end` restores.
@@ -89,13 +88,14 @@ extension FaultCollector {
     return Mark(start: start, limit: limit)
   }
 
-  /// Ends the alternative that began last, and returns its faults.
-  mutating func end(_ mark: Mark) -> Alternative {
-    let faults = entries[start...]
-    entries.removeSubrange(start...)
-    (start, limit) = (mark.start, mark.limit)
-    let isRuledOut = faults.contains { $0.reason.rulesOut && $0.depth <= path.count + 1 }
-    return Alternative(entries: faults, isPlausible: !isRuledOut)
+  /// Ends the alternative that began last, and forgets its faults. Returns them if they can help.
+  mutating func end(_ mark: Mark) -> Alternative? {
+    defer {
+      entries.removeLast(entries.count - start)
+      (start, limit) = (mark.start, mark.limit)
+    }
+    let isRuledOut = entries[start...].contains { $0.reason.rulesOut && $0.depth <= path.count + 1 }
+    return isRuledOut ? nil : Alternative(entries: Array(entries[start...]))
   }
 
   mutating func add(_ alternative: Alternative) {

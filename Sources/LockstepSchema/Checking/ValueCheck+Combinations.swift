@@ -54,10 +54,9 @@ extension ValueCheck {
       let alternative = faults.end(mark)
       if matches { return true }
       guard !isExhausted else { return false }
-      if alternative.isPlausible {
-        plausible = alternative
-        plausibleCount += 1
-      }
+      guard let alternative else { continue }
+      plausible = alternative
+      plausibleCount += 1
     }
     _ = fault(reason)
     if plausibleCount == 1, let plausible { faults.add(plausible) }
