@@ -53,10 +53,11 @@ let package = Package(
         .embedInCode("sqlite/0006_modules.sql"),
         .embedInCode("sqlite/0007_orders.sql"), .embedInCode("sqlite/0008_cleared_gaps.sql"),
         .embedInCode("sqlite/0009_session_keys.sql"), .embedInCode("sqlite/0010_administration.sql"),
+        .embedInCode("sqlite/0011_declared_collections.sql"),
         .embedInCode("postgresql/0001_identity.sql"), .embedInCode("postgresql/0002_users.sql"),
         .embedInCode("postgresql/0003_collections.sql"), .embedInCode("postgresql/0004_nodes.sql"),
         .embedInCode("postgresql/0005_feed.sql"), .embedInCode("postgresql/0006_attempts.sql"),
-        .embedInCode("postgresql/0007_timelines.sql"),
+        .embedInCode("postgresql/0007_timelines.sql"), .embedInCode("postgresql/0008_declared_collections.sql"),
       ]
     ),
     .target(
@@ -97,7 +98,7 @@ let package = Package(
     .target(name: "LockstepHTTPClient", dependencies: ["CLockstepCurl", "LockstepThreading"]),
     .target(
       name: "LockstepCollections",
-      dependencies: ["LockstepJSON", "LockstepTime"]
+      dependencies: ["LockstepJSON", "LockstepSchema", "LockstepTime"]
     ),
     .target(
       name: "LockstepStore",
@@ -123,7 +124,7 @@ let package = Package(
     .target(
       name: "LockstepModules",
       dependencies: [
-        "LockstepCollections", "LockstepJSON", "LockstepReactor", "LockstepTime",
+        "LockstepCollections", "LockstepJSON", "LockstepReactor", "LockstepSchema", "LockstepTime",
       ]
     ),
     .target(

@@ -33,6 +33,7 @@ public struct Migration: Sendable, Equatable {
     Migration(8, "0008_cleared_gaps", PackageResources._008_cleared_gaps_sql),
     Migration(9, "0009_session_keys", PackageResources._009_session_keys_sql),
     Migration(10, "0010_administration", PackageResources._010_administration_sql),
+    Migration(11, "0011_declared_collections", PackageResources._011_declared_collections_sql),
   ]
 
   /// All steps of a store in PostgreSQL, in order. Each name differs from those of SQLite.
@@ -44,5 +45,6 @@ public struct Migration: Sendable, Equatable {
     Migration(5, "0005_feed", PackageResources._005_feed_sql),
     Migration(6, "0006_attempts", PackageResources._006_attempts_sql),
     Migration(7, "0007_timelines", PackageResources._007_timelines_sql),
+    Migration(8, "0008_declared_collections", PackageResources._008_declared_collections_sql),
   ]
 }

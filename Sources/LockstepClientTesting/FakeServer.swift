@@ -307,6 +307,7 @@ extension Refusal {
     switch self {
     case .invalid: 422
     case .notFound: 404
+    case .forbidden: 403
     case .conflict: 409
     case .quotaExceeded: 507
     }

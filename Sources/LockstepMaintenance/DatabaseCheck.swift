@@ -70,12 +70,18 @@ package struct DatabaseCheck: Sendable {
     try audit.forEachRegisteredDefault { place, text in
       if !Self.isJSON(text.utf8) { report.add(.texts, "\(place) is not valid JSON") }
     }
+    try tables.readDeclared(from: connection)
     let modules = try audit.modules()
+    let deleted = try DeclaredCollectionsTable().deletedNames(in: connection)
     report.users = try audit.users()
     var (page, done) = (try audit.users(after: nil), 0)
     while !page.ids.isEmpty {
       for fault in try audit.contradictions(of: page) { report.add(.users, fault) }
-      for fault in try audit.strayCollections(of: page, kind: { kind(of: $0, modules) }) { report.add(.users, fault) }
+      for fault in try audit.strayCollections(
+        of: page,
+        kind: { kind(of: $0, modules) },
+        isDeleted: deleted.contains
+      ) { report.add(.users, fault) }
       for id in page.ids {
         guard let user = UserID(id) else {
           report.add(.users, "“\(id)” is not a user id")
@@ -133,7 +139,7 @@ package struct DatabaseCheck: Sendable {
 
   /// The kind of a module of the store: one of Lockstep's own, or one in the table `modules`.
   private func kind(of module: String, _ served: [String: CollectionMutation.Kind]) -> CollectionMutation.Kind? {
-    Self.builtIn[module]?.reducer.kind ?? served[module]
+    Self.builtIn[module]?.reducer.kind ?? tables[module]?.reducer.kind ?? served[module]
   }
 
   private static let builtIn = ModuleTables(ofStoreWith: [])

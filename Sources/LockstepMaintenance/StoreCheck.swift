@@ -154,6 +154,13 @@ package struct StoreCheck: Sendable {
       """
     ),
     (
+      "declared_collections",
+      """
+      SELECT NULL, 'the declaration of ' || name, '' FROM declared_collections
+      WHERE declaration IS NOT NULL AND NOT json_valid(declaration)
+      """
+    ),
+    (
       "registered_defaults",
       """
       SELECT NULL, '“' || key || '” in ' || suite, ' at revision ' || (revision >> 20) FROM registered_defaults
@@ -168,6 +175,7 @@ package struct StoreCheck: Sendable {
     _ report: inout CheckReport,
     _ progress: (Int, Int) -> Void
   ) throws {
+    try tables.readDeclared(from: .sqlite(connection))
     report.users = try connection.first("SELECT count(*) FROM users") { row in try row[0] as Int } ?? 0
     var (last, done) = ("", 0)
     while true {
@@ -186,8 +194,8 @@ package struct StoreCheck: Sendable {
     except unreadable: Set<String>,
     _ report: inout CheckReport
   ) throws -> [String] {
-    let check = UserCheck(states: tables, defaults: defaults, connection: .sqlite(connection))
     return try connection.snapshot {
+      let check = try UserCheck(states: tables, defaults: defaults, connection: .sqlite(connection))
       let ids = try connection.all("SELECT id FROM users WHERE id > ? ORDER BY id LIMIT 100", last) { row in
         try row[0] as String
       }

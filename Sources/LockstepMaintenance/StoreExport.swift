@@ -33,6 +33,7 @@ package struct StoreExport: Sendable {
       return (String(id.prefix(Cursor.storeDigits)), try RegisteredDefaultsTable().load(from: connection).revision)
     }
     let (states, time) = (ModuleTables(ofStoreWith: modules), time)
+    try await readers.read { try states.readDeclared(from: $0) }
     let export = UserExport(
       store: identity,
       account: { try AccountsExport.json(of: $0, at: time.now(), in: $1) },

@@ -8,6 +8,14 @@ struct UserCheck {
   let states: ModuleTables
   let defaults: DefaultsQuota
   let connection: StoreConnection
+  /// The names of deleted collections, which histories may have.
+  private let deleted: Set<String>
+
+  init(states: ModuleTables, defaults: DefaultsQuota, connection: StoreConnection) throws {
+    (self.states, self.defaults, self.connection) = (states, defaults, connection)
+    let isKnown = try connection.hasDeclaredCollections()
+    deleted = isKnown ? try DeclaredCollectionsTable().deletedNames(in: connection) : []
+  }
 
   func check(_ user: UserID, _ report: inout CheckReport) throws {
     let present = try states.load(user, from: connection)
@@ -31,6 +39,7 @@ struct UserCheck {
     )
     let differences: [String] = names.sorted().compactMap { name in
       guard states[name.module] != nil else {
+        if deleted.contains(name.module) { return nil }
         return "the journal has entries of \(name), which is not a collection"
       }
       return difference(of: name, present.collections[name], rebuilt[name].flatMap { $0.revision > .none ? $0 : nil })

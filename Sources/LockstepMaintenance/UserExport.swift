@@ -21,6 +21,13 @@ package struct UserExport: Sendable {
   let registered: @Sendable () -> Revision
   let readers: UserReaders
   package let own: [UserModule]
+  package var modules: Modules { states.modules }
+
+  /// The members of the document. A declared collection has a member with its name.
+  package static let members = [
+    "user", "sessions", "cursor", "favorites", "defaults", "profile", "modules", "journal", "snapshots",
+    "idempotencyKeys",
+  ]
 
   package init(
     store: String,
@@ -111,6 +118,9 @@ package struct UserExport: Sendable {
     try await pieces.append(#"},"profile":"#.utf8)
     try await pieces.append(.map(contents.state.map(CollectionName("profile"))))
     if !own.isEmpty { try await write(modulesOf: contents, to: &pieces) }
+    for declared in modules.current.declared.values.sorted(by: { $0.declaration.name < $1.declaration.name }) {
+      try await write(declared.module, of: contents, to: &pieces)
+    }
     try await pieces.append(#","journal":["#.utf8)
     try await write(journalOf: user, contents, to: &pieces)
     try await pieces.append(#"],"snapshots":["#.utf8)
@@ -125,14 +135,18 @@ package struct UserExport: Sendable {
   private func write(modulesOf contents: Contents, to pieces: inout PieceBuffer) async throws {
     try await pieces.append(#","modules":{"#.utf8)
     for module in own {
-      let name = CollectionName(module.name)
-      try await pieces.append(name: module.name)
-      switch module.kind {
-      case .list: try await pieces.append(.list(contents.state.list(name)))
-      case .map: try await pieces.append(.map(contents.state.map(name)))
-      }
+      try await write(module, of: contents, to: &pieces)
     }
     try await pieces.append("}".utf8)
+  }
+
+  private func write(_ module: UserModule, of contents: Contents, to pieces: inout PieceBuffer) async throws {
+    let name = CollectionName(module.name)
+    try await pieces.append(name: module.name)
+    switch module.kind {
+    case .list: try await pieces.append(.list(contents.state.list(name)))
+    case .map: try await pieces.append(.map(contents.state.map(name)))
+    }
   }
 
   private func write(journalOf user: UserID, _ contents: Contents, to pieces: inout PieceBuffer) async throws {

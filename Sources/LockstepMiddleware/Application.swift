@@ -9,8 +9,7 @@ import LockstepLogging
 ///
 /// It is a class, because each parked request holds it. A struct would be copied for each of them.
 public final class Application: Sendable {
-  let router: Router
-  private let queries: DeclaredQueries
+  let tables: RouteTables
   private let cors: CORSPolicy
   private let origins: OriginCheck
   private let limits: Limits
@@ -23,7 +22,7 @@ public final class Application: Sendable {
   private let logger: Logger
 
   package init(
-    router: Router,
+    tables: RouteTables,
     cors: CORSPolicy,
     origins: OriginCheck,
     limits: Limits,
@@ -36,8 +35,7 @@ public final class Application: Sendable {
     logger: Logger,
     monotonic: @escaping @Sendable () -> Int64
   ) {
-    self.router = router
-    queries = DeclaredQueries(router.routes)
+    self.tables = tables
     self.cors = cors
     self.origins = origins
     self.limits = limits
@@ -75,7 +73,7 @@ public final class Application: Sendable {
   }
 
   private func routed(_ request: inout Request) -> HandlerResult {
-    var route: Int?
+    var route: MatchedRoute?
     do {
       return finished(try result(for: &request, &route), to: request, route: route)
     } catch {
@@ -93,7 +91,7 @@ public final class Application: Sendable {
     recorder.accessLog?.record(refusal)
   }
 
-  private func finished(_ result: HandlerResult, to request: Request, route: Int?) -> HandlerResult {
+  private func finished(_ result: HandlerResult, to request: Request, route: MatchedRoute?) -> HandlerResult {
     // Nearly every result is already a response, which needs no copy of the request.
     if case .response(let response) = result { return finished(response, to: request, route: route) }
     let finishing = ResponseFinishing(application: self, request: request, route: route)
@@ -101,7 +99,7 @@ public final class Application: Sendable {
     return result.transformed(by: finishing)
   }
 
-  func finishedStream(_ response: Response, to request: Request, route: Int?) -> Response {
+  func finishedStream(_ response: Response, to request: Request, route: MatchedRoute?) -> Response {
     var response = response
     guard !request.isForwarded else {
       recorder.record(response, to: request, route: route)
@@ -113,7 +111,7 @@ public final class Application: Sendable {
     return response
   }
 
-  func finished(_ response: Response, to request: Request, route: Int?) -> HandlerResult {
+  func finished(_ response: Response, to request: Request, route: MatchedRoute?) -> HandlerResult {
     // The node that has forwarded the request adds these fields, and compresses.
     guard !request.isForwarded else {
       recorder.record(response, to: request, route: route)
@@ -133,7 +131,7 @@ public final class Application: Sendable {
   }
 
   /// Finishes a response that may be sent again. It is counted and logged each time.
-  func finished(_ response: Response, _ validity: any ResponseValidity, to request: Request, route: Int?)
+  func finished(_ response: Response, _ validity: any ResponseValidity, to request: Request, route: MatchedRoute?)
     -> HandlerResult
   {
     let (dressed, isToCompress) = dressed(response, for: request.head)
@@ -141,7 +139,12 @@ public final class Application: Sendable {
     return .async { [self] in recorded(await Compression.compressed(dressed), validity, to: request, route: route) }
   }
 
-  private func recorded(_ response: Response, _ validity: any ResponseValidity, to request: Request, route: Int?)
+  private func recorded(
+    _ response: Response,
+    _ validity: any ResponseValidity,
+    to request: Request,
+    route: MatchedRoute?
+  )
     -> HandlerResult
   {
     recorder.record(response, to: request, route: route)
@@ -168,17 +171,19 @@ public final class Application: Sendable {
   }
 
   /// The result of the route's handler. Sets `route` once the route is known.
-  private func result(for request: inout Request, _ route: inout Int?) throws -> HandlerResult {
-    switch try router.match(request.head) {
+  private func result(for request: inout Request, _ route: inout MatchedRoute?) throws -> HandlerResult {
+    let (match, table) = try tables.match(request.head)
+    switch match {
     case .route(let index, let parameters):
-      route = index
-      let limit = router.routes[index].bodyLimit
+      let matched = table.matched[index]
+      route = matched
+      let limit = matched.route.bodyLimit
       if let problem = tooLarge(request.head, limit ?? .max) ?? coded(request.head) { throw problem }
       if !request.isForwarded { try origins.check(request.head) }
-      try queries.check(request.head, of: index)
+      try table.queries.check(request.head, of: index)
       request.parameters = parameters
       if let limit { request = request.limited(toBody: limit) }
-      return try router.routes[index].handler(request)
+      return try matched.route.handler(request)
     case .options(let allow):
       if let problem = tooLarge(request.head) { throw problem }
       return .response(options(allow, for: request.head))
@@ -210,9 +215,9 @@ public final class Application: Sendable {
     )
   }
 
-  func failure(_ error: any Error, _ request: Request, of route: Int?) -> Response {
+  func failure(_ error: any Error, _ request: Request, of route: MatchedRoute?) -> Response {
     if let problem = error as? Problem ?? Problem.describing(error) { return problem.response }
-    let pattern = route.map { router.routes[$0].pattern } ?? ""
+    let pattern = route?.route.pattern ?? ""
     let id = request.id ?? ids.next()
     logger.log(
       .error,

@@ -32,45 +32,71 @@ package final class RequestMetrics: Sendable {
   }
 
   package final class Shard: Sendable {
-    fileprivate let counts: LockedState<[Counts]>
+    /// By slot. The first one is for requests without a route.
+    fileprivate let counts = LockedState([Counts()])
 
-    fileprivate init(routes: Int) {
-      counts = LockedState(Array(repeating: Counts(), count: routes))
-    }
-
-    func record(route: Int?, status: Status, nanoseconds: Int64) {
+    func record(route: MatchedRoute?, status: Status, nanoseconds: Int64) {
       counts.withLock { counts in
-        let index = route ?? counts.count - 1
-        counts[index].add(status: status.code, count: 1)
-        counts[index].durations.record(nanoseconds)
+        let slot = route?.slot ?? 0
+        while counts.count <= slot { counts.append(Counts()) }
+        counts[slot].add(status: status.code, count: 1)
+        counts[slot].durations.record(nanoseconds)
       }
     }
 
     /// Counts a refusal of the HTTP server, which has no route and no duration.
     func record(refusal status: Status) {
-      counts.withLock { $0[$0.count - 1].add(status: status.code, count: 1) }
+      counts.withLock { $0[0].add(status: status.code, count: 1) }
     }
   }
 
-  package typealias Label = (method: String, pattern: String)
+  package struct Label: Sendable, Hashable {
+    package let method: String
+    package let pattern: String
+
+    package init(method: String, pattern: String) {
+      (self.method, self.pattern) = (method, pattern)
+    }
+  }
+
+  private struct Labels: Sendable {
+    var inOrder: [Label] = []
+    var slots: [Label: Int] = [:]
+  }
+
+  /// How many routes have counts of their own. Each takes some memory, also after its collection was
+  /// deleted.
+  private static let mostLabels = 65_536
 
   private let shards: [Shard]
-  private let labels: [Label]
+  private let labels = LockedState(Labels())
 
-  /// Creates counts for each of `routes`, found by its index, and for requests without a route.
-  package init(routes: [Label], loops: Int) {
-    labels = routes
-    shards = (0..<max(1, loops)).map { _ in Shard(routes: routes.count + 1) }
+  package init(loops: Int) {
+    shards = (0..<max(1, loops)).map { _ in Shard() }
   }
 
   package func shard(ofLoop loop: Int) -> Shard { shards[loop % shards.count] }
 
+  /// The slot for the counts of a route, which is the same for all loops. The counts of routes beyond
+  /// `mostLabels` are those of requests without a route.
+  package func slot(of label: Label) -> Int {
+    labels.withLock { labels in
+      if let known = labels.slots[label] { return known }
+      if labels.inOrder.count == Self.mostLabels { return 0 }
+      labels.inOrder.append(label)
+      labels.slots[label] = labels.inOrder.count
+      return labels.inOrder.count
+    }
+  }
+
   /// The counts of each route that had requests, in order, then of requests without a route.
   package func total() -> [(label: Label, counts: Counts)] {
-    var total = (labels + [(method: "", pattern: "unmatched")]).map { (label: $0, counts: Counts()) }
+    let labels = labels.withLock { $0.inOrder }
+    var total = (labels + [Label(method: "", pattern: "unmatched")]).map { (label: $0, counts: Counts()) }
     for shard in shards {
-      let counts = shard.counts.withLock { $0 }
-      for index in total.indices { total[index].counts.add(counts[index]) }
+      for (slot, counts) in shard.counts.withLock({ $0 }).enumerated() {
+        total[slot == 0 ? total.count - 1 : slot - 1].counts.add(counts)
+      }
     }
     return total.filter { !$0.counts.byStatus.isEmpty }
   }

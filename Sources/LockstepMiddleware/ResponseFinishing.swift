@@ -14,21 +14,21 @@ final class RequestRecorder: Sendable {
     self.monotonic = monotonic
   }
 
-  func record(_ response: Response, to request: Request, route: Int?) {
+  func record(_ response: Response, to request: Request, route: MatchedRoute?) {
     let duration = monotonic() - request.arrival
     metrics.record(route: route, status: response.status, nanoseconds: duration)
     accessLog?.record(request, LoggedResponse(response, to: request), nanoseconds: duration)
   }
 
   /// Records a response that is sent again.
-  func record(_ response: LoggedResponse, to request: Request, route: Int?) {
+  func record(_ response: LoggedResponse, to request: Request, route: MatchedRoute?) {
     let duration = monotonic() - request.arrival
     metrics.record(route: route, status: response.status, nanoseconds: duration)
     accessLog?.record(request, response, nanoseconds: duration)
   }
 
   /// Records a response that is sent again, without an access log.
-  func record(_ status: Status, route: Int?, arrival: Int64) {
+  func record(_ status: Status, route: MatchedRoute?, arrival: Int64) {
     metrics.record(route: route, status: status, nanoseconds: monotonic() - arrival)
   }
 }
@@ -38,9 +38,9 @@ final class CountedValidity: ResponseValidity {
   private let validity: any ResponseValidity
   private let recorder: RequestRecorder
   private let status: Status
-  private let route: Int?
+  private let route: MatchedRoute?
 
-  init(_ validity: any ResponseValidity, _ recorder: RequestRecorder, _ status: Status, route: Int?) {
+  init(_ validity: any ResponseValidity, _ recorder: RequestRecorder, _ status: Status, route: MatchedRoute?) {
     self.validity = validity
     self.recorder = recorder
     self.status = status
@@ -62,7 +62,7 @@ final class LoggedValidity: ResponseValidity {
   private let recorder: RequestRecorder
   private let request: Request
   private let response: LoggedResponse
-  private let route: Int?
+  private let route: MatchedRoute?
   private let ids: RequestIDs
   private let id: Mutex<String?>
 
@@ -71,7 +71,7 @@ final class LoggedValidity: ResponseValidity {
     _ recorder: RequestRecorder,
     _ request: Request,
     _ response: Response,
-    route: Int?,
+    route: MatchedRoute?,
     ids: RequestIDs
   ) {
     self.validity = validity
@@ -128,7 +128,7 @@ final class FinishedRequest: ParkedRequest {
 struct ResponseFinishing: ResponseTransform {
   let application: Application
   let request: Request
-  let route: Int?
+  let route: MatchedRoute?
 
   func result(_ response: Response) -> HandlerResult {
     application.finished(response, to: request, route: route)

@@ -1,4 +1,5 @@
 import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
 import LockstepLogging
 import LockstepMiddleware
@@ -18,14 +19,7 @@ extension UserServices {
     _ logger: Logger
   ) -> [Route] {
     let sessions = authenticator(nil)
-    let gate = AdministratorGate(
-      AdministratorToken(configuration.administratorToken),
-      tokens: serviceTokens,
-      limiter: accounts.limiter,
-      sessions: sessions
-    ) { change, subject, agent in
-      logger.log(.info, "administration", ["change": .string(change), "id": .string(subject), "by": .string(agent)])
-    }
+    let gate = gate(configuration, logger)
     let plain = reader(configuration, sessions)
     let clock = MonotonicTimeConverter(time)
     let wait = configuration.longestWait
@@ -36,11 +30,12 @@ extension UserServices {
       }
       .routes
     routes += RegisteredRoutes(plain, gate: gate, quota: defaults.quota).routes
+    routes += AdminCollectionRoutes(gate, declared, ledger).routes
     routes.append(
       AdminJournalRoute(
         gate,
         store: store,
-        modules: Set(modules.map(\.name)),
+        modules: modules,
         readers: readers.readers,
         commits: commits,
         longestWait: wait,
@@ -64,7 +59,37 @@ extension UserServices {
       .routes
     let ending = reader(configuration, sessions.acting(gate, changing: .users, cache: cache, readers: readers))
     routes += AccountsRoutes(ending, accounts, accountsLedger, export).routesOfUser.map(\.ofUser)
-    let acting = reader(configuration, sessions.acting(gate, cache: cache, readers: readers))
-    return routes + stateRoutes(acting).map(\.ofUser)
+    return routes + stateRoutes(acting(configuration, gate)).map(\.ofUser)
+  }
+
+  private func gate(_ configuration: Configuration, _ logger: Logger) -> AdministratorGate {
+    AdministratorGate(
+      AdministratorToken(configuration.administratorToken),
+      tokens: serviceTokens,
+      limiter: accounts.limiter,
+      sessions: authenticator(nil)
+    ) { change, subject, agent in
+      logger.log(.info, "administration", ["change": .string(change), "id": .string(subject), "by": .string(agent)])
+    }
+  }
+
+  /// Reads the states of the users that administrators' requests name.
+  private func acting(_ configuration: Configuration, _ gate: AdministratorGate) -> StateReader {
+    reader(configuration, authenticator(nil).acting(gate, cache: cache, readers: readers))
+  }
+
+  /// Makes the routes of a declared collection, for users and for administrators.
+  func declaredRoutes(
+    _ configuration: Configuration,
+    rates: RateMeter?,
+    _ logger: Logger
+  ) -> @Sendable (DeclaredModule) -> [Route] {
+    let users = reader(configuration, authenticator(rates))
+    let administrators = acting(configuration, gate(configuration, logger))
+    let (writing, acting) = (StateWriter(users, ledger: ledger), StateWriter(administrators, ledger: ledger))
+    return { declared in
+      ModuleRoutes.routes(of: declared, reading: users, writing: writing)
+        + ModuleRoutes.routes(of: declared, reading: administrators, writing: acting).map(\.ofUser)
+    }
   }
 }

@@ -64,7 +64,7 @@ struct Components: Sendable {
     )
     // Each event loop has its own routes, because loops would contend for the reference count of a
     // shared response.
-    let plainRoutes = { [readiness, screens] in
+    let plainRoutes = { @Sendable [readiness, screens] in
       var routes = HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes + FileRoutes.routes
       if configuration.inspector, configuration.administratorToken?.isEmpty == false {
         routes += InspectorRoutes.routes
@@ -82,11 +82,16 @@ struct Components: Sendable {
         )
       return routes + own.map { route in users.feed.map { route.refusing(without: $0.lease) } ?? route }
     }
-    let ownRoutes = [MetricsRoute.pattern, OpenAPIRoute.pattern, IndexRoute.pattern]
-    let metrics = RequestMetrics(
-      routes: plainRoutes().map { ($0.method.name, $0.pattern) } + ownRoutes.map { ("GET", $0) },
-      loops: loops
-    )
+    let metrics = RequestMetrics(loops: loops)
+    let modules = services.users?.modules
+    let declaredRoutes = { @Sendable () -> DeclaredRoutes? in
+      services.users.map { users in
+        let make = users.declaredRoutes(configuration, rates: tokenRates, logger)
+        return DeclaredRoutes(users.modules, metrics) { declared in
+          make(declared).map { route in users.feed.map { route.refusing(without: $0.lease) } ?? route }
+        }
+      }
+    }
     let rates = [tokenRates, addressRates?.meter].compactMap { $0 }
     let metricsRoute = MetricsRoute(
       requests: metrics,
@@ -99,18 +104,20 @@ struct Components: Sendable {
       droppedLogLines: environment.droppedLogLines,
       uptimeSeconds: uptimeSeconds
     )
-    let openAPI = OpenAPIRoute(
-      describing: plainRoutes() + [metricsRoute.route, IndexRoute.route(listing: [])],
-      executor: environment.placement.taskExecutor
-    )
+    let openAPI = OpenAPIRoute(modules, executor: environment.placement.taskExecutor) {
+      plainRoutes() + [metricsRoute.route, IndexRoute.route(modules) { [] }] + (declaredRoutes()?.all ?? [])
+    }
     self.openAPI = openAPI
     let cors = CORSPolicy(origins: configuration.corsOrigins)
     let origins = OriginCheck(cors, logger: logger, monotonic: time.monotonic)
     applications = try (0..<loops).map { loop in
+      let declared = declaredRoutes()
       var routes = plainRoutes() + [metricsRoute.route, openAPI.route]
-      routes.append(IndexRoute.route(listing: routes))
+      routes.append(IndexRoute.route(modules) { [routes] in routes + (declared?.all ?? []) })
+      let fixed = try RouteTable(routes, metrics)
+      services.users?.declared.reserve(fixed.reservedNames.union(UserExport.members))
       return Application(
-        router: try Router(routes),
+        tables: RouteTables(fixed) { head throws(Problem) in try declared?.table(for: head) },
         cors: cors,
         origins: origins,
         limits: configuration.limits,

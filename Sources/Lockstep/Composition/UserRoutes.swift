@@ -28,6 +28,7 @@ extension UserServices {
       sessions: sessions,
       cache: cache,
       registry: registry,
+      modules: modules,
       history: history,
       readers: readers,
       waiters: waiters,
@@ -65,14 +66,14 @@ extension UserServices {
       ModuleRoutes(module: module, reading: reading, writing: writing).routes
     }
     var routes: [Route] = []
-    let defaultsRoutes = DefaultsRoutes(module: defaults, reading: reading, writing: writing)
-    for module in modules.dropLast(own.count) {
-      routes += module.hasParts ? defaultsRoutes.routes : moduleRoutes(module)
+    for module in modules.current.fixed.dropLast(own.count) {
+      routes +=
+        module.hasParts
+        ? ValuesRoutes.suites(defaults, reading: reading, writing: writing) : moduleRoutes(module)
     }
     routes.append(ActionsRoute(modules: modules, writing: writing).route)
     let feed = ChangesFeed(store: store, history: history)
-    let names = Set(modules.map(\.name))
-    routes.append(ChangesRoute(reading, feed: feed, modules: names, monotonic: time.monotonic).route)
+    routes.append(ChangesRoute(reading, feed: feed, modules: modules, monotonic: time.monotonic).route)
     routes.append(JournalRoute(reading).route)
     return routes + own.flatMap(moduleRoutes)
   }
@@ -109,7 +110,7 @@ extension UserServices {
     let kinds = screens.declarations + ownScreens
     return ScreenRoutes(
       kinds: kinds,
-      catalogue: Catalogue.document(modules: modules, screens: kinds),
+      catalogue: ModuleDocument(modules) { PreparedDocument(Catalogue.document(modules: $0.all, screens: kinds)) },
       directory: directory,
       authenticator: authenticator(rates),
       longestWait: configuration.longestWait,

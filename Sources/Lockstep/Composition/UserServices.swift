@@ -48,8 +48,9 @@ struct UserServices: Sendable {
   let backgroundEncoder: BackgroundEncoder
   let defaults: DefaultsModule
   let own: [UserModule]
-  /// All modules: those of Lockstep, then `own`, those of the program.
-  let modules: [UserModule]
+  /// All modules: those of Lockstep, then `own`, those of the program, then declared collections.
+  let modules: Modules
+  let declared: DeclaredLedger
   /// Tests replace the services of screens.
   var screens: ScreenServices
   /// The screens of the program.
@@ -82,7 +83,7 @@ struct UserServices: Sendable {
     zones = try WorkerPool(name: "zone", threads: 1, capacity: 64, counter: counter)
     upstream = try configuration.profileUpstream.map { try HTTPProfileUpstream($0) }
     defaults = DefaultsModule(quota: configuration.defaultsQuota)
-    modules = [.favorites(quota: configuration.favoritesQuota), defaults.userModule, .profile] + own
+    modules = Modules([.favorites(quota: configuration.favoritesQuota), defaults.userModule, .profile] + own)
     states = ModuleTables(modules)
     history = StateHistory(states: states)
     readers = UserReaders(store.readers, threads: store.readingThreads)
@@ -131,6 +132,30 @@ struct UserServices: Sendable {
         followed.publish(registered)
       }
     )
+    declared = try store.write { [modules, waiters, cache] connection in
+      try DeclaredLedger(
+        modules,
+        from: connection,
+        make: { .declared($0) },
+        writer: store.writer,
+        readers: store.readers,
+        inFlightKeys: inFlightKeys,
+        eras: eras,
+        now: time.now,
+        notify: { [waiters, cache] isOther in
+          // The states in memory may have the collection, and its encoded form.
+          if isOther { cache.forgetAll() }
+          waiters.wakeAll()
+        }
+      )
+    }
+    if let module = own.first(where: { [declared] in declared.current.declared[$0.name] != nil }) {
+      throw InvalidModuleError(
+        module.name,
+        "the store declares a collection with this name. Delete the declaration, or rename the module."
+      )
+    }
+    states.readDeclared { [declared] in try declared.refresh(from: $0, isWhole: true) }
     maintenance = HistoryMaintenance(
       pruning: JournalPruner(policy: configuration.history, history: history),
       readers: store.readers,
@@ -162,6 +187,7 @@ struct UserServices: Sendable {
       tables: states,
       directory: accounts.directory,
       registry: registry,
+      declared: declared,
       serviceTokens: serviceTokens,
       commits: commits,
       wake: { [waiters, commits] user in
@@ -178,6 +204,7 @@ struct UserServices: Sendable {
       cache: cache,
       tables: states,
       registry: registry,
+      declared: declared,
       memory: memory,
       readers: store.readers
     )

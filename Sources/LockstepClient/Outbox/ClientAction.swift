@@ -23,7 +23,7 @@ struct ClientAction: Sendable, Equatable {
   /// The collection that the action changes.
   var collection: CollectionName {
     module == "defaults"
-      ? DefaultsAction.collection(payload["suite"]?.stringValue ?? DefaultsAction.standardSuite)
+      ? Suite.collection(payload["suite"]?.stringValue ?? Suite.standard)
       : CollectionName(module)
   }
 

@@ -4,6 +4,8 @@ public enum Refusal: Error, Sendable, Equatable {
   case invalid([FieldFault])
   /// Something that the action names, such as an element, does not exist. Status 404.
   case notFound(String)
+  /// The user may not do this. Status 403.
+  case forbidden(String)
   /// The action conflicts with the current state. Status 409.
   case conflict(String)
   /// The action would exceed the user's quota. Status 507.

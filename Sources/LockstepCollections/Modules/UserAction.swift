@@ -7,6 +7,8 @@ package struct UserAction: Sendable {
   /// The journal's record of the action, in JSON: `{"type": …, "payload": …}`. It is encoded before
   /// the action reaches the writer thread, to save that thread's time.
   package let record: String
+  /// Whether it erases the data of a collection whose deletion has begun.
+  package var isErasure = false
   /// Calls the module's reactor. Throws the reactor's refusal.
   package let decide: @Sendable (ActionContext) throws -> [CollectionMutation]
 

@@ -21,6 +21,12 @@ public struct UserModule: Sendable {
   /// Whether the module has the route `POST /v1/<module>/actions`. Default: true. Also without it,
   /// `POST /v1/actions` accepts the module's actions.
   public var hasActionsRoute = true
+  /// A sentence about the module, for the catalogue.
+  package var description: String?
+  /// Whether only the administrator and service tokens may write.
+  package var isReadOnly = false
+  /// Whether the deletion of a declared collection has begun. Then all writes to it are refused.
+  package var isClosing = false
   package let shape: Shape
   package let reducer: CollectionReducer
   /// Whether the module has several named collections. Otherwise it has exactly one.

@@ -11,6 +11,13 @@ package enum CollectionState: Sendable, Equatable {
   case list(ListState)
   case map(MapState)
 
+  package var kind: CollectionMutation.Kind {
+    switch self {
+    case .list: .list
+    case .map: .map
+    }
+  }
+
   /// The last revision that changed it.
   package var revision: Revision {
     switch self {

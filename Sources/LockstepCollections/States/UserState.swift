@@ -41,6 +41,8 @@ package struct UserState: Sendable {
     revision: Revision
   ) -> CollectionEdits {
     var collection = collections[name] ?? reducer.initialState
+    // Only an empty collection can have another kind: that of an earlier declaration.
+    if collection.kind != reducer.kind { collection = reducer.initialState }
     let edits = collection.reduce(mutations, by: reducer, revision: revision)
     // Taken out, so that `append` does not copy the names.
     var latest = change.take() ?? Change(revision: revision, base: version)

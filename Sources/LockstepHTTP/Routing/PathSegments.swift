@@ -1,11 +1,13 @@
 /// The parts of a path. Each is decoded after the path is split, so an encoded slash does not split
 /// a part.
-struct PathSegments {
+package struct PathSegments {
   private let bytes: [UInt8]
   private(set) var places: [Range<Int>] = []
 
+  package var count: Int { places.count }
+
   /// `/` has no parts. There is an empty part between two slashes and after a slash at the end.
-  init(of head: RequestHead) throws(Problem) {
+  package init(of head: RequestHead) throws(Problem) {
     var decoded: [UInt8]? = nil
     if head.pathPlace.count > 1 {
       if Self.first("%", in: head, head.pathPlace) < head.pathPlace.upperBound { decoded = [] }
@@ -42,7 +44,7 @@ struct PathSegments {
   }
 
   /// A part as text. Throws if it is not UTF-8.
-  func text(of index: Int) throws(Problem) -> String {
+  package func text(of index: Int) throws(Problem) -> String {
     // Nearly every part is ASCII, and validating takes much longer.
     let text = bytes.withUnsafeBytes { bytes in
       let part = bytes.slice(places[index])

@@ -10,7 +10,7 @@ package struct DefaultsModule: Sendable {
     var module = UserModule(
       "defaults",
       shape: .map,
-      reducer: .map(DefaultsReactor.reduce),
+      reducer: .map(ValuesReactor.reduce),
       hasParts: true,
       cases: SuiteAction.cases,
       state: .schema(ofObject: [
@@ -23,16 +23,16 @@ package struct DefaultsModule: Sendable {
     userModule = module
   }
 
-  package func action(_ action: DefaultsAction, suite: String) -> UserAction {
+  package func action(_ action: ValuesAction, suite: String) -> UserAction {
     Self.action(action, suite: suite, quota)
   }
 
-  private static func action(_ action: DefaultsAction, suite: String, _ quota: DefaultsQuota) -> UserAction {
-    let collection = DefaultsAction.collection(suite)
+  private static func action(_ action: ValuesAction, suite: String, _ quota: DefaultsQuota) -> UserAction {
+    let collection = Suite.collection(suite)
     return UserAction(collection: collection, record: action.record(suite: suite)) { context in
       let state = context.state.map(collection)
       let registered = context.registered
-      let reactor = DefaultsReactor(quota: quota) { registered.value(of: $0, in: suite, at: registered.revision) }
+      let reactor = ValuesReactor(quota: quota) { registered.value(of: $0, in: suite, at: registered.revision) }
       let mutations = try reactor.mutate(action, in: state)
       if state.count == 0, !mutations.isEmpty { try check(quota, context.state, collection) }
       return mutations.map(CollectionMutation.map)

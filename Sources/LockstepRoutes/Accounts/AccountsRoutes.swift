@@ -66,7 +66,7 @@ package struct AccountsRoutes: Sendable {
     Route(.get, "/v1/me/export", summary: "Exports all data about the user as one document.") { request in
       try responding(to: request) { try await export.response(of: $0.user, $1) }
     }
-    .described(.export(own: export.own))
+    .described(.export(own: export.own, declared: export.modules.current.declared.values.map(\.module)))
   }
 
   private var accountRoutes: [Route] {

@@ -45,8 +45,8 @@ extension RouteDescription {
   }
 
   /// The description of the export. `own` are the modules that the app has added.
-  static func export(own: [UserModule]) -> RouteDescription {
-    let modules = own.map { module in
+  static func export(own: [UserModule], declared: [UserModule]) -> RouteDescription {
+    func member(_ module: UserModule) -> SchemaMember {
       let element = DescribedModule(module: module).element
       let contents: JSON =
         module.kind == .list ? .arraySchema(of: element) : ["type": "object", "additionalProperties": element]
@@ -68,7 +68,8 @@ extension RouteDescription {
       SchemaMember(name: "defaults", schema: ["type": "object", "additionalProperties": .valuesSchema]),
       SchemaMember(name: "profile", schema: .reference("profile.state")),
     ]
-    if !own.isEmpty { members.append(SchemaMember(name: "modules", schema: .schema(ofObject: modules))) }
+    if !own.isEmpty { members.append(SchemaMember(name: "modules", schema: .schema(ofObject: own.map(member)))) }
+    members += declared.sorted { $0.name < $1.name }.map(member)
     let snapshot = JSON.schema(
       ["collection": .textSchema, "cursor": .cursorSchema],
       optional: ["items": .arraySchema(of: .reference("ListItem")), "values": .valuesSchema]

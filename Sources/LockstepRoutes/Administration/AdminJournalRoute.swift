@@ -16,7 +16,7 @@ package final class AdminJournalRoute: Sendable {
 
   private let gate: AdministratorGate
   private let store: String
-  private let modules: Set<String>
+  private let modules: Modules
   private let readers: StoreReaders
   private let commits: JournalNotifier
   private let longestWait: Int
@@ -25,7 +25,7 @@ package final class AdminJournalRoute: Sendable {
   package init(
     _ gate: AdministratorGate,
     store: String,
-    modules: Set<String>,
+    modules: Modules,
     readers: StoreReaders,
     commits: JournalNotifier,
     longestWait: Int,
@@ -78,7 +78,7 @@ package final class AdminJournalRoute: Sendable {
       filter: StoreJournalPage.Filter(
         user: user,
         collection: try query.text("collection").map { text throws(Problem) in
-          try CollectionName(text[...], of: modules)
+          try CollectionName(text[...], of: modules.current)
         }
       )
     )

@@ -30,7 +30,7 @@ final class ChangesQuery: Sendable {
     }
   }
 
-  convenience init(_ request: Request, _ waiting: LongPolling, modules: Set<String>) throws(Problem) {
+  convenience init(_ request: Request, _ waiting: LongPolling, modules: ModuleSet) throws(Problem) {
     let query = try request.query
     let isStream = request.head.wantsEventStream
     let asked = try query.text("since")
@@ -47,8 +47,8 @@ final class ChangesQuery: Sendable {
   var appliedWait: WaitPreference? { if case .cursor = since { wait } else { nil } }
 
   /// The question, with the revision of the registered defaults.
-  func question(_ registered: Revision) -> ChangesFeed.Question {
-    ChangesFeed.Question(registered: registered, text: text)
+  func question(_ registered: Revision, _ modules: Modules) -> ChangesFeed.Question {
+    ChangesFeed.Question(registered: registered, modules: modules.version, text: text)
   }
 
   /// The same query from `cursor` on. `sent` is the cursor that the client has. Nothing that the
@@ -57,7 +57,7 @@ final class ChangesQuery: Sendable {
     ChangesQuery(since: .cursor(cursor, text: sent.text), filter, wait, isStream: isStream)
   }
 
-  private static func filter(_ text: String?, modules: Set<String>) throws(Problem) -> ChangesFeed.Filter {
+  private static func filter(_ text: String?, modules: ModuleSet) throws(Problem) -> ChangesFeed.Filter {
     guard let text else { return .all }
     let parts = text.split(separator: ",", omittingEmptySubsequences: false)
     guard parts.count <= mostNames else {
@@ -75,11 +75,11 @@ final class ChangesQuery: Sendable {
 extension CollectionName {
   /// Reads the name of a module or of one collection. Throws `invalid-parameter` if there is none
   /// with this name.
-  init(_ text: Substring, of modules: Set<String>) throws(Problem) {
+  init(_ text: Substring, of modules: ModuleSet) throws(Problem) {
     let name = CollectionName(text: text)
-    let isSuite = name.module == "defaults" && name.part.map { SuiteName.fault(of: $0) == nil } ?? true
-    guard modules.contains(name.module), name.part == nil || (name.module == "defaults" && isSuite) else {
-      let all = modules.sorted().map { $0 == "defaults" ? "defaults/<suite>" : $0 }.joined(separator: ", ")
+    let isSuite = name.module == "defaults" && name.part.map { Suite.fault(of: $0) == nil } ?? true
+    guard modules[name.module] != nil, name.part == nil || (name.module == "defaults" && isSuite) else {
+      let all = modules.listing.replacing("defaults", with: "defaults/<suite>", maxReplacements: 1)
       throw Problem(.invalidParameter, detail: "There is no collection “\(text)”, only \(all).")
     }
     self = name
@@ -123,7 +123,7 @@ enum FeedPosition: Sendable {
 
 /// The OpenAPI description of `GET /v1/changes`.
 struct ChangesDescription {
-  let modules: Set<String>
+  let modules: ModuleSet
 
   var description: RouteDescription {
     RouteDescription(
@@ -156,7 +156,7 @@ struct ChangesDescription {
   }
 
   private var collections: RouteParameter {
-    let names = modules.sorted().map { $0 == "defaults" ? #"defaults(/[A-Za-z0-9._-]{1,128})?"# : $0 }
+    let names = modules.names.sorted().map { $0 == "defaults" ? #"defaults(/[A-Za-z0-9._-]{1,128})?"# : $0 }
     let name = "(\(names.joined(separator: "|")))"
     return RouteParameter(
       "collections",

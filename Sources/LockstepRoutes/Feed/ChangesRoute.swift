@@ -11,7 +11,7 @@ import LockstepTime
 package final class ChangesRoute: Sendable {
   private let reader: StateReader
   private let feed: ChangesFeed
-  private let modules: Set<String>
+  private let modules: Modules
   private let monotonic: @Sendable () -> Int64
   private let queries = RecentQueries()
 
@@ -21,7 +21,7 @@ package final class ChangesRoute: Sendable {
   package init(
     _ reader: StateReader,
     feed: ChangesFeed,
-    modules: Set<String>,
+    modules: Modules,
     monotonic: @escaping @Sendable () -> Int64
   ) {
     self.reader = reader
@@ -38,7 +38,7 @@ package final class ChangesRoute: Sendable {
         { try self.respond(to: request, of: $0) }
       }
     }
-    .described(ChangesDescription(modules: self.modules).description)
+    .described(ChangesDescription(modules: self.modules.current).description)
   }
 
   private func respond(to request: Request, of session: LiveSession) throws -> HandlerResult {
@@ -48,7 +48,7 @@ package final class ChangesRoute: Sendable {
 
   private func follow(_ request: Request, of session: LiveSession) throws -> HandlerResult {
     let query = try queries.query(of: request) { () throws(Problem) in
-      try ChangesQuery(request, waiting, modules: modules)
+      try ChangesQuery(request, waiting, modules: modules.current)
     }
     if case .cursor(.some, let text) = query.since {
       waiting.directory.note(cursor: Cursor.plainTag(text), of: session)
@@ -93,7 +93,7 @@ package final class ChangesRoute: Sendable {
     let session = watcher.session
     if session.isEnded { throw Problem.unauthorized(true) }
     if let result = try watcher.withoutLease(poll, isLast: isLast) { return result }
-    let question = poll.query.question(reader.registry.revision)
+    let question = poll.query.question(reader.registry.revision, reader.modules)
     if let cached = reader.cache.state(of: session.user), poll.query.hasNoKeys(of: session, in: cached),
       let response = cached.waitedResponse(to: question, seconds: poll.wait.seconds)
     {
@@ -131,7 +131,7 @@ package final class ChangesRoute: Sendable {
     case .known(let document):
       if document.isEmpty, !check.isLast { return .unchanged }
       if !document.isEmpty {
-        let question = moment.query.question(moment.registered.revision)
+        let question = moment.query.question(moment.registered.revision, self.reader.modules)
         moment.cached.remember(response(document, wait), to: question, seconds: wait.seconds)
       }
       return .ready(response(document, to: moment.session, wait))
@@ -159,7 +159,7 @@ package final class ChangesRoute: Sendable {
   }
 
   private func document(_ moment: Moment, isKnown: Bool = false) throws -> Found {
-    let question = moment.query.question(moment.registered.revision)
+    let question = moment.query.question(moment.registered.revision, reader.modules)
     if let document = moment.cached.document(for: question) { return .known(document) }
     let found = try make(moment, isKnown: isKnown)
     if case .known(let document) = found { moment.cached.remember(document, for: question) }
@@ -210,7 +210,7 @@ package final class ChangesRoute: Sendable {
   /// Makes a document once for all requests that need the same one at the same time.
   private func once(_ moment: Moment, _ make: @escaping Making) -> Making {
     { [backgroundEncoder] in
-      let question = moment.query.question(moment.registered.revision)
+      let question = moment.query.question(moment.registered.revision, self.reader.modules)
       let name = BackgroundEncoder.Name(question, of: moment.cached)
       let document = try await backgroundEncoder.documents.value(of: name, make)
       moment.cached.remember(document, for: question)

@@ -8,11 +8,11 @@ import LockstepSync
 
 /// `POST /v1/actions`: several actions of any modules as one transaction.
 package struct ActionsRoute: Sendable {
-  let modules: [String: UserModule]
+  let modules: Modules
   let batch: ActionBatch
 
-  package init(modules: [UserModule], writing: StateWriter) {
-    self.modules = Dictionary(uniqueKeysWithValues: modules.map { ($0.name, $0) })
+  package init(modules: Modules, writing: StateWriter) {
+    self.modules = modules
     batch = ActionBatch(writing: writing, resource: nil) { "/actions/\($0)" }
   }
 
@@ -26,7 +26,7 @@ package struct ActionsRoute: Sendable {
   }
 
   private var description: RouteDescription {
-    let described = modules.values.sorted { $0.name < $1.name }.map { DescribedModule(module: $0) }
+    let described = modules.current.all.sorted { $0.name < $1.name }.map { DescribedModule(module: $0) }
     let actions: JSON = [
       "type": "array", "items": .reference("Action"), "minItems": 1, "maxItems": JSON(Transaction.maximumActions),
     ]
@@ -60,10 +60,7 @@ package struct ActionsRoute: Sendable {
     let name = reader.text("module")
     let action = try BatchedAction.Text(&reader)
     guard let module = modules[name ?? ""] else {
-      throw .invalid(
-        "/module",
-        "There is no module “\(name ?? "")”, only \(modules.keys.sorted().joined(separator: ", "))."
-      )
+      throw .invalid("/module", "There is no module “\(name ?? "")”, only \(modules.current.listing).")
     }
     return try BatchedAction(action, of: module)
   }

@@ -46,10 +46,10 @@ package struct RegisteredRoutes: Sendable {
       .described(described("putRegistered", RouteBody(.reference(SharedSchema.newValues.0)))),
       Route(.patch, Self.pattern, summary: "Changes registered defaults of a suite, all or none.") { request in
         try write(request) { request, body in
-          try DefaultsRoutes.patchAction(request, body)
+          try ValuesRoutes.patchAction(request, body)
         }
       }
-      .described(described("patchRegistered", DefaultsRoutes.patchBody)),
+      .described(described("patchRegistered", ValuesRoutes.patchBody)),
     ]
   }
 
@@ -85,7 +85,7 @@ package struct RegisteredRoutes: Sendable {
   /// Changes the registered defaults with the reactor that also changes users' suites.
   private func write(
     _ request: Request,
-    _ read: @escaping @Sendable (Request, [UInt8]) throws -> DefaultsAction
+    _ read: @escaping @Sendable (Request, [UInt8]) throws -> ValuesAction
   ) throws -> HandlerResult {
     try gate.admit(request, .admin) { agent in try write(request, by: agent, read) }
   }
@@ -93,7 +93,7 @@ package struct RegisteredRoutes: Sendable {
   private func write(
     _ request: Request,
     by agent: LiveServiceToken,
-    _ read: @escaping @Sendable (Request, [UInt8]) throws -> DefaultsAction
+    _ read: @escaping @Sendable (Request, [UInt8]) throws -> ValuesAction
   ) throws -> HandlerResult {
     let suite = try request.suiteName()
     let preconditions = try Preconditions(of: request.head)
@@ -128,7 +128,7 @@ package struct RegisteredRoutes: Sendable {
     on suite: String,
     of registered: RegisteredDefaults,
     _ preconditions: Preconditions,
-    _ action: DefaultsAction
+    _ action: ValuesAction
   ) throws -> [(key: String, value: [UInt8]?)] {
     let present = representation(of: suite, registered)
     // A suite without registered defaults does not exist, so `If-None-Match: *` permits its creation.
@@ -142,7 +142,7 @@ package struct RegisteredRoutes: Sendable {
       )
     }
     let state = MapState(registered.values(of: suite).map { ($0.key, $0.value) })
-    let mutations = try DefaultsReactor(quota: quota, registered: { _ in nil }).mutate(action, in: state)
+    let mutations = try ValuesReactor(quota: quota, registered: { _ in nil }).mutate(action, in: state)
     return mutations.compactMap { mutation in
       switch mutation {
       case .set(let key, let value): (key, value.encoded)

@@ -14,6 +14,7 @@ package final class StateReader: Sendable {
   let gate: StateAuthenticator
   let cache: StateCache
   let registry: RegisteredLedger
+  let modules: Modules
   let history: StateHistory
   let readers: UserReaders
   let waiting: LongPolling
@@ -24,6 +25,7 @@ package final class StateReader: Sendable {
     sessions: TokenAuthenticator,
     cache: StateCache,
     registry: RegisteredLedger,
+    modules: Modules,
     history: StateHistory,
     readers: UserReaders,
     waiters: WaiterRegistry<UserID>,
@@ -42,6 +44,7 @@ package final class StateReader: Sendable {
     )
     self.cache = cache
     self.registry = registry
+    self.modules = modules
     self.history = history
     self.readers = readers
     waiting = LongPolling(
@@ -188,7 +191,8 @@ package final class StateReader: Sendable {
     _ isRepetition: Bool
   ) -> HandlerResult {
     guard isRepetition, let watch = cache.watch(session, at: cached.state.revision) else { return .response(response) }
-    return .reusable(response, UnchangedStateValidity(watch, registered, until: session.freshUntil, self))
+    let validity = UnchangedStateValidity(watch, registered, modules.version, until: session.freshUntil, self)
+    return .reusable(response, validity)
   }
 
   /// Responds when the resource differs from what the client has, or when the wait times out.
@@ -200,6 +204,7 @@ package final class StateReader: Sendable {
     _ session: LiveSession
   ) throws -> HandlerResult {
     try waiting.wait(request, for: wait, of: session) { [self] cached, registered, look in
+      guard modules[resource.module] != nil else { throw Problem(.notFound) }
       let view = StateView(store: store, LedgerView(state: cached.state, registered: registered))
       let respond = { @Sendable [self] (representation: Representation?) throws -> HandlerResult? in
         guard look.isLast || !(representation.map { preconditions.isFresh($0) } ?? false) else { return nil }
@@ -363,24 +368,32 @@ package final class StateReader: Sendable {
 }
 
 /// The validity of a response with a user's current state. The response is valid until the user's
-/// state or the registered defaults change, or until the session ends.
+/// state, the registered defaults or the declared collections change, or until the session ends.
 private final class UnchangedStateValidity: ResponseValidity {
   private let watch: RevisionWatch
   private let registered: Revision
+  /// `Modules.version`.
+  private let modules: Int
   /// See `LiveSession.freshUntil`: about once a minute, the session's use must be recorded.
   private let end: Int64
   private let reader: StateReader
 
-  init(_ watch: consuming RevisionWatch, _ registered: Revision, until end: Int64, _ reader: StateReader) {
+  init(
+    _ watch: consuming RevisionWatch,
+    _ registered: Revision,
+    _ modules: Int,
+    until end: Int64,
+    _ reader: StateReader
+  ) {
     self.watch = watch
-    self.registered = registered
+    (self.registered, self.modules) = (registered, modules)
     self.end = end
     self.reader = reader
   }
 
   func holds(at arrival: Int64) -> Bool {
     reader.gate.sessions.millisecondsSince1970() < end && reader.registry.revision == registered
-      && watch.holds(in: reader.cache) && reader.gate.freshness?.holdsLease ?? true
+      && reader.modules.version == modules && watch.holds(in: reader.cache) && reader.gate.freshness?.holdsLease ?? true
   }
 }
 

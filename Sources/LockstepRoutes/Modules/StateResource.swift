@@ -24,7 +24,7 @@ enum StateResource: Sendable, Equatable {
     switch self {
     case .list(let query): query.isWhole ? query.collection : nil
     case .map(let name, nil): name
-    case .suite(let name, nil): DefaultsAction.collection(name)
+    case .suite(let name, nil): Suite.collection(name)
     case .object(let name, _): name
     case .element, .map, .entry, .suites, .suite, .value: nil
     }
@@ -36,7 +36,15 @@ enum StateResource: Sendable, Equatable {
     case .list(let query): .collection(query.collection)
     case .element(let name, _), .map(let name, _), .entry(let name, _), .object(let name, _): .collection(name)
     case .suites: .module("defaults")
-    case .suite(let suite, _), .value(let suite, _): .collection(DefaultsAction.collection(suite))
+    case .suite(let suite, _), .value(let suite, _): .collection(Suite.collection(suite))
+    }
+  }
+
+  /// The module of the resource.
+  var module: String {
+    switch extent {
+    case .collection(let name): name.module
+    case .module(let name): name
     }
   }
 
@@ -44,7 +52,7 @@ enum StateResource: Sendable, Equatable {
   /// for every other resource.
   func isOwn(in view: StateView) -> Bool {
     guard case .value(let suite, let key) = self else { return true }
-    return view.state.map(DefaultsAction.collection(suite))[key] != nil
+    return view.state.map(Suite.collection(suite))[key] != nil
   }
 
   /// The part of a representation that is known without encoding it.
@@ -69,7 +77,7 @@ enum StateResource: Sendable, Equatable {
     case .map(let name, nil), .object(let name, _): return known(view.state.map(name).revision)
     case .entry(let name, let key): return known(view.state.map(name)[key]?.revision)
     case .suite(let name, nil):
-      let own = view.state.map(DefaultsAction.collection(name))
+      let own = view.state.map(Suite.collection(name))
       let shown = view.registered.shownRevision(of: name, behind: own.values, at: view.registeredRevision)
       return .cursor(view.cursor(own.revision, registered: shown))
     case .value, .map, .suite, .suites: return .onlyWithContent
@@ -87,7 +95,7 @@ enum StateResource: Sendable, Equatable {
       guard let limit = query.limit, limit < list.count else { return list.bytes + searched }
       return list.bytes / list.count * limit + searched
     case .suite(let name, let prefix):
-      let bytes = view.state.map(DefaultsAction.collection(name)).bytes
+      let bytes = view.state.map(Suite.collection(name)).bytes
       guard prefix == nil, bytes > BackgroundEncoder.bound else { return bytes }
       return SuiteContent(name, prefix: nil, view).behind.isEmpty ? 0 : bytes
     case .map(_, nil): return 0
@@ -146,7 +154,7 @@ enum StateResource: Sendable, Equatable {
   }
 
   private static func value(_ suite: String, _ key: String, _ view: StateView) -> Representation? {
-    if let own = view.state.map(DefaultsAction.collection(suite))[key] {
+    if let own = view.state.map(Suite.collection(suite))[key] {
       return Representation(cursor: view.cursor(own.revision), body: own.encoded)
     }
     guard let registered = view.registered.value(of: key, in: suite, at: view.registeredRevision) else { return nil }
@@ -258,7 +266,7 @@ struct SuiteContent {
 
   /// `prefix` selects the values by their keys.
   init(_ name: String, prefix: String?, _ view: StateView) {
-    let all = view.state.map(DefaultsAction.collection(name))
+    let all = view.state.map(Suite.collection(name))
     let registered = view.registered.values(of: name, at: view.registeredRevision, behind: all)
     map = prefix == nil ? all : nil
     own = prefix.map { all.values.values(withPrefix: $0) } ?? []

@@ -294,6 +294,7 @@ extension Problem {
     case .invalid(let faults):
       self.init(.validationFailed, errors: faults.map { Fault(pointer: pointer($0.pointer), detail: $0.detail) })
     case .notFound(let detail): self.init(.notFound, detail: detail)
+    case .forbidden(let detail): self.init(.forbidden, detail: detail)
     case .conflict(let detail): self.init(.conflict, detail: detail)
     case .quotaExceeded(let detail): self.init(.quotaExceeded, detail: detail)
     }

@@ -84,11 +84,11 @@ extension StateResource {
       let map = view.state.map(name)
       return compared(map[key]?.revision, in: map.revision)
     case .suite(let name, _):
-      let own = view.state.map(DefaultsAction.collection(name))
+      let own = view.state.map(Suite.collection(name))
       let shown = view.registered.shownRevision(of: name, behind: own.values, at: view.registeredRevision)
       return own.revision <= cursor.revision && shown <= cursor.registered ? .unchanged : .changed
     case .value(let suite, let key):
-      let own = view.state.map(DefaultsAction.collection(suite))
+      let own = view.state.map(Suite.collection(suite))
       if own[key] == nil {
         let now = view.registered.value(of: key, in: suite, at: view.registeredRevision)
         let then = view.registered.value(of: key, in: suite, at: cursor.registered)
@@ -105,7 +105,7 @@ extension StateResource {
     switch self {
     case .element(let name, let id): state.list(name)[id] != nil
     case .entry(let name, let key): state.map(name)[key] != nil
-    case .value(let suite, let key): state.map(DefaultsAction.collection(suite))[key] != nil
+    case .value(let suite, let key): state.map(Suite.collection(suite))[key] != nil
     case .list, .map, .object, .suite, .suites: true
     }
   }

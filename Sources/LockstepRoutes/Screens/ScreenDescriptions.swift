@@ -19,7 +19,7 @@ struct ScreenDescriptions {
         "name": .textSchema, "scope": ["enum": ["user", "screen"]], "auth": ["type": "boolean"],
         "actions": .arraySchema(of: .reference("ReactorInput")), "state": schema,
       ],
-      optional: ["href": .textSchema, "start": ["type": "boolean"], "arguments": schema]
+      optional: ["description": .textSchema, "href": .textSchema, "start": ["type": "boolean"], "arguments": schema]
     )
     return .document(
       "listReactors",

@@ -14,7 +14,7 @@ package struct ScreenRoutes: Sendable {
   static let maximumActions = 500
 
   private let kinds: [String: ScreenDeclaration]
-  private let catalogue: JSON
+  private let catalogue: ModuleDocument
   private let directory: ScreenDirectory
   private let authenticator: TokenAuthenticator
   /// The longest wait, in seconds.
@@ -25,7 +25,7 @@ package struct ScreenRoutes: Sendable {
 
   package init(
     kinds: [ScreenDeclaration],
-    catalogue: JSON,
+    catalogue: ModuleDocument,
     directory: ScreenDirectory,
     authenticator: TokenAuthenticator,
     longestWait: Int,
@@ -42,11 +42,10 @@ package struct ScreenRoutes: Sendable {
   }
 
   package var routes: [Route] {
-    let catalogue = PreparedDocument(catalogue)
     let describedAs = ScreenDescriptions(kinds: kinds.values.sorted { $0.name < $1.name })
     return [
       Route(.get, "/v1/reactors", summary: "All reactors: their actions and states.") { request in
-        try catalogue.respond(to: request)
+        try catalogue.document.respond(to: request)
       }
       .described(ScreenDescriptions.catalogue),
       Route(.post, "/v1/reactors/{name}", summary: "Opens a screen.", bodyLimit: Self.bodyLimit, handler: open)

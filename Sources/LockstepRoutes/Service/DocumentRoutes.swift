@@ -12,7 +12,7 @@ package struct PreparedDocument: Sendable {
   private let unmodified: Response
   private let tag: String
 
-  init(_ json: JSON) { self.init(json.encoded(), contentType: "application/json") }
+  package init(_ json: JSON) { self.init(json.encoded(), contentType: "application/json") }
 
   /// `vary` names the request's fields that the document depends on.
   init(_ bytes: [UInt8], contentType: String, vary: String? = nil) {
@@ -29,6 +29,34 @@ package struct PreparedDocument: Sendable {
   /// The document, or 304. Throws `invalid-parameter` if a precondition is malformed.
   func respond(to request: Request) throws(Problem) -> HandlerResult {
     .response(try Preconditions(of: request.head).isFresh(tag) ? unmodified : whole)
+  }
+}
+
+/// A document about the modules. It is made again when a declared collection has changed.
+package final class ModuleDocument: Sendable {
+  private let modules: Modules?
+  private let make: @Sendable (ModuleSet) -> PreparedDocument
+  private let made = LockedState<(version: Int, document: PreparedDocument)?>(nil)
+
+  /// Without modules, the document stays the same as long as the server runs.
+  package init(_ modules: Modules?, _ make: @escaping @Sendable (ModuleSet) -> PreparedDocument) {
+    (self.modules, self.make) = (modules, make)
+  }
+
+  /// The document if it is up to date.
+  var prepared: PreparedDocument? {
+    let version = modules?.version ?? 0
+    return made.withLock { $0?.version == version ? $0?.document : nil }
+  }
+
+  package var document: PreparedDocument {
+    if let prepared { return prepared }
+    // Made without the lock, because an event loop may wait for the lock. A concurrent call may
+    // make the same document again.
+    let version = modules?.version ?? 0
+    let document = make(modules?.current ?? ModuleSet([]))
+    made.withLock { $0 = (version, document) }
+    return document
   }
 }
 
@@ -50,24 +78,29 @@ extension RouteDescription {
   }
 }
 
-/// `GET /openapi.json`: the description of every route. The first request makes it from the route
-/// table, outside the event loops.
+/// `GET /openapi.json`: the description of every route. The first request makes it from the routes,
+/// outside the event loops.
 package final class OpenAPIRoute: Sendable {
   package static let pattern = "/openapi.json"
 
-  private let routes: [Route]
-  private let made = LockedState<PreparedDocument?>(nil)
+  private let made: ModuleDocument
   private let executor: any TaskExecutor
 
   /// Without an executor, the document is made on one of Swift's own threads.
-  package init(describing routes: [Route], executor: (any TaskExecutor)? = nil) {
+  package init(
+    _ modules: Modules?,
+    executor: (any TaskExecutor)? = nil,
+    describing routes: @escaping @Sendable () -> [Route]
+  ) {
     self.executor = executor ?? globalConcurrentExecutor
-    self.routes = routes + [Self.route { _ in throw Problem(.notFound) }]
+    made = ModuleDocument(modules) { _ in
+      PreparedDocument(OpenAPIDocument.json(of: routes() + [Self.route { _ in throw Problem(.notFound) }]))
+    }
   }
 
   package var route: Route {
     Self.route { request in
-      if let document = self.made.withLock({ $0 }) { return try document.respond(to: request) }
+      if let document = self.made.prepared { return try document.respond(to: request) }
       return .async {
         try await withTaskExecutorPreference(self.executor) { try self.document().respond(to: request) }
       }
@@ -75,14 +108,7 @@ package final class OpenAPIRoute: Sendable {
   }
 
   /// The document. The first call takes some milliseconds.
-  package func document() -> PreparedDocument {
-    if let document = made.withLock({ $0 }) { return document }
-    // Made without the lock, because an event loop may wait for the lock. A concurrent call may
-    // make the same document again.
-    let document = PreparedDocument(OpenAPIDocument.json(of: routes))
-    made.withLock { $0 = document }
-    return document
-  }
+  package func document() -> PreparedDocument { made.document }
 
   private static func route(_ handler: @escaping Handler) -> Route {
     Route(.get, pattern, summary: "Describes this service in OpenAPI 3.1.", handler: handler)

@@ -1,3 +1,4 @@
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 
@@ -6,19 +7,28 @@ import LockstepJSON
 package enum IndexRoute {
   package static let pattern = "/"
 
-  package static func route(listing routes: [Route]) -> Route {
-    let listed = routes.filter { route in
-      route.method == .get && !route.pattern.contains("{") && !InspectorRoutes.isFile(route.pattern)
+  package static func route(_ modules: Modules?, listing routes: @escaping @Sendable () -> [Route]) -> Route {
+    let document = ModuleDocument(modules) { _ in Self.document(listing: routes()) }
+    let page = ModuleDocument(modules) { _ in
+      PreparedDocument(Array(Self.page(listed(routes())).utf8), contentType: "text/html; charset=utf-8", vary: "Accept")
     }
-    var links = JSONObject()
-    for route in listed { links[String(route.pattern.dropFirst())] = .string(route.pattern) }
-    let index: JSON = ["name": "lockstep", "version": .string(lockstepVersion), "links": .object(links)]
-    let document = PreparedDocument(index.encoded(), contentType: "application/json", vary: "Accept")
-    let page = PreparedDocument(Array(page(listed).utf8), contentType: "text/html; charset=utf-8", vary: "Accept")
     return Route(.get, pattern, summary: "Lists paths to start from; browsers get a page.") { request in
-      try (request.head.wantsPage ? page : document).respond(to: request)
+      try (request.head.wantsPage ? page : document).document.respond(to: request)
     }
     .described(description)
+  }
+
+  private static func listed(_ routes: [Route]) -> [Route] {
+    routes.filter { route in
+      route.method == .get && !route.pattern.contains("{") && !InspectorRoutes.isFile(route.pattern)
+    }
+  }
+
+  private static func document(listing routes: [Route]) -> PreparedDocument {
+    var links = JSONObject()
+    for route in listed(routes) { links[String(route.pattern.dropFirst())] = .string(route.pattern) }
+    let index: JSON = ["name": "lockstep", "version": .string(lockstepVersion), "links": .object(links)]
+    return PreparedDocument(index.encoded(), contentType: "application/json", vary: "Accept")
   }
 
   /// The page. The routes below `/v1` need a token, which a link cannot send, so they are not linked.

@@ -86,7 +86,9 @@ public enum StateChangeError: Error, Sendable, Equatable, CustomStringConvertibl
   public var message: String {
     switch self {
     case .refused(.invalid(let faults)): faults.map(\.detail).joined(separator: " ")
-    case .refused(.notFound(let detail)), .refused(.conflict(let detail)), .refused(.quotaExceeded(let detail)): detail
+    case .refused(.notFound(let detail)), .refused(.forbidden(let detail)), .refused(.conflict(let detail)),
+      .refused(.quotaExceeded(let detail)):
+      detail
     case .sessionEnded: "The session has ended. Log in again."
     case .unavailable: "The change cannot be saved at the moment. Try again."
     }

@@ -5,9 +5,11 @@ import LockstepJSON
 package enum Catalogue {
   package static func document(modules: [UserModule], screens: [ScreenDeclaration]) -> JSON {
     let users = modules.map { module -> JSON in
-      [
-        "name": .string(module.name), "scope": "user", "auth": true, "actions": module.actions, "state": module.state,
-      ]
+      var entry: JSONObject = ["name": .string(module.name), "scope": "user", "auth": true]
+      if let description = module.description { entry["description"] = .string(description) }
+      entry["actions"] = module.actions
+      entry["state"] = module.state
+      return .object(entry)
     }
     let screens = screens.map { screen -> JSON in
       [

@@ -51,7 +51,7 @@ public final class InMemoryUser: Sendable {
   /// The user as a screen's reactor gets it. It follows all collections.
   public var screenUser: ScreenUser {
     let published = PublishedStates(of: subject)
-    let names = Set(modules.map { CollectionName(text: $0.name) } + [DefaultsAction.collection("standard")])
+    let names = Set(modules.map { CollectionName(text: $0.name) } + [Suite.collection("standard")])
     let found = UserSnapshot(contents.withLock { $0.state.collections }, names)
     return ScreenUser(id, FollowedState(published: published, found: found, names: names)) { [self] actions in
       if let clock, delay > .zero { try await clock.sleep(for: delay) }
@@ -80,7 +80,7 @@ public final class InMemoryUser: Sendable {
         var state = contents.state
         let revision = state.revision.next(in: Era(random: 0))
         for action in actions {
-          let read = try action.read(by: modules)
+          let read = try action.read { name in modules.first { $0.name == name } }
           let context = ActionContext(state: state, registered: RegisteredDefaults(), now: now())
           let mutations = try read.decide(context)
           guard let module = modules.first(where: { $0.name == action.module }), !mutations.isEmpty else { continue }

@@ -11,7 +11,7 @@ package struct LedgerUsers: ScreenUsers {
   let registry: RegisteredLedger
   let followed: FollowedUsers
   let ledger: Ledger
-  let modules: [UserModule]
+  let modules: Modules
   /// One step may cause hundreds of writes, and a user may have many screens. This limits how many
   /// of a user's writes are in the writer's queue. The others wait here.
   let turns: FairShareLimiter<UserID>
@@ -21,7 +21,7 @@ package struct LedgerUsers: ScreenUsers {
     registry: RegisteredLedger,
     followed: FollowedUsers,
     ledger: Ledger,
-    modules: [UserModule],
+    modules: Modules,
     turns: FairShareLimiter<UserID>
   ) {
     self.cache = cache
@@ -41,7 +41,7 @@ package struct LedgerUsers: ScreenUsers {
     let state = try await cache.load(session.user).state
     let registered = registry.current
     followed.remember(state, of: session.user, registered)
-    let suite = CollectionName("defaults", part: DefaultsAction.standardSuite)
+    let suite = CollectionName("defaults", part: Suite.standard)
     let language = UserSnapshot(state.collections, [suite], registered).userDefault("language")?.stringValue
     let found = UserSnapshot(state.collections, names, registered)
     let user = ScreenUser(session.user, FollowedState(published: published, found: found, names: names)) { actions in
@@ -54,7 +54,7 @@ package struct LedgerUsers: ScreenUsers {
     let transaction = Transaction(
       user: session.user,
       session: session,
-      actions: try actions.map { try $0.read(by: modules) },
+      actions: try actions.map { try $0.read(by: { modules[$0] }) },
       // Without an idempotency key, no response is kept.
       response: { _ in StoredResponse(status: 200, fields: [], body: nil) },
       refusal: { _ in nil }
@@ -70,8 +70,8 @@ package struct LedgerUsers: ScreenUsers {
 extension ModuleAction {
   /// Reads the action by its module. Throws a refusal if there is no such action, or if the payload is
   /// not valid.
-  func read(by modules: [UserModule]) throws(Refusal) -> UserAction {
-    guard let action = try modules.first(where: { $0.name == module })?.read(type, payload) else {
+  func read(by find: (_ module: String) -> UserModule?) throws(Refusal) -> UserAction {
+    guard let action = try find(module)?.read(type, payload) else {
       throw .notFound("There is no action \(type) of \(module).")
     }
     return action

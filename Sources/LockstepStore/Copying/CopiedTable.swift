@@ -86,7 +86,7 @@ package struct CopiedTable: Sendable {
   ]
 
   /// The tables that are not of users.
-  static let ofStore = [tokenKey, modules, serviceTokens, registeredDefaults, outsiderKeys]
+  static let ofStore = [tokenKey, modules, serviceTokens, registeredDefaults, declaredCollections, outsiderKeys]
 
   private static let users: CopiedTable = {
     var table = CopiedTable(
@@ -372,6 +372,20 @@ package struct CopiedTable: Sendable {
       SQLitePart(
         read: SQLText("SELECT suite, key, revision, value, at FROM registered_defaults"),
         insert: SQLText("INSERT INTO registered_defaults (suite, key, revision, value, at) VALUES (?, ?, ?, ?, ?)")
+      )
+    ]
+  )
+
+  private static let declaredCollections = CopiedTable(
+    "declared_collections",
+    [("name", .text), ("declaration", .text), ("revision", .integer), ("is_closing", .integer)],
+    isOfUsers: false,
+    sqlite: [
+      SQLitePart(
+        read: SQLText("SELECT name, declaration, revision, is_closing FROM declared_collections"),
+        insert: SQLText(
+          "INSERT INTO declared_collections (name, declaration, revision, is_closing) VALUES (?, ?, ?, ?)"
+        )
       )
     ]
   )

@@ -5,6 +5,7 @@ import LockstepPostgreSQL
 package struct CommitChanges: Sendable {
   /// A table that each node has in memory as a whole.
   package enum Topic: String, Sendable {
+    case declaredCollections
     case registeredDefaults
     case serviceTokens
   }

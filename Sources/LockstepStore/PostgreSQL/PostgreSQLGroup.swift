@@ -6,6 +6,8 @@ import LockstepTime
 struct PostgreSQLGroup {
   let transactions: [PendingTransaction]
   private var facts: [UserID: LockedFacts] = [:]
+  /// The revision of the declared collections. They do not change until the group is committed.
+  let declared: Revision
 
   /// Begins a transaction, and locks the users. If `begins` is false, `busyUsers` has done both. If
   /// `waitsBriefly` is true, statements fail soon when another transaction has locked what they need.
@@ -25,6 +27,8 @@ struct PostgreSQLGroup {
     var pipeline = PostgreSQLPipeline()
     if begins { pipeline.add(Self.begin) }
     if waitsBriefly { pipeline.add(Self.waitBriefly) }
+    pipeline.add(Self.lockDeclared, [.integer(Self.declaredLock)])
+    let declared = pipeline.add(Self.readDeclared)
     // The transactions of a user without a state in memory fail, so nothing is read for them.
     let tails = HistoryTail.read(
       users.map { ($0, known[$0] ?? Revision(rawValue: .max)) },
@@ -37,6 +41,7 @@ struct PostgreSQLGroup {
     let keys =
       keyed.isEmpty ? nil : pipeline.add(Self.readKeys, [.uuids(keyed.map(\.0.value)), .texts(keyed.map(\.1))])
     let results = try session.send(pipeline)
+    self.declared = Revision(rawValue: try results[declared].row(0).integer(at: 0))
     try tails.forEachHead(of: results) { facts[$0]?.tail.head = ($1, $2) }
     try tails.forEachMissed(of: results) { facts[$0]?.tail.add($1) }
     try results[sessions].forEach { row in facts[try row.userID(at: 0)]?.add(try row.sessionID(at: 1)) }
@@ -105,6 +110,9 @@ struct PostgreSQLGroup {
     _ = try session.send(pipeline)
   }
 
+  private static let declaredLock = StoreConnection.lockNumber(of: DeclaredCollectionsTable.lockName)
+  private static let lockDeclared = PostgreSQLStatement("SELECT pg_advisory_xact_lock_shared($1)")
+  private static let readDeclared = PostgreSQLStatement("SELECT coalesce(max(revision), 0) FROM declared_collections")
   private static let begin = PostgreSQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED")
   private static let waitBriefly = PostgreSQLStatement("SELECT set_config('lock_timeout', '100ms', true)")
   private static let readSessions = PostgreSQLStatement(

@@ -285,6 +285,7 @@ private struct GroupLoop {
   private mutating func finish(_ group: PostgreSQLGroup) throws {
     guard let session else { return }
     feed.noteOutdated(group.outdatedStates)
+    if group.declared != tables.modules.current.revision { try tables.readDeclaredAgain(from: .postgreSQL(session)) }
     let (outcomes, writes) = group.decide(by: tables)
     let start = monotonic()
     if writes.isEmpty {

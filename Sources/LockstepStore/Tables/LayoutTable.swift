@@ -7,21 +7,20 @@ final class LayoutTable: CollectionTable {
   let module: String
   let kind: CollectionMutation.Kind
   private let layout: TableLayout
-  /// Whether the module's own type can read an element that is stored as JSON.
-  private let canRead: (@Sendable ([UInt8]) -> Bool)?
   private let statements: LayoutStatements
 
   init(of module: UserModule, _ layout: TableLayout) {
     self.module = module.name
     kind = module.kind
     self.layout = layout
-    canRead = module.canRead
-    statements = LayoutStatements(layout, kind)
+    statements = layout.isShared ? .shared(kind) : LayoutStatements(layout, kind)
   }
 
   // MARK: Loading
 
   func load(into state: inout UserState, of user: UserID, from connection: SQLiteConnection) throws {
+    // `SharedTable` reads all modules at once.
+    if layout.isShared { return }
     var builder: PackedTreeBuilder?
     var part: [UInt8] = []
     // Reused for all rows.
@@ -36,18 +35,6 @@ final class LayoutTable: CollectionTable {
       switch layout.content {
       case .json:
         try row.withTexts(at: 0, statements.firstContentColumn) { id, json in
-          if let canRead {
-            element.removeAll(keepingCapacity: true)
-            element.append(copying: json)
-            guard canRead(element) else {
-              throw ElementDamagedError(
-                user: user,
-                table: layout.table,
-                collection: CollectionName(module),
-                id: Self.text(id)
-              )
-            }
-          }
           builder?.append(id, json, revision: revision)
         }
       case .members(let members):
@@ -57,12 +44,6 @@ final class LayoutTable: CollectionTable {
       }
     }
     finish(&builder, part, &state)
-  }
-
-  private static func text(_ bytes: Span<UInt8>) -> String {
-    var copy: [UInt8] = []
-    copy.append(copying: bytes)
-    return String(decoding: copy, as: UTF8.self)
   }
 
   /// Adds the collection that was built, if there is one.
@@ -212,6 +193,11 @@ private struct LayoutStatements: Sendable {
   let damagedRanks: SQLText
   /// Values: owner.
   let clear: SQLText
+
+  /// Made once, because there may be thousands of declared collections.
+  static func shared(_ kind: CollectionMutation.Kind) -> LayoutStatements { kind == .list ? sharedList : sharedMap }
+  private static let sharedList = LayoutStatements(.sharedList, .list)
+  private static let sharedMap = LayoutStatements(.sharedMap, .map)
 
   init(_ layout: TableLayout, _ kind: CollectionMutation.Kind) {
     let (table, key) = (layout.table, layout.key)

@@ -1,5 +1,6 @@
 import LockstepCollections
 import LockstepSQLite
+import LockstepThreading
 
 /// All modules' tables together: a user's whole state on disk.
 package struct ModuleTables: Sendable {
@@ -8,6 +9,10 @@ package struct ModuleTables: Sendable {
   package final class Entry: Sendable {
     /// How the module's collections change.
     package let reducer: CollectionReducer
+    /// Whether only the administrator and service tokens may write.
+    package let isReadOnly: Bool
+    /// Whether all writes are refused, except those that erase all data.
+    package let isClosing: Bool
     /// Nil if the module's reactor itself checks how much a user may have.
     package let quota: CollectionQuota?
     fileprivate let table: any CollectionTable
@@ -17,6 +22,8 @@ package struct ModuleTables: Sendable {
     fileprivate init(_ module: UserModule) {
       reads = module.canRead
       reducer = module.reducer
+      isReadOnly = module.isReadOnly
+      isClosing = module.isClosing
       quota = module.quota
       table = module.table
     }
@@ -30,16 +37,48 @@ package struct ModuleTables: Sendable {
     }
   }
 
-  private let entries: [String: Entry]
-  /// The collections of modules with exactly one collection. Every user has them.
-  package let fixed: [(name: CollectionName, kind: CollectionMutation.Kind)]
+  /// The modules. Declared ones change while the server runs.
+  package let modules: Modules
+  private let fixedEntries: [String: Entry]
+  /// Entries of declared collections, each with the declaration that it was made for.
+  private let declaredEntries = LockedState<[String: (module: DeclaredModule, entry: Entry)]>([:])
 
-  package init(_ modules: [UserModule]) {
-    fixed = modules.filter { !$0.hasParts }.map { (CollectionName($0.name), $0.kind) }
-    entries = Dictionary(uniqueKeysWithValues: modules.map { ($0.name, Entry($0)) })
+  private let reader = LockedState<(@Sendable (StoreConnection) throws -> Void)?>(nil)
+
+  package init(_ modules: [UserModule]) { self.init(Modules(modules)) }
+
+  /// Sets the function that reads the declared collections again when another server has changed them.
+  package func readDeclared(by read: @escaping @Sendable (StoreConnection) throws -> Void) {
+    reader.withLock { $0 = read }
   }
 
-  package subscript(module: String) -> Entry? { entries[module] }
+  func readDeclaredAgain(from connection: StoreConnection) throws { try reader.withLock { $0 }?(connection) }
+
+  package init(_ modules: Modules) {
+    self.modules = modules
+    fixedEntries = Dictionary(uniqueKeysWithValues: modules.current.fixed.map { ($0.name, Entry($0)) })
+  }
+
+  package subscript(module: String) -> Entry? { fixedEntries[module] ?? declaredEntry(module) }
+
+  /// The collections of modules with exactly one collection. Every user has them.
+  package var fixed: [(name: CollectionName, kind: CollectionMutation.Kind)] {
+    modules.current.all.filter { !$0.hasParts }.map { (CollectionName($0.name), $0.kind) }
+  }
+
+  private func declaredEntry(_ name: String) -> Entry? {
+    let present = modules.current.declared[name]
+    return declaredEntries.withLock { entries in
+      guard let present else {
+        entries[name] = nil
+        return nil
+      }
+      if let known = entries[name], known.module === present { return known.entry }
+      let entry = Entry(present.module)
+      entries[name] = (present, entry)
+      return entry
+    }
+  }
 
   /// A user's present state; empty if the store has no data of the user.
   package func load(_ user: UserID, from connection: StoreConnection) throws -> UserState {
@@ -51,8 +90,11 @@ package struct ModuleTables: Sendable {
 
   private func load(_ user: UserID, from connection: SQLiteConnection) throws -> UserState {
     var state = UserState()
-    for entry in entries.values { try entry.table.load(into: &state, of: user, from: connection) }
-    try RemovalRecords.loadRevisions(into: &state, of: user, from: connection) { entries[$0]?.reducer.kind }
+    for entry in fixedEntries.values { try entry.table.load(into: &state, of: user, from: connection) }
+    for table in [SharedTable.lists, .maps] {
+      try table.load(into: &state, of: user, from: connection) { self[$0] }
+    }
+    try RemovalRecords.loadRevisions(into: &state, of: user, from: connection) { self[$0]?.reducer.kind }
     return state
   }
 
@@ -60,7 +102,8 @@ package struct ModuleTables: Sendable {
   package func damagedRanks(of user: UserID, in connection: StoreConnection) throws -> [String: [Int]] {
     switch connection {
     case .sqlite(let connection):
-      try entries.mapValues { try $0.table.damagedRanks(of: user, in: connection) }.filter { !$0.value.isEmpty }
+      try fixedEntries.mapValues { try $0.table.damagedRanks(of: user, in: connection) }
+        .merging(SharedTable.lists.damagedRanks(of: user, in: connection)) { $1 }.filter { !$0.value.isEmpty }
     case .postgreSQL(let session): try damagedRanks(of: user, from: session)
     }
   }
@@ -72,7 +115,7 @@ package struct ModuleTables: Sendable {
     let user = writes.user
     for (edits, entry) in writes.actions {
       let location = MutationLocation(user: user, collection: entry.collection, revision: entry.revision)
-      try entries[entry.collection.module]?.table.apply(edits, at: location, to: connection)
+      try self[entry.collection.module]?.table.apply(edits, at: location, to: connection)
     }
     let journal = Journal(connection: .sqlite(connection))
     for (_, entry) in writes.actions { try journal.add(entry, of: user) }

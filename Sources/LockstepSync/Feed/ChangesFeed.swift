@@ -27,11 +27,13 @@ package struct ChangesFeed: Sendable {
   /// Identifies a document: for one state of a user, equal questions have equal documents.
   package struct Question: Sendable, Hashable {
     let registered: Revision
+    /// `Modules.version`.
+    let modules: Int
     /// The cursor and the collections that the client asks for.
     let text: String
 
-    package init(registered: Revision, text: String) {
-      self.registered = registered
+    package init(registered: Revision, modules: Int, text: String) {
+      (self.registered, self.modules) = (registered, modules)
       self.text = text
     }
 
@@ -98,7 +100,8 @@ package struct ChangesFeed: Sendable {
 
   package func changed(since cursor: Cursor, in cached: CachedState, _ filter: Filter) -> [CollectionName] {
     // Comparing revisions is cheap, and few collections have changed.
-    cached.state.collections.filter { $0.value.revision > cursor.revision && filter.includes($0.key) }.map(\.key)
+    let known = cached.state.collections.filter { $0.value.revision > cursor.revision && filter.includes($0.key) }
+    return known.isEmpty ? [] : served(known.map(\.key))
   }
 
   /// False if the cursor is certainly not in the user's history. True is no proof that it is.
@@ -188,12 +191,18 @@ package struct ChangesFeed: Sendable {
     document(since: text, cursor.revision, at: cursor, [])
   }
 
+  /// Leaves out collections whose declarations were deleted.
+  private func served(_ names: [CollectionName]) -> [CollectionName] {
+    let modules = history.states.modules.current
+    return names.filter { modules[$0.module] != nil }
+  }
+
   /// The collections that a document may contain, in order.
   private func names(in state: UserState, _ filter: Filter, _ registered: RegisteredDefaults) -> [CollectionName] {
     let suites = registered.suiteNames.map { CollectionName("defaults", part: $0) }
     // A reset contains each suite that the request names, even if the suite was never written.
     let named = filter.names.filter { $0.part != nil }
-    return Set(Array(state.collections.keys) + suites + named).filter(filter.includes).sorted()
+    return Set(served(Array(state.collections.keys)) + suites + named).filter(filter.includes).sorted()
   }
 
   /// The keys whose visible values differ, in order, each with its new value. The values of a suite

@@ -67,7 +67,9 @@ package struct StateHistory: Sendable {
         rebuilt[name] = Rebuilt(reducer: reducer, since: start.revision, state: state)
       } else {
         let snapshot = try Snapshots(connection: connection).latest(of: name, of: user, upTo: revision)
-        let state = snapshot?.state ?? reducer.initialState
+        var state = snapshot?.state ?? reducer.initialState
+        // An earlier declaration had another kind. Its collection was empty when the kind changed.
+        if state.kind != reducer.kind { state = reducer.initialState.changed(at: state.revision) }
         rebuilt[name] = Rebuilt(reducer: reducer, since: snapshot?.revision ?? .none, state: state)
       }
     }

@@ -143,10 +143,13 @@ package final class Ledger: Sendable {
     /// Nil if nothing changes.
     let writes: WriteSet?
     let era: Era
+    /// The revision of the declared collections.
+    let modules: Revision
 
-    func isBased(on view: LedgerView, in era: Era) -> Bool {
+    func isBased(on view: LedgerView, in era: Era, _ modules: Revision) -> Bool {
       committed.before.state.revision == view.state.revision
         && committed.before.registered.revision == view.registered.revision && self.era == era
+        && self.modules == modules
     }
   }
 
@@ -171,11 +174,13 @@ package final class Ledger: Sendable {
     try transaction.condition?(before)
     let era = eras.current
     let userEra = era.of(transaction.user)
+    let modules = states.modules.current.revision
     var execution = TransactionExecution(before, of: transaction, in: userEra, tables: states, now: now)
     try execution.run()
     let after = LedgerView(state: execution.state, registered: before.registered)
     let committed = Committed(before: before, after: after, mutations: execution.mutations)
-    return Decision(committed: committed, writes: execution.hasChanged ? execution.writes : nil, era: era)
+    let writes = execution.hasChanged ? execution.writes : nil
+    return Decision(committed: committed, writes: writes, era: era, modules: modules)
   }
 
   // MARK: On the writer thread
@@ -247,7 +252,7 @@ package final class Ledger: Sendable {
     let registered = facts.isLocked ? registry.current : registry.latest
     let before = LedgerView(state: latest, registered: registered)
     let decision =
-      if let early, early.isBased(on: before, in: eras.current) { early } else {
+      if let early, early.isBased(on: before, in: eras.current, states.modules.current.revision) { early } else {
         try decide(transaction, before, at: now)
       }
     let committed = decision.committed

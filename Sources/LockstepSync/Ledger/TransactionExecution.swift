@@ -39,12 +39,18 @@ struct TransactionExecution {
   }
 
   private mutating func run(_ action: UserAction, at position: Int) throws {
+    let name = action.collection.module
+    guard let module = tables[name] else { throw Refusal.notFound("There is no collection \(name) any more.") }
+    if module.isClosing, !action.isErasure { throw Refusal.conflict("The collection \(name) is being deleted.") }
+    if module.isReadOnly, transaction.session.agent == nil {
+      throw Refusal.forbidden("Only the administrator and service tokens can change \(name).")
+    }
     let decided = try action.decide(ActionContext(state: state, registered: before.registered, now: now))
     mutations.append(decided)
-    guard !decided.isEmpty, let module = tables[action.collection.module] else { return }
+    guard !decided.isEmpty else { return }
     let size = state.size(of: action.collection)
     let edits = state.reduce(decided, in: action.collection, by: module.reducer, revision: revision)
-    try module.quota?.check(size, state.size(of: action.collection), of: action.collection.module)
+    try module.quota?.check(size, state.size(of: action.collection), of: name)
     let text = String(decoding: CollectionMutation.encoded(decided), as: UTF8.self)
     state.written += action.record.utf8.count + text.utf8.count
     let entry = JournalEntry(

@@ -8,6 +8,7 @@ package final class NodeMemory: CommitFollower {
   private let tables: ModuleTables
   private let directory: SessionDirectory
   private let registry: RegisteredLedger
+  private let declared: DeclaredLedger
   private let serviceTokens: ServiceTokens
   private let commits: JournalNotifier
   private let wake: @Sendable (UserID) -> Void
@@ -21,6 +22,7 @@ package final class NodeMemory: CommitFollower {
     tables: ModuleTables,
     directory: SessionDirectory,
     registry: RegisteredLedger,
+    declared: DeclaredLedger,
     serviceTokens: ServiceTokens,
     commits: JournalNotifier,
     wake: @escaping @Sendable (UserID) -> Void,
@@ -28,12 +30,14 @@ package final class NodeMemory: CommitFollower {
     notify: @escaping @Sendable (UserID, UserState) -> Void
   ) {
     (self.cache, self.tables, self.directory) = (cache, tables, directory)
-    (self.registry, self.serviceTokens, self.commits) = (registry, serviceTokens, commits)
+    (self.registry, self.declared, self.serviceTokens, self.commits) = (registry, declared, serviceTokens, commits)
     (self.wake, self.wakeAll, self.notify) = (wake, wakeAll, notify)
   }
 
   package func apply(_ changes: CommitChanges, from connection: StoreConnection) throws {
     directory.end(changes.endedSessions)
+    // Before the states, which may contain the collections.
+    if changes.topics.contains(.declaredCollections) { try declared.refresh(from: connection) }
     for case (let user, nil) in changes.heads { forget(user) }
     let outdated = cache.outdated(by: changes.heads.compactMapValues { $0 })
     publish(try tables.refresh(outdated, from: connection))
@@ -45,6 +49,7 @@ package final class NodeMemory: CommitFollower {
 
   package func verify(with connection: StoreConnection) throws {
     try directory.verify(with: connection)
+    try declared.refresh(from: connection, isWhole: true)
     publish(try tables.refresh(cache.all(), from: connection))
     try serviceTokens.refresh(from: connection)
     try registry.refresh(from: connection, isWhole: true)

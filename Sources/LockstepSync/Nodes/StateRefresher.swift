@@ -15,6 +15,7 @@ package final class StateRefresher: Sendable {
   private let cache: StateCache
   private let tables: ModuleTables
   private let registry: RegisteredLedger
+  private let declared: DeclaredLedger
   private let memory: NodeMemory
   private let readers: StoreReaders
 
@@ -22,10 +23,12 @@ package final class StateRefresher: Sendable {
     cache: StateCache,
     tables: ModuleTables,
     registry: RegisteredLedger,
+    declared: DeclaredLedger,
     memory: NodeMemory,
     readers: StoreReaders
   ) {
-    (self.cache, self.tables, self.registry, self.memory, self.readers) = (cache, tables, registry, memory, readers)
+    (self.cache, self.tables, self.registry) = (cache, tables, registry)
+    (self.declared, self.memory, self.readers) = (declared, memory, readers)
   }
 
   /// Returns when the user's state and the registered defaults in memory have everything that was committed before this call.
@@ -56,7 +59,8 @@ package final class StateRefresher: Sendable {
       if states[user] == nil { cache.repeatLoads(of: user) }
     }
     do {
-      try readers.submitWithoutSnapshot(repeats: true) { [tables, states, registry] in
+      try readers.submitWithoutSnapshot(repeats: true) { [tables, states, registry, declared] in
+        try declared.refreshIfOutdated(from: $0)
         try registry.refreshIfOutdated(from: $0)
         return try tables.refresh(states, from: $0)
       } completion: { [self] result in

@@ -102,21 +102,26 @@ struct MetricsTests {
     (59_999_999_999, 60), (60_000_000_000, 60), (60_000_000_001, .infinity), (.max / 4, .infinity),
   ]
 
+  private static func route(_ pattern: String) -> Route {
+    Route(.get, pattern, summary: "") { _ in .response(Response(status: .noContent)) }
+  }
+
   @Test("A bucket includes its bound", arguments: durations)
-  func bucket(nanoseconds: Int64, bound: Double) {
-    let metrics = RequestMetrics(routes: [(method: "GET", pattern: "/")], loops: 2)
-    metrics.shard(ofLoop: 1).record(route: 0, status: .ok, nanoseconds: nanoseconds)
+  func bucket(nanoseconds: Int64, bound: Double) throws {
+    let metrics = RequestMetrics(loops: 2)
+    let table = try RouteTable([Self.route("/")], metrics)
+    metrics.shard(ofLoop: 1).record(route: table.matched[0], status: .ok, nanoseconds: nanoseconds)
     let counts = metrics.total().first?.counts.durations.counts
     #expect(counts?.firstIndex(of: 1).map { (RequestMetrics.bounds + [.infinity])[$0] } == bound)
   }
 
   @Test("The counts of all event loops are added, and routes without requests are left out")
-  func loops() {
-    let labels = ["/a", "/b", "/c"].map { (method: "GET", pattern: $0) }
-    let metrics = RequestMetrics(routes: labels, loops: 2)
-    metrics.shard(ofLoop: 0).record(route: 0, status: .ok, nanoseconds: 1)
-    metrics.shard(ofLoop: 1).record(route: 0, status: .ok, nanoseconds: 2)
-    metrics.shard(ofLoop: 1).record(route: 2, status: .notFound, nanoseconds: 3)
+  func loops() throws {
+    let metrics = RequestMetrics(loops: 2)
+    let routes = try RouteTable(["/a", "/b", "/c"].map(Self.route), metrics).matched
+    metrics.shard(ofLoop: 0).record(route: routes[0], status: .ok, nanoseconds: 1)
+    metrics.shard(ofLoop: 1).record(route: routes[0], status: .ok, nanoseconds: 2)
+    metrics.shard(ofLoop: 1).record(route: routes[2], status: .notFound, nanoseconds: 3)
     metrics.shard(ofLoop: 2).record(route: nil, status: .notFound, nanoseconds: 4)
     let total = metrics.total()
     #expect(total.map(\.label.pattern) == ["/a", "/c", "unmatched"])

@@ -56,6 +56,7 @@ struct Decision: CustomTestStringConvertible, Sendable {
 extension Refusal {
   static let notFound = Refusal.notFound("")
   static let conflict = Refusal.conflict("")
+  static let forbidden = Refusal.forbidden("")
   static let quotaExceeded = Refusal.quotaExceeded("")
 
   /// The refusal without its text. This also checks that there is a text.
@@ -67,6 +68,9 @@ extension Refusal {
     case .notFound(let words):
       #expect(!words.isEmpty)
       return .notFound
+    case .forbidden(let words):
+      #expect(!words.isEmpty)
+      return .forbidden
     case .conflict(let words):
       #expect(!words.isEmpty)
       return .conflict

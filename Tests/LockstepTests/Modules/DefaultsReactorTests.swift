@@ -23,7 +23,7 @@ struct DefaultsReactorTests {
     _ type: String,
     _ payload: String,
     quota: DefaultsQuota = .init(),
-    in state: UserState = UserState(DefaultsAction.collection("standard"), .map(present))
+    in state: UserState = UserState(Suite.collection("standard"), .map(present))
   ) throws -> Decision.Outcome {
     try Decision.outcome(
       of: type,
@@ -108,9 +108,9 @@ struct DefaultsReactorTests {
 
   // MARK: Patches
 
-  private static func facts(_ action: DefaultsAction, quota: DefaultsQuota = .init()) throws -> Decision.Outcome {
+  private static func facts(_ action: ValuesAction, quota: DefaultsQuota = .init()) throws -> Decision.Outcome {
     do throws(Refusal) {
-      let reactor = DefaultsReactor(quota: quota) { _ in nil }
+      let reactor = ValuesReactor(quota: quota) { _ in nil }
       let facts = try reactor.mutate(action, in: present).map(CollectionMutation.map)
       return .facts(String(decoding: CollectionMutation.encoded(facts), as: UTF8.self))
     } catch {
@@ -187,8 +187,8 @@ struct DefaultsReactorTests {
 
   @Test("An empty suite does not count, and above the limit no new suite is accepted")
   func suites() throws {
-    var state = UserState(DefaultsAction.collection("standard"), .map(Self.present))
-    state.collections[DefaultsAction.collection("empty")] = .map(MapState([], revision: 1))
+    var state = UserState(Suite.collection("standard"), .map(Self.present))
+    state.collections[Suite.collection("empty")] = .map(MapState([], revision: 1))
     state.collections[CollectionName("profile")] = .map(Self.present)
     let payload = #"{"suite":"other","key":"a","value":1}"#
     #expect(try Self.decision("set", payload, quota: .init(suites: 2), in: state) == Self.set("a", "1"))

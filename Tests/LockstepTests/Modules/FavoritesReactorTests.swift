@@ -141,8 +141,11 @@ struct FavoritesReactorTests {
   func patches() throws {
     func decision(_ id: String, _ operations: JSON) throws -> Decision.Outcome {
       do throws(Refusal) {
-        let action = FavoritesAction.patch(id: id, try PatchDocument(operations))
-        let reactor = FavoritesReactor(now: Timestamp(millisecondsSince1970: 5_000))
+        let action = OrderedListAction.patch(id: id, try PatchDocument(operations))
+        let reactor = OrderedListReactor(
+          rules: ElementRules(noun: "favorite", dataBytes: 16 * 1024),
+          now: Timestamp(millisecondsSince1970: 5_000)
+        )
         let facts = try reactor.mutate(action, in: Self.present).map(CollectionMutation.list)
         return .facts(String(decoding: CollectionMutation.encoded(facts), as: UTF8.self))
       } catch {

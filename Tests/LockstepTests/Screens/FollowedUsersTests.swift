@@ -12,7 +12,7 @@ struct FollowedUsersTests {
 
   /// The collections that built-in screens follow.
   private static let names = Set([
-    CollectionName("favorites"), CollectionName("profile"), DefaultsAction.collection("standard"),
+    CollectionName("favorites"), CollectionName("profile"), Suite.collection("standard"),
   ])
 
   private static func state(_ ids: String...) -> UserState {
@@ -42,7 +42,7 @@ struct FollowedUsersTests {
       followed.publications(of: Self.user(1), Self.names), followed.publications(of: Self.user(2), Self.names)
     )
     followed.remember(Self.state("a"), of: Self.user(1), RegisteredDefaults())
-    let own = UserState(DefaultsAction.collection("standard"), .map(MapState(texts: ["language": #""fr""#])))
+    let own = UserState(Suite.collection("standard"), .map(MapState(texts: ["language": #""fr""#])))
     followed.remember(own, of: Self.user(2), RegisteredDefaults())
     var registered = RegisteredDefaults()
     registered.apply("language", in: "standard", value: Array(#""de""#.utf8), revision: 1)
@@ -75,7 +75,7 @@ struct FollowedUsersTests {
     let followed = FollowedUsers()
     let favorites = Set([CollectionName("favorites")])
     let one = followed.publications(of: Self.user(1), favorites)
-    let suite = DefaultsAction.collection("standard")
+    let suite = Suite.collection("standard")
     var own = UserState(suite, .map(MapState(texts: ["language": #""fr""#])))
     own.revision = 5
     followed.publish(own, of: Self.user(1), RegisteredDefaults())
@@ -99,9 +99,9 @@ struct FollowedUsersTests {
     do {
       var state = Self.state("a")
       let value = MapMutation.set(key: "k", value: EncodedJSON(1))
-      _ = state.reduce([.map(value)], in: DefaultsAction.collection("other"), by: .plainMap, revision: 1)
+      _ = state.reduce([.map(value)], in: Suite.collection("other"), by: .plainMap, revision: 1)
       shown = state.list(CollectionName("favorites")).elements.tree.root?.first
-      hidden = state.map(DefaultsAction.collection("other")).tree.root?.first
+      hidden = state.map(Suite.collection("other")).tree.root?.first
       #expect(shown != nil && hidden != nil)
       if isPublished {
         followed.publish(state, of: Self.user(1), RegisteredDefaults())

@@ -108,7 +108,7 @@ extension UserSnapshot {
     for (key, text) in [("language", contents.language), ("timeZone", contents.timeZone)] {
       if let text { defaults.apply(.set(key: key, value: EncodedJSON(.string(text)))) }
     }
-    let suite = DefaultsAction.collection("standard")
+    let suite = Suite.collection("standard")
     let (favorites, profile) = (CollectionName("favorites"), CollectionName("profile"))
     self.init(
       [favorites: .list(contents.favorites), profile: .map(contents.profile), suite: .map(defaults)],

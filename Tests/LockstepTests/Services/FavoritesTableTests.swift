@@ -19,7 +19,7 @@ struct FavoritesServiceTests {
   private static func item(_ id: String, title: String? = nil, data: JSON? = nil, updated: String = "then")
     -> EncodedJSON
   {
-    var object = FavoriteContent(title: title, data: data).object(withID: id)
+    var object = ElementContent(title: title, data: data).object(withID: id)
     object["addedAt"] = "then"
     object["updatedAt"] = .string(updated)
     return EncodedJSON(.object(object))

@@ -27,7 +27,7 @@ struct MapServiceTests {
   /// The collections of a table.
   private static func collections(of service: any CollectionTable) -> [CollectionName] {
     service.module == "profile"
-      ? [CollectionName("profile")] : ["standard", "Other_1.2-x"].map(DefaultsAction.collection)
+      ? [CollectionName("profile")] : ["standard", "Other_1.2-x"].map(Suite.collection)
   }
 
   private func play(

@@ -65,7 +65,7 @@ struct UpgradeTests {
             )
           )
       )
-      let map = try #require(try snapshots.latest(of: DefaultsAction.collection("standard"), of: user, upTo: 5))
+      let map = try #require(try snapshots.latest(of: Suite.collection("standard"), of: user, upTo: 5))
       let values = [("ö\"", "1.5", 1), ("z", "null", 2)].map { key, value, revision in
         (ElementKey(key), MapValue(encoded: Array(value.utf8), revision: Revision(number: revision)))
       }

@@ -23,11 +23,11 @@ final class OpenAPIValidator: Sendable {
   ]
 
   let document: JSON
-  private let router: Router
+  private let tables: RouteTables
 
   init(_ components: Components) throws {
     document = try JSON(parsing: components.openAPI.document().bytes)
-    router = try #require(components.applications.first).router
+    tables = try #require(components.applications.first).tables
   }
 
   /// The description of a route.
@@ -54,8 +54,9 @@ final class OpenAPIValidator: Sendable {
   private func route(_ method: String, _ target: String) -> Route? {
     var parser = RequestParser(limits: Limits())
     let outcome = Array(StubbedServer.request(method, target).utf8).withUnsafeBytes { try? parser.parse($0) }
-    guard case .head(let head, _)? = outcome, case .route(let index, _)? = try? router.match(head) else { return nil }
-    return router.routes[index]
+    guard case .head(let head, _)? = outcome, let found = try? tables.match(head), case .route(let index, _) = found.0
+    else { return nil }
+    return found.1.router.routes[index]
   }
 
   private func resolved(_ json: JSON) -> JSON {

@@ -25,7 +25,7 @@ final class ServerFixture: Sendable {
   private let replace: @Sendable (inout ScreenServices) -> Void
   let running: Mutex<LockstepServer?>
   /// Created at the first response.
-  private let described = LockedState<OpenAPIValidator?>(nil)
+  private let described = LockedState<(modules: Revision, validator: OpenAPIValidator)?>(nil)
 
   private init(
     _ change: (inout Configuration) -> Void,
@@ -151,9 +151,11 @@ final class ServerFixture: Sendable {
   /// The server's OpenAPI document, for comparison with responses.
   func description() throws -> OpenAPIValidator {
     try described.withLock { described in
-      if let described { return described }
+      // Declared collections have descriptions too.
+      let modules = running.withLock { $0?.services.users?.modules.current.revision ?? .none }
+      if let described, described.modules == modules { return described.validator }
       let made = try OpenAPIValidator(try #require(running.withLock { $0 }).components)
-      described = made
+      described = (modules, made)
       return made
     }
   }

@@ -8,8 +8,8 @@ import Testing
 
 @Suite("A state in memory: recent past states, documents and representations", .timeLimit(.minutes(10)))
 struct CachedStateTests {
-  private static let standard = DefaultsAction.collection("standard")
-  private static let other = DefaultsAction.collection("other")
+  private static let standard = Suite.collection("standard")
+  private static let other = Suite.collection("other")
 
   private static let set = [CollectionMutation.map(.set(key: "a", value: EncodedJSON(1)))]
 
@@ -70,7 +70,7 @@ struct CachedStateTests {
     state.revision = 1
     let value = EncodedJSON(.string(String(repeating: "v", count: valueBytes)))
     for suite in 0..<suites {
-      let name = DefaultsAction.collection("\(suite)")
+      let name = Suite.collection("\(suite)")
       _ = state.reduce([.map(.set(key: "a", value: value))], in: name, by: .plainMap, revision: 1)
     }
     return state
@@ -81,7 +81,7 @@ struct CachedStateTests {
     let first = state(10, valueBytes: 5_000)
     var second = first
     second.revision = 2
-    _ = second.reduce(Self.set, in: DefaultsAction.collection("0"), by: .plainMap, revision: 2)
+    _ = second.reduce(Self.set, in: Suite.collection("0"), by: .plainMap, revision: 2)
     let present = CachedState(second, after: nil).cost
     let sharing = CachedState(second, after: CachedState(first, after: nil)).cost - present
     let reloaded = CachedState(second, after: CachedState(state(10, valueBytes: 5_000), after: nil)).cost - present
@@ -93,7 +93,7 @@ struct CachedStateTests {
     let first = state(500, valueBytes: 1)
     var second = first
     second.revision = 2
-    _ = second.reduce(Self.set, in: DefaultsAction.collection("0"), by: .plainMap, revision: 2)
+    _ = second.reduce(Self.set, in: Suite.collection("0"), by: .plainMap, revision: 2)
     let cost = CachedState(second, after: CachedState(first, after: nil)).cost - CachedState(second, after: nil).cost
     // Measured: 117 to 235 bytes for each collection.
     #expect((500 * 150..<500 * 250).contains(cost))
@@ -109,7 +109,7 @@ struct CachedStateTests {
       if random.once(in: 20) { cached = CachedState(other, after: nil) }
       let before = (state: state, other: other)
       for _ in 0...random.below(4) {
-        let name = DefaultsAction.collection("\(random.below(12))")
+        let name = Suite.collection("\(random.below(12))")
         let key = "\(random.below(20))"
         let length = random.below(random.once(in: 8) ? 40_000 : 100)
         let mutation: MapMutation =
@@ -145,7 +145,7 @@ struct CachedStateTests {
   }
 
   private static func question(_ text: String) -> ChangesFeed.Question {
-    ChangesFeed.Question(registered: 0, text: text)
+    ChangesFeed.Question(registered: 0, modules: 0, text: text)
   }
 
   @Test("Long documents of the feed are not kept")

@@ -44,7 +44,7 @@ struct CollectionStateTests {
   private func lists(_ row: Row) {
     var list = Self.list("a", "b", "c")
     list.revision = 2
-    FavoritesReactor.reduce(&list, row.fact)
+    OrderedListReactor.reduce(&list, row.fact)
     #expect(list.items.map(\.id.text) == row.ids)
     #expect(list.count == row.ids.count && list.revision == 2)
     // The list's size and index match its elements.
@@ -68,7 +68,7 @@ struct CollectionStateTests {
     var map = MapState(texts: ["a": "1", "b": "22"])
     map.revision = 2
     #expect(map.bytes == 5)
-    DefaultsReactor.reduce(&map, .set(key: "a", value: EncodedJSON(text: "333")))
+    ValuesReactor.reduce(&map, .set(key: "a", value: EncodedJSON(text: "333")))
     #expect(map.bytes == 7 && map["a"]?.revision == 2 && map["b"]?.revision == 1)
     ProfileReactor.reduce(&map, .removed(key: "b"))
     map.apply(.removed(key: "none"))

@@ -16,7 +16,7 @@ import Testing
 struct LedgerTests {
   private typealias Pending = Task<KeyedResponse, any Error>
 
-  private static let standard = DefaultsAction.collection("standard")
+  private static let standard = Suite.collection("standard")
 
   private func text(_ keyed: KeyedResponse) -> String {
     String(decoding: keyed.response.body ?? [], as: UTF8.self)

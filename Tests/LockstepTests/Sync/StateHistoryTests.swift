@@ -107,9 +107,9 @@ struct HistoryTests {
       )
     }
     #expect(
-      try await fixture.past(ann, at: Revision(rawValue: first), "defaults")?.map(DefaultsAction.collection("standard"))
+      try await fixture.past(ann, at: Revision(rawValue: first), "defaults")?.map(Suite.collection("standard"))
         .count
-        == record[first >> 20]?.map(DefaultsAction.collection("standard")).count
+        == record[first >> 20]?.map(Suite.collection("standard")).count
     )
   }
 
@@ -160,7 +160,7 @@ struct HistoryTests {
     #expect(cached.milestone(upTo: Revision(rawValue: first.rawValue - 1)) == nil)
     // If the entries after a milestone are pruned, the state is rebuilt from the snapshots.
     let bound = try #require(starts.dropFirst(20).first)
-    let large = DefaultsAction.collection("large")
+    let large = Suite.collection("large")
     let text = try #require(record[bound.0]?.collections[large]).snapshotText
     _ = try await fixture.store.writer.write { connection in
       try Snapshots(connection: connection).keep(text, as: large, of: ann.user, at: Revision(number: bound.0))
@@ -325,7 +325,7 @@ struct HistoryTests {
     #expect(try await fixture.count("SELECT revision >> 20 FROM defaults") == 1)
     let first = row.pruned + 1
     let past = try await fixture.past(ann, at: Revision(number: first), "defaults")
-    #expect(past?.map(DefaultsAction.collection("standard"))["a"]?.encoded == Array("\(first)".utf8))
+    #expect(past?.map(Suite.collection("standard"))["a"]?.encoded == Array("\(first)".utf8))
   }
 
   @Test("An emptied suite is removed with its last history, and no longer counts towards the quota")

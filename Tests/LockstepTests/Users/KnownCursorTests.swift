@@ -25,7 +25,7 @@ struct KnownCursorTests {
         revision: Revision(number: index + 1)
       )
     }
-    for (name, key) in [(profile, "position"), (DefaultsAction.collection("standard"), "theme")] {
+    for (name, key) in [(profile, "position"), (Suite.collection("standard"), "theme")] {
       _ = state.reduce([.map(.set(key: key, value: EncodedJSON("x")))], in: name, by: .plainMap, revision: 5)
     }
     var registered = RegisteredDefaults()

@@ -77,7 +77,7 @@ struct StreamedPieceTests {
       lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
     }
     let recorder = RequestRecorder(
-      metrics: RequestMetrics(routes: [], loops: 1).shard(ofLoop: 0),
+      metrics: RequestMetrics(loops: 1).shard(ofLoop: 0),
       accessLog: AccessLog(logger),
       monotonic: { 0 }
     )

@@ -1,28 +1,35 @@
 import LockstepCollections
 import LockstepJSON
 
-/// Decides on the actions of one suite of a user's defaults.
-package struct DefaultsReactor: ModuleReactor {
-  let quota: DefaultsQuota
+/// Decides on the actions of a map: one suite of a user's defaults, or a declared map.
+package struct ValuesReactor: ModuleReactor {
+  private let rules: ValueRules
+  /// The quota of a suite. Nil if the server checks the module's quota.
+  private let quota: DefaultsQuota?
   /// The registered value of a key. Clients see it while the user has not set the key.
-  let registered: @Sendable (_ key: String) -> MapValue?
+  private let registered: @Sendable (_ key: String) -> MapValue?
 
   package init(quota: DefaultsQuota, registered: @escaping @Sendable (_ key: String) -> MapValue?) {
-    self.quota = quota
-    self.registered = registered
+    (rules, self.quota, self.registered) = (.any, quota, registered)
   }
 
-  package func mutate(_ action: DefaultsAction, in state: MapState) throws(Refusal) -> [MapMutation] {
+  init(_ rules: ValueRules) {
+    (self.rules, quota, registered) = (rules, nil, { _ in nil })
+  }
+
+  package func mutate(_ action: ValuesAction, in state: MapState) throws(Refusal) -> [MapMutation] {
     let mutations = try mutations(for: action, in: state)
     try checkQuota(of: mutations, in: state)
     return mutations
   }
 
-  private func mutations(for action: DefaultsAction, in state: MapState) throws(Refusal) -> [MapMutation] {
+  private func mutations(for action: ValuesAction, in state: MapState) throws(Refusal) -> [MapMutation] {
     switch action {
-    case .set(let key, let value): try changes(to: [(key, value)], in: state)
+    // The values of `set` and `merge` were checked by the rules when the action was read.
+    case .set(let key, let value): try changes(to: [(key, value)], in: state, checkedBy: nil)
     case .remove(let key): [.removed(key: try existing(key, in: state))]
-    case .merge(let values): try changes(to: values.map { ($0.name, EncodedJSON($0.value)) }, in: state)
+    case .merge(let values):
+      try changes(to: values.map { ($0.name, EncodedJSON($0.value)) }, in: state, checkedBy: nil)
     case .mergePatch(let patch): try mergePatch(patch, in: state)
     case .patch(let patch): try difference(to: patch.applied(to: .object(Self.object(of: state))), from: state)
     case .increment(let key, let by): try increment(key, by: by, in: state)
@@ -36,24 +43,27 @@ package struct DefaultsReactor: ModuleReactor {
   }
 
   /// The mutations that give these keys these values. Null removes a key. A key that already has
-  /// its value gets no mutation.
+  /// its value gets no mutation, and its value is not checked.
   private func changes(
     to values: some Sequence<(String, EncodedJSON)>,
-    in state: MapState
+    in state: MapState,
+    checkedBy rules: ValueRules?
   ) throws(Refusal) -> [MapMutation] {
     var mutations: [MapMutation] = []
     var faults: [FieldFault] = []
     for (key, value) in values {
-      func add(_ fault: String) {
-        faults.append(FieldFault(pointer: JSONPointer(tokens: [key]).description, detail: fault))
+      func add(_ fault: String, at pointer: String = "") {
+        faults.append(FieldFault(pointer: JSONPointer(tokens: [key]).description + pointer, detail: fault))
       }
       if let wrong = ElementName.fault(of: key) { add(wrong) }
       if value.json.isNull {
         if state[key] != nil { mutations.append(.removed(key: key)) }
         continue
       }
-      if let wrong = DefaultValue.fault(ofEncoded: value.encoded) { add(wrong) }
-      if state[key]?.encoded != value.encoded { mutations.append(.set(key: key, value: value)) }
+      if let wrong = ValueRules.fault(ofBytes: value.encoded.count) { add(wrong) }
+      guard state[key]?.encoded != value.encoded else { continue }
+      for fault in rules?.checked?(value.json) ?? [] { add(fault.detail, at: fault.pointer) }
+      mutations.append(.set(key: key, value: value))
     }
     if !faults.isEmpty { throw .invalid(faults) }
     return mutations
@@ -65,7 +75,7 @@ package struct DefaultsReactor: ModuleReactor {
       if value.isNull { return (name, EncodedJSON(.null)) }
       return (name, EncodedJSON((state[name]?.json ?? .null).mergePatched(with: value)))
     }
-    return try changes(to: merged, in: state)
+    return try changes(to: merged, in: state, checkedBy: rules)
   }
 
   private func difference(to document: JSON, from state: MapState) throws(Refusal) -> [MapMutation] {
@@ -74,9 +84,9 @@ package struct DefaultsReactor: ModuleReactor {
     }
     let removed = state.values.keys.filter { !object.contains(name: $0.text) }
     if let null = object.first(where: { $0.value.isNull }) {
-      throw .invalid(JSONPointer(tokens: [null.name]).description, DefaultValue.fault(of: .null) ?? "")
+      throw .invalid(JSONPointer(tokens: [null.name]).description, ValueRules.ofNull)
     }
-    let set = try changes(to: object.map { ($0.name, EncodedJSON($0.value)) }, in: state)
+    let set = try changes(to: object.map { ($0.name, EncodedJSON($0.value)) }, in: state, checkedBy: rules)
     return removed.map { .removed(key: $0.text) } + set
   }
 
@@ -88,10 +98,13 @@ package struct DefaultsReactor: ModuleReactor {
     guard let sum = present.adding(by) else {
       throw .conflict("The value of “\(key)” cannot be incremented by that much, because the sum would be too large.")
     }
-    return try changes(to: [(key, EncodedJSON(sum))], in: state)
+    let faults = rules.checked?(sum) ?? []
+    if !faults.isEmpty { throw .invalid(faults.map { FieldFault(pointer: "/by", detail: "The sum: \($0.detail)") }) }
+    return try changes(to: [(key, EncodedJSON(sum))], in: state, checkedBy: nil)
   }
 
   private func checkQuota(of mutations: [MapMutation], in state: MapState) throws(Refusal) {
+    guard let quota else { return }
     let after = state.size(after: mutations)
     if after.count > quota.keys, after.count > state.count {
       throw .quotaExceeded("A suite may have \(quota.keys) keys, not \(after.count).")

@@ -1,0 +1,100 @@
+import Synchronization
+
+/// A declared collection with its module, as one change has made it.
+// A class, because other parts compare its identity to see whether the declaration has changed.
+package final class DeclaredModule: Sendable {
+  package let declaration: DeclaredCollection
+  /// The revision of the declared collections that made it.
+  package let revision: Revision
+  package let module: UserModule
+  /// Whether the deletion of the collection has begun. Then all writes to it are refused.
+  package var isClosing: Bool { module.isClosing }
+
+  package init(
+    _ declaration: DeclaredCollection,
+    _ revision: Revision,
+    _ module: UserModule,
+    isClosing: Bool = false
+  ) {
+    (self.declaration, self.revision) = (declaration, revision)
+    var module = module
+    module.isClosing = isClosing
+    self.module = module
+  }
+}
+
+/// All modules of a server at one moment.
+package final class ModuleSet: Sendable {
+  /// Lockstep's own modules, then those of the program.
+  package let fixed: [UserModule]
+  /// The declared collections by their names.
+  package let declared: [String: DeclaredModule]
+  /// The last change of the declared collections.
+  package let revision: Revision
+  private let fixedByName: [String: UserModule]
+
+  package convenience init(_ fixed: [UserModule]) {
+    self.init(
+      fixed,
+      Dictionary(fixed.map { ($0.name, $0) }) { first, _ in first },
+      declared: [:],
+      revision: .none
+    )
+  }
+
+  private init(
+    _ fixed: [UserModule],
+    _ fixedByName: [String: UserModule],
+    declared: [String: DeclaredModule],
+    revision: Revision
+  ) {
+    (self.fixed, self.fixedByName, self.declared, self.revision) = (fixed, fixedByName, declared, revision)
+  }
+
+  package func replacing(declared: [String: DeclaredModule], revision: Revision) -> ModuleSet {
+    ModuleSet(fixed, fixedByName, declared: declared, revision: revision)
+  }
+
+  /// The fixed modules, then the declared collections in the order of their names.
+  package var all: [UserModule] {
+    fixed + declared.values.map(\.module).sorted { $0.name < $1.name }
+  }
+
+  package var names: [String] { fixed.map(\.name) + declared.keys.sorted() }
+
+  /// The names for an error message, in order. There may be thousands.
+  package var listing: String {
+    let shown = names.sorted()
+    let more = shown.count > Self.listed ? " and \(shown.count - Self.listed) more" : ""
+    return shown.prefix(Self.listed).joined(separator: ", ") + more
+  }
+
+  private static let listed = 50
+
+  package subscript(name: String) -> UserModule? { fixedByName[name] ?? declared[name]?.module }
+}
+
+/// The modules of a server. Declared collections change while the server runs.
+package final class Modules: Sendable {
+  private let newest: Mutex<ModuleSet>
+  private let changes = Atomic(0)
+
+  package init(_ fixed: [UserModule]) { newest = Mutex(ModuleSet(fixed)) }
+
+  /// Another number after each change. Quicker to read than the modules.
+  package var version: Int { changes.load(ordering: .acquiring) }
+
+  package var current: ModuleSet { newest.withLock { $0 } }
+
+  package subscript(name: String) -> UserModule? { current[name] }
+
+  package func publish(_ set: ModuleSet) {
+    // Released after the lock, because a set may be large.
+    let replaced = newest.withLock { newest -> ModuleSet in
+      defer { newest = set }
+      return newest
+    }
+    changes.add(1, ordering: .acquiringAndReleasing)
+    withExtendedLifetime(replaced) {}
+  }
+}

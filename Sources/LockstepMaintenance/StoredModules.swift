@@ -1,0 +1,14 @@
+import LockstepCollections
+import LockstepModules
+import LockstepStore
+import LockstepSync
+
+extension ModuleTables {
+  /// Takes in the declared collections of a store.
+  func readDeclared(from connection: StoreConnection) throws {
+    // A backup with an older schema has none.
+    guard try connection.hasDeclaredCollections() else { return }
+    let (stored, revision) = try DeclaredCollectionsTable().load(from: connection)
+    modules.publish(modules.current.replacing(stored, at: revision) { .declared($0) })
+  }
+}

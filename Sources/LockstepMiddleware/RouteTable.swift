@@ -1,0 +1,63 @@
+import LockstepHTTP
+
+/// A route that a request has found, and where its requests are counted.
+// A class, because each pending response holds it.
+package final class MatchedRoute: Sendable {
+  let route: Route
+  let slot: Int
+
+  init(_ route: Route, slot: Int) {
+    (self.route, self.slot) = (route, slot)
+  }
+}
+
+/// Routes with their checks and counts.
+package final class RouteTable: Sendable {
+  package let router: Router
+  let queries: DeclaredQueries
+  let matched: [MatchedRoute]
+
+  /// Throws if two routes have the same method and path, or a pattern is malformed.
+  package init(_ routes: [Route], _ metrics: RequestMetrics) throws(Router.TableError) {
+    router = try Router(routes)
+    queries = DeclaredQueries(routes)
+    matched = routes.map { route in
+      MatchedRoute(route, slot: metrics.slot(of: .init(method: route.method.name, pattern: route.pattern)))
+    }
+  }
+}
+
+extension RouteTable {
+  /// The names that a declared collection cannot have, because routes have them: the parts of paths
+  /// at the places of such names.
+  package var reservedNames: Set<String> {
+    Set(
+      router.routes.compactMap { route in
+        let parts = route.pattern.split(separator: "/")
+        guard parts.first == "v1", parts.count > 1 else { return nil }
+        if parts[1] != "admin" { return String(parts[1]) }
+        return parts.count > 4 && parts[2] == "users" ? String(parts[4]) : "admin"
+      }
+    )
+  }
+}
+
+/// The routes of an application: fixed ones, and more that may change while the server runs.
+package struct RouteTables: Sendable {
+  package let fixed: RouteTable
+  /// The table for a path that no fixed route has.
+  private let more: @Sendable (RequestHead) throws(Problem) -> RouteTable?
+
+  package init(
+    _ fixed: RouteTable,
+    more: @escaping @Sendable (RequestHead) throws(Problem) -> RouteTable? = { _ throws(Problem) in nil }
+  ) {
+    (self.fixed, self.more) = (fixed, more)
+  }
+
+  func match(_ head: RequestHead) throws(Problem) -> (Router.Match, RouteTable) {
+    let match = try fixed.router.match(head)
+    guard case .notFound = match, let table = try more(head) else { return (match, fixed) }
+    return (try table.router.match(head), table)
+  }
+}

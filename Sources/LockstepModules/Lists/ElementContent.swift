@@ -1,0 +1,146 @@
+import LockstepCollections
+import LockstepJSON
+
+/// An element of an ordered list, such as a favorite.
+struct OrderedElement: ListElement {
+  let id: String
+  var content: ElementContent
+  let addedAt: String
+  var updatedAt: String
+
+  static let format = ValueFormat<OrderedElement>(
+    .member("id", .text, \.id),
+    .optional("title", .text, \.content.title),
+    .optional("data", .json, \.content.data),
+    .member("addedAt", .text.readOnly, \.addedAt),
+    .member("updatedAt", .text.readOnly, \.updatedAt)
+  )
+}
+
+extension OrderedElement {
+  init?(_ object: JSONObject) {
+    guard let id = object["id"]?.stringValue, let addedAt = object["addedAt"]?.stringValue,
+      let updatedAt = object["updatedAt"]?.stringValue
+    else { return nil }
+    self.init(id: id, content: ElementContent(of: object), addedAt: addedAt, updatedAt: updatedAt)
+  }
+}
+
+/// The part of an element that the client chooses.
+package struct ElementContent: Sendable {
+  package var title: String?
+  package var data: JSON?
+
+  package init(title: String? = nil, data: JSON? = nil) {
+    self.title = title
+    self.data = data
+  }
+
+  package init(of object: JSONObject) {
+    self.init(title: object["title"]?.stringValue, data: object["data"])
+  }
+
+  static let titleBytes = 512
+
+  /// The content as a JSON object, without missing members. If `id` is given, it comes first.
+  package func object(withID id: String? = nil) -> JSONObject {
+    var object = JSONObject()
+    if let id { object.append(.string(id), named: "id") }
+    if let title { object.append(.string(title), named: "title") }
+    if let data { object.append(data, named: "data") }
+    return object
+  }
+}
+
+extension ElementContent: Equatable {
+  /// Equal if clients see the same bytes. `String` would treat some different bytes as equal.
+  package static func == (left: ElementContent, right: ElementContent) -> Bool {
+    left.title.map { ElementKey($0) } == right.title.map { ElementKey($0) }
+      && left.data?.encoded() == right.data?.encoded()
+  }
+}
+
+/// The rules for the content of a list's elements.
+package struct ElementRules: Sendable {
+  /// One element in a sentence, such as “favorite”.
+  let noun: String
+  /// The longest `data`, in bytes as JSON.
+  let dataBytes: Int
+  /// The JSON Schema of `data`, for descriptions.
+  let schema: JSON
+  /// The faults of `data`, with pointers that begin at it. Missing data is null.
+  let faults: (@Sendable (_ data: JSON) -> [FieldFault])?
+
+  package init(
+    noun: String,
+    dataBytes: Int,
+    schema: JSON = [:],
+    faults: (@Sendable (_ data: JSON) -> [FieldFault])? = nil
+  ) {
+    (self.noun, self.dataBytes, self.schema, self.faults) = (noun, dataBytes, schema, faults)
+  }
+
+  /// The faults of an element's data, with pointers that begin at the element.
+  func faults(of content: ElementContent) -> [FieldFault] {
+    guard let faults else { return [] }
+    return faults(content.data ?? .null).map { FieldFault(pointer: "/data\($0.pointer)", detail: $0.detail) }
+  }
+}
+
+extension PayloadField<ElementContent> {
+  /// The content of an element. Clients may also send the times that `GET` shows. The server
+  /// ignores them.
+  static func content(_ rules: ElementRules) -> PayloadField {
+    PayloadField(members(rules)) { reader, _ in
+      let content = reader.content(rules)
+      reader.add(rules.faults(of: content))
+      return content
+    }
+  }
+
+  static func members(_ rules: ElementRules) -> [SchemaMember] {
+    let ignored: JSON = ["description": "Clients may send this back unchanged. The server ignores it."]
+    return [
+      SchemaMember(
+        name: "title",
+        schema: ["type": ["string", "null"], "maxLength": JSON(ElementContent.titleBytes)],
+        isRequired: false
+      ),
+      SchemaMember(name: "data", schema: rules.schema, isRequired: false),
+      SchemaMember(name: "addedAt", schema: ignored, isRequired: false),
+      SchemaMember(name: "updatedAt", schema: ignored, isRequired: false),
+    ]
+  }
+}
+
+extension PayloadField<ToggledContent> {
+  /// The content of an element that a toggle may add.
+  static func toggled(_ rules: ElementRules) -> PayloadField {
+    PayloadField(PayloadField<ElementContent>.members(rules)) { reader, _ in
+      let content = reader.content(rules)
+      return ToggledContent(content: content, faults: rules.faults(of: content))
+    }
+  }
+}
+
+/// The content of an element that a toggle adds, if the element is not in the list. Only then its
+/// faults count.
+struct ToggledContent: Sendable {
+  let content: ElementContent
+  let faults: [FieldFault]
+}
+
+extension PayloadReader {
+  /// Reads the content of an element. A member that is null counts as missing. Does not check the
+  /// data by its schema.
+  mutating func content(_ rules: ElementRules) -> ElementContent {
+    passOver("id", "addedAt", "updatedAt")
+    let title = string("title", upTo: ElementContent.titleBytes)
+    guard let data = value("data"), !data.isNull else { return ElementContent(title: title) }
+    let size = data.encodedByteCount
+    if size > rules.dataBytes {
+      add("data", "It must have at most \(rules.dataBytes) bytes as JSON, and has \(size).")
+    }
+    return ElementContent(title: title, data: data)
+  }
+}

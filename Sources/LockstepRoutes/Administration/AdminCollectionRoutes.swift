@@ -1,0 +1,275 @@
+import LockstepAccounts
+import LockstepCollections
+import LockstepHTTP
+import LockstepJSON
+import LockstepMiddleware
+import LockstepModules
+import LockstepStore
+import LockstepSync
+import LockstepThreading
+
+/// `/v1/admin/collections`: the declared collections.
+package struct AdminCollectionRoutes: Sendable {
+  private static let pattern = "/v1/admin/collections"
+  /// A schema has at most 64 KiB, and a declaration is little more than a schema.
+  private static let bodyLimit = 256 * 1024
+
+  private let gate: AdministratorGate
+  private let declared: DeclaredLedger
+  private let ledger: Ledger
+
+  package init(_ gate: AdministratorGate, _ declared: DeclaredLedger, _ ledger: Ledger) {
+    (self.gate, self.declared, self.ledger) = (gate, declared, ledger)
+  }
+
+  package var routes: [Route] {
+    [
+      Route(.get, Self.pattern, summary: "Lists the declared collections.") { request in
+        try gate.admit(request, .read) { _ in
+          let items = declared.current.declared.sorted { $0.key < $1.key }.map(\.value.declaration.json)
+          return .response(PrivateDocument(["items": .array(items)]).response(try Preconditions(of: request.head)))
+        }
+      }
+      .described(Self.listing),
+      Route(.get, "\(Self.pattern)/{name}", summary: "Shows the declaration of a collection.") { request in
+        try gate.admit(request, .read) { _ in
+          guard let found = declared.current.declared[Self.name(in: request)] else { throw Self.missing(request) }
+          return .response(Self.document(found).response(try Preconditions(of: request.head)))
+        }
+      }
+      .described(Self.showing),
+      Route(
+        .put,
+        "\(Self.pattern)/{name}",
+        summary: "Declares a collection, or replaces its declaration.",
+        bodyLimit: Self.bodyLimit
+      ) { request in
+        try gate.admit(request, .admin) { agent in try request.withBody { try declare(request, $0, by: agent) } }
+      }
+      .described(Self.declaring),
+      Route(
+        .delete,
+        "\(Self.pattern)/{name}",
+        summary: "Deletes the declaration of a collection, and on request its data."
+      ) { request in
+        try gate.admit(request, .admin) { agent in try delete(request, by: agent) }
+      }
+      .described(Self.deletion),
+    ]
+  }
+
+  private static func name(in request: Request) -> String { request.parameters["name"] ?? "" }
+
+  private static func missing(_ request: Request) -> Problem {
+    Problem(.notFound, detail: "There is no declared collection “\(name(in: request))”.")
+  }
+
+  private static func document(_ declared: DeclaredModule) -> PrivateDocument {
+    PrivateDocument(declared.declaration.json)
+  }
+
+  private static func refusal(_ error: any Error) -> StoredResponse? {
+    (error as? Refusal).map { StoredResponse(Problem($0).response) }
+      ?? (error as? Problem).map { StoredResponse($0.response) }
+  }
+
+  private static func problem(of error: any Error) -> Problem? {
+    (error as? Refusal).map { Problem($0) } ?? Problem.describing(error)
+  }
+
+  private func declare(_ request: Request, _ body: [UInt8], by agent: LiveServiceToken) throws -> HandlerResult {
+    let name = Self.name(in: request)
+    if let wrong = DeclaredCollection.fault(ofName: name) { throw Problem(.invalidParameter, detail: wrong) }
+    let preconditions = try Preconditions(of: request.head)
+    let key = try IdempotencyKey(of: request, body: body)
+    let json = try JSON(readingBodyOf: request, body)
+    let declaration: DeclaredCollection
+    do throws(Refusal) {
+      declaration = try DeclaredCollection(json, named: name)
+    } catch {
+      throw Problem(error)
+    }
+    let change = DeclaredLedger.Change(
+      [declaration],
+      key: key,
+      owner: agent.keyOwner,
+      check: { try Self.check(preconditions, name, in: $0) },
+      response: { before, after in
+        let isNew = before.declared[name] == nil
+        let document = after.declared[name].map(Self.document) ?? PrivateDocument(declaration.json)
+        var response = Response.json(document.json, status: isNew ? .created : .ok, cacheControl: "no-store")
+        response.fields.append(.etag, "\"\(document.tag)\"")
+        if isNew { response.fields.append(.location, "\(Self.pattern)/\(name)") }
+        return StoredResponse(response)
+      },
+      refusal: { Self.refusal($0) }
+    )
+    return .making(Self.problem(of:)) { () async throws -> Response in
+      let response = try await declared.declare(change)
+      if !response.isReplay { gate.log("declare collection", name, agent.name) }
+      return Response(response)
+    }
+  }
+
+  private func delete(_ request: Request, by agent: LiveServiceToken) throws -> HandlerResult {
+    let name = Self.name(in: request)
+    let preconditions = try Preconditions(of: request.head)
+    let erases = try request.query.flag("erase")
+    let key = try IdempotencyKey(of: request, body: [])
+    var erase: (@Sendable (UserID) async throws -> Void)?
+    if erases { erase = { user in try await self.erase(name, of: user, by: agent) } }
+    let deletion = DeclaredLedger.Deletion(
+      of: name,
+      key: key,
+      owner: agent.keyOwner,
+      check: { set in try Self.check(preconditions, name, in: set) },
+      erase: erase,
+      refusal: { error in Self.refusal(error) }
+    )
+    return .making(Self.problem(of:)) { () async throws -> Response in
+      let response = try await declared.delete(deletion, response: StoredResponse(.done))
+      if !response.isReplay, response.response.status == Status.noContent.code {
+        gate.log(erases ? "delete collection and its data" : "delete collection", name, agent.name)
+      }
+      return Response(response)
+    }
+  }
+
+  private static func check(
+    _ preconditions: Preconditions,
+    _ name: String,
+    in set: ModuleSet
+  ) throws(Problem) {
+    guard let present = set.declared[name] else {
+      // Nothing is there, so no tag matches it.
+      if preconditions.ifMatch != nil { throw Problem(.preconditionFailed, members: [("current", .null)]) }
+      return
+    }
+    do throws(AccountsError) { try document(present).check(preconditions) } catch { throw Problem(error) }
+  }
+
+  /// Erases a user's data in a collection, as a transaction that the journal shows.
+  private func erase(_ name: String, of user: UserID, by agent: LiveServiceToken) async throws {
+    guard let found = declared.current.declared[name] else { return }
+    var action = found.declaration.clearing
+    action.isErasure = true
+    let transaction = Transaction(
+      user: user,
+      session: LiveSession(of: user, for: agent),
+      actions: [action],
+      response: { _ in StoredResponse(Response(status: .noContent)) },
+      refusal: { _ in nil }
+    )
+    let reservation = ledger.reserve(user)
+    do {
+      if reservation.needsLoading { try await ledger.load(reservation) }
+      _ = try await withCompletion { try ledger.submit(transaction, reservation, completion: $0) }
+    } catch is SessionEndedError {
+      // The user was erased meanwhile.
+    }
+  }
+
+  // MARK: Descriptions
+
+  private static let nameParameter = RouteParameter(
+    "name",
+    in: .path,
+    "The name of a declared collection.",
+    schema: ["type": "string", "pattern": "^[a-z][A-Za-z0-9]{0,63}$"]
+  )
+
+  private static let schemas: [String: JSON] = [
+    "CollectionDeclaration": .schema(
+      [
+        "name": ["type": "string", "pattern": "^[a-z][A-Za-z0-9]{0,63}$"], "kind": ["enum": ["list", "map"]],
+        "schema": schema, "quota": .schema(["elements": .indexSchema, "bytes": .indexSchema]), "access": access,
+      ],
+      optional: ["description": .textSchema]
+    )
+  ]
+  private static let access: JSON = ["enum": ["readWrite", "readOnly"]]
+  private static let schema: JSON = [
+    "type": ["object", "boolean"],
+    "description": "A JSON Schema (2020-12) of the data of a list's elements, or of a map's values.",
+  ]
+
+  private static var listing: RouteDescription {
+    .administration(
+      "listCollections",
+      parameters: [.ifNoneMatch],
+      responses: [
+        .shown(
+          .schema(["items": .arraySchema(of: .reference("CollectionDeclaration"))]),
+          fields: RouteField.validators
+        ),
+        .unmodified,
+      ],
+      schemas: schemas
+    )
+  }
+
+  private static var showing: RouteDescription {
+    .administration(
+      "getCollection",
+      parameters: [nameParameter, .ifNoneMatch],
+      responses: [.shown(.reference("CollectionDeclaration"), fields: RouteField.validators), .unmodified],
+      problems: [.notFound],
+      schemas: schemas
+    )
+  }
+
+  private static var declaring: RouteDescription {
+    let quota: JSON = [
+      "type": ["object", "null"],
+      "properties": [
+        "elements": ["type": ["integer", "null"], "minimum": 1], "bytes": ["type": ["integer", "null"], "minimum": 1],
+      ],
+      "additionalProperties": false,
+    ]
+    let body = JSON.closedSchema(
+      ["kind": ["enum": ["list", "map"]]],
+      optional: [
+        "name": ["type": "string"], "description": ["type": ["string", "null"]], "schema": schema, "quota": quota,
+        "access": access,
+      ]
+    )
+    return .administration(
+      "putCollection",
+      parameters: [nameParameter] + RouteParameter.writing,
+      body: RouteBody(body),
+      responses: [
+        RouteResponse(
+          .created,
+          "The declaration.",
+          fields: [.etag, .cacheControl, .location, .idempotencyReplayed],
+          json: .reference("CollectionDeclaration")
+        ),
+        RouteResponse(
+          .ok,
+          "The changed declaration.",
+          fields: [.etag, .cacheControl, .idempotencyReplayed],
+          json: .reference("CollectionDeclaration")
+        ),
+      ],
+      problems: [.conflict, .preconditionFailed, .validationFailed, .quotaExceeded],
+      schemas: schemas
+    )
+  }
+
+  private static var deletion: RouteDescription {
+    .administration(
+      "deleteCollection",
+      parameters: [
+        nameParameter,
+        RouteParameter(
+          "erase",
+          in: .query,
+          "Also erases the data of all users in the collection. Without it, a collection with data is not deleted.",
+          schema: ["type": "boolean"]
+        ),
+      ] + RouteParameter.writing,
+      responses: [.done],
+      problems: [.notFound, .conflict, .preconditionFailed]
+    )
+  }
+}

@@ -1,0 +1,132 @@
+import LockstepCollections
+import LockstepJSON
+import LockstepTime
+
+/// A declared collection as it is stored.
+package struct StoredDeclaration: Sendable {
+  package let name: String
+  /// The declaration as JSON.
+  package let declaration: [UInt8]
+  /// The change of the declared collections that made it.
+  package let revision: Revision
+  /// Whether its deletion has begun.
+  package let isClosing: Bool
+
+  package init(name: String, declaration: [UInt8], revision: Revision, isClosing: Bool) {
+    (self.name, self.declaration, self.revision, self.isClosing) = (name, declaration, revision, isClosing)
+  }
+}
+
+extension StoreConnection {
+  /// Whether the schema has the table `declared_collections`.
+  package func hasDeclaredCollections() throws -> Bool {
+    guard case .sqlite(let connection) = self else { return true }
+    let table = try connection.first("SELECT 1 FROM sqlite_schema WHERE name = 'declared_collections'") { _ in true }
+    return table ?? false
+  }
+}
+
+/// The table `declared_collections`.
+package struct DeclaredCollectionsTable: Sendable {
+  static let lockName = Array("declared collections".utf8)
+
+  package init() {}
+
+  /// All declared collections, and the revision of the last change.
+  package func load(from connection: StoreConnection) throws -> (declared: [StoredDeclaration], revision: Revision) {
+    var declared: [StoredDeclaration] = []
+    var last = Revision.none
+    try connection.forEach("SELECT name, declaration, revision, is_closing FROM declared_collections") { row in
+      let revision: Revision = try row[2]
+      last = max(last, revision)
+      guard let text: String = try row[1] else { return }
+      let isClosing = try row[3] as Int != 0
+      declared.append(
+        StoredDeclaration(name: try row[0], declaration: Array(text.utf8), revision: revision, isClosing: isClosing)
+      )
+    }
+    return (declared, last)
+  }
+
+  /// The names of collections that were deleted and not declared again.
+  package func deletedNames(in connection: StoreConnection) throws -> Set<String> {
+    Set(
+      try connection.all("SELECT name FROM declared_collections WHERE declaration IS NULL") { try $0[0] as String }
+    )
+  }
+
+  package func lastRevision(in connection: StoreConnection) throws -> Revision {
+    try connection.first("SELECT coalesce(max(revision), 0) FROM declared_collections") { try $0[0] as Revision }
+      ?? .none
+  }
+
+  /// Locks the declared collections until the end of the transaction.
+  package func lock(in connection: StoreConnection) throws { try connection.lock(Self.lockName) }
+
+  package func write(_ stored: StoredDeclaration, to connection: StoreConnection) throws {
+    try connection.run(
+      """
+      INSERT INTO declared_collections (name, declaration, revision, is_closing) VALUES (?, ?, ?, ?)
+      ON CONFLICT (name) DO UPDATE SET
+        declaration = excluded.declaration, revision = excluded.revision, is_closing = excluded.is_closing
+      """,
+      stored.name,
+      String(decoding: stored.declaration, as: UTF8.self),
+      stored.revision,
+      stored.isClosing ? 1 : 0
+    )
+    connection.announce { $0.topics.insert(.declaredCollections) }
+  }
+
+  /// Removes a declaration. Its row stays, because histories of users may have its name.
+  package func remove(_ name: String, at revision: Revision, from connection: StoreConnection) throws {
+    try connection.run(
+      "UPDATE declared_collections SET declaration = NULL, revision = ?, is_closing = 0 WHERE name = ?",
+      revision,
+      name
+    )
+    connection.announce { $0.topics.insert(.declaredCollections) }
+  }
+
+  /// Users who have elements in a collection, after a user in the order of their ids.
+  package func users(
+    with name: String,
+    of kind: CollectionMutation.Kind,
+    after user: UserID?,
+    limit: Int,
+    in connection: StoreConnection
+  ) throws -> [UserID] {
+    // The primary keys begin with the user, so each user costs one look-up.
+    try connection.all(
+      kind == .list ? Self.usersOfList : Self.usersOfMap,
+      user ?? UserID(UUIDv7(milliseconds: 0, random12: 0, random62: 0)),
+      name,
+      limit
+    ) { try $0[0] as UserID }
+  }
+
+  private static let usersOfList = StoreSQL(
+    sqlite: """
+      SELECT id FROM users WHERE id > ? AND EXISTS (
+        SELECT 1 FROM list_elements e WHERE e.user_id = users.id AND e.module = ?
+      ) ORDER BY id LIMIT ?
+      """,
+    postgreSQL: """
+      SELECT id FROM users WHERE id > ? AND EXISTS (
+        SELECT 1 FROM list_elements e WHERE e.user_id = users.id AND e.collection = ?
+      ) ORDER BY id LIMIT ?
+      """
+  )
+  private static let usersOfMap = StoreSQL(
+    sqlite: """
+      SELECT id FROM users WHERE id > ? AND EXISTS (
+        SELECT 1 FROM map_values e WHERE e.user_id = users.id AND e.module = ?
+      ) ORDER BY id LIMIT ?
+      """,
+    postgreSQL: """
+      SELECT id FROM users WHERE id > ? AND EXISTS (
+        SELECT 1 FROM map_values e WHERE e.user_id = users.id AND e.collection = ?
+      ) ORDER BY id LIMIT ?
+      """
+  )
+}

@@ -1,0 +1,323 @@
+import LockstepCollections
+import LockstepJSON
+import LockstepStore
+import LockstepThreading
+import LockstepTime
+
+/// The only part that changes declared collections.
+///
+/// A deletion has several steps, because its data may take long to find. First it closes the
+/// collection, which refuses writes from then on. Then it looks for data and erases it. At last it
+/// removes the declaration. A new declaration in between opens the collection again, and ends the deletion.
+package final class DeclaredLedger: Sendable {
+  package let modules: Modules
+  private let ledger: SharedLedger<ModuleSet>
+  private let writer: StoreWriter
+  private let readers: StoreReaders
+  private let make: @Sendable (DeclaredCollection) -> UserModule
+  /// Names that no declaration can have, because the server has routes with them.
+  private let reserved: LockedState<Set<String>>
+
+  /// `make` makes the module of a declaration. `notify` is called after each committed change.
+  /// `isOther` tells whether a collection is gone, or is of another kind.
+  package init(
+    _ modules: Modules,
+    from connection: StoreConnection,
+    make: @escaping @Sendable (DeclaredCollection) -> UserModule,
+    writer: StoreWriter,
+    readers: StoreReaders,
+    inFlightKeys: InFlightKeys,
+    eras: EraSource,
+    now: @escaping @Sendable () -> Timestamp,
+    notify: @escaping @Sendable (_ isOther: Bool) -> Void
+  ) throws {
+    (self.modules, self.writer, self.readers, self.make) = (modules, writer, readers, make)
+    reserved = LockedState(Set(modules.current.fixed.map(\.name)))
+    let load = { @Sendable (connection: StoreConnection) throws -> ModuleSet in
+      let (stored, revision) = try DeclaredCollectionsTable().load(from: connection)
+      return modules.current.replacing(stored, at: revision, make: make)
+    }
+    let present = try load(connection)
+    modules.publish(present)
+    ledger = SharedLedger(
+      present,
+      SharedLedger.Storage(
+        revision: \.revision,
+        load: load,
+        lock: { known, connection in
+          guard case .postgreSQL = connection else { return known }
+          let table = DeclaredCollectionsTable()
+          try table.lock(in: connection)
+          return try table.lastRevision(in: connection) == known.revision ? known : try load(connection)
+        },
+        lastRevision: { try DeclaredCollectionsTable().lastRevision(in: $0) }
+      ),
+      writer: writer,
+      inFlightKeys: inFlightKeys,
+      eras: eras,
+      now: now,
+      notify: { set in
+        let isOther = modules.current.declared.contains { name, module in
+          set.declared[name]?.declaration.kind != module.declaration.kind
+        }
+        modules.publish(set)
+        notify(isOther)
+      }
+    )
+  }
+
+  package func reserve(_ names: some Sequence<String>) { reserved.withLock { $0.formUnion(names) } }
+
+  package var current: ModuleSet { ledger.current }
+
+  // MARK: Declaring
+
+  /// A change of several declarations: all of them, or none.
+  package struct Change: Sendable {
+    let key: IdempotencyKey?
+    let owner: IdempotencyKeyOwner
+    let declarations: [DeclaredCollection]
+    /// Throws if a precondition does not hold.
+    let check: @Sendable (ModuleSet) throws -> Void
+    /// Gets the sets before and after the change.
+    let response: @Sendable (ModuleSet, ModuleSet) -> StoredResponse
+    let refusal: @Sendable (any Error) -> StoredResponse?
+
+    package init(
+      _ declarations: [DeclaredCollection],
+      key: IdempotencyKey? = nil,
+      owner: IdempotencyKeyOwner = .administrator,
+      check: @escaping @Sendable (ModuleSet) throws -> Void = { _ in },
+      response: @escaping @Sendable (ModuleSet, ModuleSet) -> StoredResponse,
+      refusal: @escaping @Sendable (any Error) -> StoredResponse?
+    ) {
+      (self.declarations, self.key, self.owner) = (declarations, key, owner)
+      (self.check, self.response, self.refusal) = (check, response, refusal)
+    }
+  }
+
+  /// Declares collections, or replaces their declarations. Throws a refusal, errors of `check` and of
+  /// the store, `IdempotencyKeyInUseError` and `IdempotencyKeyReusedError`.
+  package func declare(_ change: Change) async throws -> KeyedResponse {
+    let emptied = try await emptiedForOtherKinds(change)
+    do {
+      return try await ledger.change(
+        SharedLedger.Change(
+          key: change.key,
+          owner: change.owner,
+          perform: { [self] set, revision, connection in
+            try change.check(set)
+            let before = set
+            try write(change.declarations, to: &set, revision, emptied, connection)
+            return change.response(before, set)
+          },
+          refusal: change.refusal
+        )
+      )
+    } catch {
+      for (name, closedAt) in emptied { try? await open(name, closedAt: closedAt) }
+      throw error
+    }
+  }
+
+  private func write(
+    _ declarations: [DeclaredCollection],
+    to set: inout ModuleSet,
+    _ revision: Revision,
+    _ emptied: [String: Revision],
+    _ connection: StoreConnection
+  ) throws {
+    var declared = set.declared
+    var hasChanged = false
+    for declaration in declarations {
+      let name = declaration.name
+      if reserved.withLock({ $0.contains(name) }) {
+        throw Refusal.conflict("The server has routes with the name \(name). Choose another name.")
+      }
+      let present = declared[name]
+      if let present, !present.isClosing, present.declaration.json.encoded() == declaration.json.encoded() { continue }
+      if let present, present.declaration.kind != declaration.kind, emptied[name] != present.revision {
+        throw Self.changed(name)
+      }
+      let new = DeclaredModule(declaration, revision, make(declaration))
+      try DeclaredCollectionsTable().write(new.stored, to: connection)
+      declared[name] = new
+      hasChanged = true
+    }
+    let limit = DeclaredCollection.Bounds.collections
+    if declared.count > limit {
+      throw Refusal.quotaExceeded("A store may have \(limit) declared collections, not \(declared.count).")
+    }
+    if hasChanged { set = set.replacing(declared: declared, revision: revision) }
+  }
+
+  /// Closes the collections whose kind would change, and checks that no user has data in them. Returns
+  /// the revisions at which they were closed.
+  private func emptiedForOtherKinds(_ change: Change) async throws -> [String: Revision] {
+    var closed: [String: Revision] = [:]
+    for declaration in change.declarations {
+      guard let present = current.declared[declaration.name], present.declaration.kind != declaration.kind else {
+        continue
+      }
+      try change.check(current)
+      let kind = present.declaration.kind
+      let revision = try await close(declaration.name)
+      if try await hasData(declaration.name, kind) {
+        try await open(declaration.name, closedAt: revision)
+        throw Refusal.conflict(
+          "Users have data in \(declaration.name), so its kind cannot change from \(kind.rawValue) to "
+            + "\(declaration.kind.rawValue)."
+        )
+      }
+      closed[declaration.name] = revision
+    }
+    return closed
+  }
+
+  // MARK: Deleting
+
+  /// The steps of a deletion that other parts carry out.
+  package struct Deletion: Sendable {
+    let name: String
+    let key: IdempotencyKey?
+    let owner: IdempotencyKeyOwner
+    let check: @Sendable (ModuleSet) throws -> Void
+    /// Erases the data of a user; nil: a collection with data is not deleted.
+    let erase: (@Sendable (UserID) async throws -> Void)?
+    let refusal: @Sendable (any Error) -> StoredResponse?
+
+    package init(
+      of name: String,
+      key: IdempotencyKey? = nil,
+      owner: IdempotencyKeyOwner = .administrator,
+      check: @escaping @Sendable (ModuleSet) throws -> Void = { _ in },
+      erase: (@Sendable (UserID) async throws -> Void)?,
+      refusal: @escaping @Sendable (any Error) -> StoredResponse?
+    ) {
+      (self.name, self.key, self.owner) = (name, key, owner)
+      (self.check, self.erase, self.refusal) = (check, erase, refusal)
+    }
+  }
+
+  /// Deletes a declaration. Throws as `declare` does.
+  package func delete(_ deletion: Deletion, response: StoredResponse) async throws -> KeyedResponse {
+    let name = deletion.name
+    var closedAt: Revision?
+    // If there is no such collection, the response may have been recorded for the key.
+    if let present = current.declared[name] {
+      try deletion.check(current)
+      closedAt = try await close(name)
+      try await empty(name, present.declaration.kind, closedAt, deletion.erase)
+    }
+    return try await ledger.change(
+      SharedLedger.Change(
+        key: deletion.key,
+        owner: deletion.owner,
+        perform: { [closedAt] set, revision, connection in
+          guard let present = set.declared[name] else { throw Self.missing(name) }
+          guard present.revision == closedAt else { throw Self.changed(name) }
+          try DeclaredCollectionsTable().remove(name, at: revision, from: connection)
+          set = set.replacing(declared: set.declared.filter { $0.key != name }, revision: revision)
+          return response
+        },
+        refusal: deletion.refusal
+      )
+    )
+  }
+
+  private func empty(
+    _ name: String,
+    _ kind: CollectionMutation.Kind,
+    _ closedAt: Revision?,
+    _ erase: (@Sendable (UserID) async throws -> Void)?
+  ) async throws {
+    guard let erase else {
+      if try await hasData(name, kind) {
+        if let closedAt { try await open(name, closedAt: closedAt) }
+        throw Refusal.conflict(
+          "Users have data in \(name). To erase it together with the declaration, repeat the request with ?erase=true."
+        )
+      }
+      return
+    }
+    var last: UserID?
+    while true {
+      let page = try await users(with: name, kind, after: last, limit: 256)
+      for user in page { try await erase(user) }
+      guard let end = page.last else { return }
+      last = end
+    }
+  }
+
+  /// Refuses further writes to a collection. Returns the revision of this change. When this returns,
+  /// all earlier writes are on disk.
+  private func close(_ name: String) async throws -> Revision {
+    let revision = try await setClosing(true, name, closedAt: nil)
+    // Transactions that were decided before the collection was closed are written before this unit.
+    try await withCompletion { completion in
+      try writer.submit({ _ in }, completion: completion)
+    }
+    return revision
+  }
+
+  private func open(_ name: String, closedAt: Revision) async throws {
+    _ = try await setClosing(false, name, closedAt: closedAt)
+  }
+
+  private func setClosing(_ isClosing: Bool, _ name: String, closedAt: Revision?) async throws -> Revision {
+    let made = LockedState(Revision.none)
+    _ = try await ledger.change(
+      SharedLedger.Change(
+        key: nil,
+        owner: .administrator,
+        perform: { [self] set, revision, connection in
+          guard let present = set.declared[name] else { throw Self.missing(name) }
+          if let closedAt, present.revision != closedAt { throw Self.changed(name) }
+          let new = DeclaredModule(present.declaration, revision, make(present.declaration), isClosing: isClosing)
+          try DeclaredCollectionsTable().write(new.stored, to: connection)
+          var declared = set.declared
+          declared[name] = new
+          set = set.replacing(declared: declared, revision: revision)
+          made.withLock { $0 = revision }
+          return StoredResponse(status: 204, fields: [], body: nil)
+        },
+        refusal: { _ in nil }
+      )
+    )
+    return made.withLock { $0 }
+  }
+
+  private func hasData(_ name: String, _ kind: CollectionMutation.Kind) async throws -> Bool {
+    try await !users(with: name, kind, after: nil, limit: 1).isEmpty
+  }
+
+  private func users(
+    with name: String,
+    _ kind: CollectionMutation.Kind,
+    after user: UserID?,
+    limit: Int
+  ) async throws -> [UserID] {
+    try await readers.read {
+      try DeclaredCollectionsTable().users(with: name, of: kind, after: user, limit: limit, in: $0)
+    }
+  }
+
+  private static func missing(_ name: String) -> Refusal { .notFound("There is no declared collection \(name).") }
+
+  private static func changed(_ name: String) -> Refusal {
+    .conflict("The declaration of \(name) was changed meanwhile. Read it, and repeat the request.")
+  }
+
+  // MARK: Other servers
+
+  /// Takes in the changes of other servers. `isWhole`: also if the present ones are not in the history
+  /// any more.
+  package func refresh(from connection: StoreConnection, isWhole: Bool = false) throws {
+    try ledger.refresh(from: connection, isWhole: isWhole)
+  }
+
+  /// Takes in the changes of other servers, if there are any.
+  package func refreshIfOutdated(from connection: StoreConnection) throws {
+    try ledger.refreshIfOutdated(from: connection)
+  }
+}

@@ -1,0 +1,51 @@
+import LockstepCollections
+import LockstepJSON
+import LockstepStore
+
+extension ModuleSet {
+  /// The same fixed modules, with declared collections as they are stored.
+  package func replacing(
+    _ stored: [StoredDeclaration],
+    at revision: Revision,
+    make: (DeclaredCollection) -> UserModule
+  ) -> ModuleSet {
+    var declared: [String: DeclaredModule] = [:]
+    for stored in stored {
+      // A collection that has not changed keeps its object, so that other parts keep what they made of it.
+      if let known = self.declared[stored.name], known.revision == stored.revision {
+        declared[stored.name] = known
+      } else if let declaration = DeclaredCollection(stored) {
+        declared[stored.name] =
+          DeclaredModule(declaration, stored.revision, make(declaration), isClosing: stored.isClosing)
+      }
+    }
+    return replacing(declared: declared, revision: revision)
+  }
+}
+
+extension DeclaredModule {
+  /// The row of the collection in the store.
+  var stored: StoredDeclaration {
+    StoredDeclaration(
+      name: declaration.name,
+      declaration: declaration.json.encoded(),
+      revision: revision,
+      isClosing: isClosing
+    )
+  }
+}
+
+extension DeclaredCollection {
+  /// Reads a stored declaration. A newer server may have written one that this server cannot read. Then
+  /// users can read the collection, but only the administrator can write to it. Nil if the store is
+  /// damaged.
+  init?(_ stored: StoredDeclaration) {
+    let json = JSON(trusting: stored.declaration)
+    if let declaration = try? DeclaredCollection(json, named: stored.name) {
+      self = declaration
+      return
+    }
+    guard let kind = json["kind"]?.stringValue.flatMap(CollectionMutation.Kind.init(rawValue:)) else { return nil }
+    self.init(name: stored.name, kind: kind, access: .readOnly)
+  }
+}
