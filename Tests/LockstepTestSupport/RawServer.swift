@@ -8,8 +8,9 @@ public final class RawServer: Sendable {
   private let descriptor: Int32
 
   /// Binds a free port. If the socket does not listen, connections are refused, and no other
-  /// program can take the port.
-  public init(listens: Bool = true) throws {
+  /// program can take the port. The queue holds one connection more than `backlog` that is not
+  /// accepted. Further clients have to wait, and the system refuses them after some minutes.
+  public init(listens: Bool = true, backlog: Int32 = 0) throws {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     self.descriptor = descriptor
     var address = sockaddr_in()
@@ -21,8 +22,7 @@ public final class RawServer: Sendable {
         bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
       }
     }
-    // The queue holds one connection that is not accepted. Further clients have to wait.
-    guard isBound, !listens || listen(descriptor, 0) == 0 else {
+    guard isBound, !listens || listen(descriptor, backlog) == 0 else {
       throw ChildProcess.Failure(description: "a socket of loopback: errno \(errno)")
     }
     port = Int(in_port_t(bigEndian: address.sin_port))
