@@ -81,7 +81,7 @@ ACCEPTED = [
     (
         "Schema-valid request rejected",
         422,
-        "It must be the id in the path, or be left out",
+        "It must be the (id|name) in the path, or be left out",
         "The schema of a body cannot refer to the path.",
     ),
     (
@@ -89,6 +89,12 @@ ACCEPTED = [
         422,
         r'There is no action .*, only|This member is not allowed here|"pointer":"/arguments',
         "A screen's actions and arguments depend on the path, and a body's schema cannot refer to it.",
+    ),
+    (
+        "Schema-valid request rejected",
+        422,
+        r'"pointer":"/schema',
+        "The description of a schema does not say which keywords the server supports.",
     ),
     (
         "Schema-valid request rejected",

@@ -37,8 +37,8 @@ extension DeclaredCollection {
     /// How many collections a store may declare.
     package static let collections = 4_096
     static let descriptionBytes = 1_024
-    static let elements = 1...10_000_000
-    static let bytes = 1...1_073_741_824
+    package static let elements = 1...10_000_000
+    package static let bytes = 1...1_073_741_824
   }
 
   /// The declaration as clients see it, with all members that have a default value.

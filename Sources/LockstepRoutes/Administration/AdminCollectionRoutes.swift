@@ -218,18 +218,23 @@ package struct AdminCollectionRoutes: Sendable {
     )
   }
 
+  private static func limit(_ range: ClosedRange<Int>) -> JSON {
+    ["type": ["integer", "null"], "minimum": JSON(range.lowerBound), "maximum": JSON(range.upperBound)]
+  }
+
   private static var declaring: RouteDescription {
     let quota: JSON = [
       "type": ["object", "null"],
       "properties": [
-        "elements": ["type": ["integer", "null"], "minimum": 1], "bytes": ["type": ["integer", "null"], "minimum": 1],
+        "elements": limit(DeclaredCollection.Bounds.elements), "bytes": limit(DeclaredCollection.Bounds.bytes),
       ],
       "additionalProperties": false,
     ]
     let body = JSON.closedSchema(
       ["kind": ["enum": ["list", "map"]]],
       optional: [
-        "name": ["type": "string"], "description": ["type": ["string", "null"]], "schema": schema, "quota": quota,
+        "name": ["type": "string"], "description": ["type": ["string", "null"], "maxLength": 1024], "schema": schema,
+        "quota": quota,
         "access": access,
       ]
     )
