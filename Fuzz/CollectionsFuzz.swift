@@ -2,12 +2,20 @@
 //
 // Each three bytes of the input are one change of a list or a map. After each change, the state must
 // equal a plain array or dictionary. At the end, the differences between the versions are checked.
+//
+// After a first byte of 255, the lines of the input are a condition, an order and the data of
+// elements.
 
 /// Checks one input. libFuzzer keeps the bytes valid during the call.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzCollections(_ start: UnsafeRawPointer?, _ count: Int) -> CInt {
   let input = UnsafeRawBufferPointer(start: start, count: count)
   guard let kind = input.first else { return 0 }
+  if kind == 255 {
+    let lines = input.dropFirst().split(separator: UInt8(ascii: "\n"), maxSplits: 40, omittingEmptySubsequences: false)
+    checkQuery(lines.map { String(decoding: $0, as: UTF8.self) })
+    return 0
+  }
   let changes = stride(from: 1, to: count - 2, by: 3).map { (input[$0], input[$0 + 1], input[$0 + 2]) }
   if kind % 2 == 0 { checkList(changes, growth: Int(kind) % 20) } else { checkMap(changes, growth: Int(kind) % 20) }
   return 0
@@ -62,6 +70,27 @@ private func checkList(_ changes: [(UInt8, UInt8, UInt8)], growth: Int) {
   check(list.bytes == model.reduce(0) { $0 + $1.text.count }, "the sizes are equal")
   checkDifference(from: first, to: list)
   checkDifference(from: list, to: first)
+}
+
+/// Checks that a query selects the elements that it selects one by one, and that its order loses none.
+private func checkQuery(_ lines: [String]) {
+  guard lines.count > 2 else { return }
+  let query = try? ElementQuery(conditions: [lines[0]], order: nil, members: nil)
+  let ordered = try? ElementQuery(conditions: [lines[0]], order: lines[1], members: ["id", "data"])
+  guard let query else { return check(ordered == nil, "a malformed condition is refused with any order") }
+  var (list, selected): (ListState, [ListItem]) = (ListState(), [])
+  for (number, line) in lines[2...].enumerated() {
+    guard let data = try? JSON(parsing: line) else { continue }
+    let id = name(number)
+    let item = EncodedJSON(["id": .string(id), "data": data])
+    list.apply(.inserted(id: id, item: item, index: list.count))
+    let one = ListState([ListItem(id: ElementKey(id), encoded: item.encoded, revision: .none)], revision: .none)
+    selected += one.items(withPrefix: nil, matching: query)
+  }
+  check(list.items(withPrefix: nil, matching: query) == selected, "a query selects each element for itself")
+  guard let ordered else { return }
+  let sorted = list.items(withPrefix: nil, matching: ordered).map(\.id).sorted()
+  check(sorted == selected.map(\.id).sorted(), "an order loses no element and adds none")
 }
 
 private func checkDifference(from old: ListState, to new: ListState) {

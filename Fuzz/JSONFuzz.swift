@@ -6,8 +6,10 @@
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzJSON(_ start: UnsafeRawPointer?, _ count: Int) -> CInt {
   let input = UnsafeRawBufferPointer(start: start, count: count)
+  _ = found(in: Array(input))
   if let value = checkParsing(input) {
     checkRoundTrip(value)
+    checkFinding(in: value)
     checkPatching(value, with: value)
   }
   // The first byte says where to split the rest, so that mutations also move the split.
@@ -50,6 +52,31 @@ private func checkRoundTrip(_ value: JSON) {
   check(again == value, "a written value reads back equal")
   check(again.hashValue == value.hashValue, "equal values hash the same")
   check(again.encoded() == compact, "writing is stable")
+}
+
+private let paths = [[], ["a"], ["a", "0"], ["0"], ["0", "a"], ["1", "1"], ["b", "a", "c"], ["\""]]
+
+/// The text at each path. Reads the parts of the text as values too.
+private func found(in text: [UInt8]) -> [[UInt8]] {
+  let finder = JSONPathFinder(paths)
+  var places = Array(repeating: 0..<1, count: paths.count)
+  return text.withUnsafeBufferPointer { text in
+    places.withUnsafeMutableBufferPointer { finder.find(in: text, places: $0) }
+    return places.map { place in
+      let value = JSONText(UnsafeBufferPointer(rebasing: text[place]))
+      _ = (value.kind, value.number, value.withString { $0.count })
+      _ = value.contains { $0.count < 0 }
+      return Array(text[place])
+    }
+  }
+}
+
+/// Checks that the values at paths are found in the text.
+private func checkFinding(in value: JSON) {
+  for (path, text) in zip(paths, found(in: value.encoded())) {
+    let expected = try? JSONPointer(tokens: path).resolve(in: value)
+    check(text == expected?.encoded() ?? [], "the value at a path is found")
+  }
 }
 
 /// Checks the guarantees of patches about size, depth and repetition.

@@ -39,6 +39,12 @@ ACCEPTED = [
     (
         "Schema-valid request rejected",
         400,
+        "parameters? “(where|sort)”",
+        "A schema describes a condition's form, but not which members the elements have and what is JSON.",
+    ),
+    (
+        "Schema-valid request rejected",
+        400,
         "Send only one of the parameters",
         "OpenAPI cannot say that parameters exclude each other.",
     ),

@@ -104,6 +104,7 @@ def main():
         ("a state", 200, "GET", "/v1/favorites", {}, None),
         ("a state, coded", 200, "GET", "/v1/favorites", gzip, None),
         ("a page", 200, "GET", "/v1/favorites?limit=2", {}, None),
+        ("a page of a query", 200, "GET", "/v1/favorites?where=title:prefix:Photo&sort=-id&limit=2", {}, None),
         ("the past", 200, "GET", f"/v1/favorites?at={cursor}", {}, None),
         ("an unchanged state", 304, "GET", "/v1/favorites", {"If-None-Match": tag}, None),
         ("the same, coded", 304, "GET", "/v1/favorites", {"If-None-Match": tag, **gzip}, None),

@@ -3,6 +3,7 @@
 Run by scripts/bench.d/growth:
 
 growth.py elements BINARY ROUNDS COUNT SIZE...
+growth.py queries BINARY ROUNDS COUNT SIZE...
 growth.py users BINARY ROUNDS COUNT SIZE... (in a folder that has the program populate)
 """
 
@@ -30,6 +31,19 @@ WRITES = 100
 ELEMENTS = 20
 ACTIVE = 100
 READERS = 50_000
+
+
+# The queries on a list, by name. Each request has another number, because the server sends its last
+# response again to a request that arrives again. One in ten elements has the color "blue".
+CONDITIONS = "where=data.color:eq:blue&where=data.rating:ge:0&where=title:prefix:A&where=addedAt:ge:2000"
+QUERIES = {
+    "one condition": "where=data.color:eq:blue&limit={}",
+    "four conditions": CONDITIONS + "&limit={}",
+    "sorted by a number": "sort=-data.rating&limit={}",
+    "sorted by a number, first 20": "sort=-data.rating&where=data.rating:ge:-{}&limit=20",
+    "sorted by a string": "sort=title&limit={}",
+    "four conditions, sorted by two": CONDITIONS + "&sort=-data.rating,title&limit={}",
+}
 
 
 def costs(server, count, action, prepare=None):
@@ -168,6 +182,39 @@ def measure_elements(binary, kind, size, count):
             return result
 
 
+def measure_queries(binary, size, count):
+    """The costs of queries on a list of `size` elements."""
+    options = ["--cache-mb", "4096", "--max-favorites", str(ROWS), "--max-favorites-bytes", "1GiB"]
+    with tempfile.TemporaryDirectory() as folder:
+        data = os.path.join(folder, "lockstep.db")
+        with Server(binary, data, *options) as server:
+            account = json.dumps({"email": "user@example.com", "password": "a long password"})
+            server.token = json.loads(server.send("POST", "/v1/users", account)[1])["token"]
+            server.send("PUT", List.path(0), List.body("000000"))
+            token = server.token
+        store = sqlite3.connect(data)
+        with store:
+            List.fill(store, size)
+            for number, (element,) in enumerate(store.execute("SELECT id FROM favorites").fetchall()):
+                content = {"color": "blue" if number % 10 == 0 else "red", "rating": number * 7919 % 1000, "tags": ["a", "b"]}
+                content = json.dumps(content, separators=(",", ":"))
+                store.execute("UPDATE favorites SET data = ? WHERE id = ?", (content, element))
+        store.close()
+
+        with Server(binary, data, *options) as server:
+            server.token = token
+            result = {"JSON of an element, bytes": len(server.send("GET", "/v1/favorites")[1]) / size}
+            count = max(5, min(count, 2_000_000 // size))
+            for label, query in QUERIES.items():
+
+                def read(number):
+                    server.send("GET", f"/v1/favorites?{query.format(1_000_000 - number)}")
+
+                read(count)
+                result[f"{label}: CPU, µs"], result[f"{label}: p50, µs"] = costs(server, count, read)
+            return result
+
+
 class Store:
     """A store with users in the current folder, and their tokens."""
 
@@ -270,6 +317,15 @@ def elements(binary, rounds, count, sizes):
         print_table(f"{kind.name} of", measured)
 
 
+def queries(binary, rounds, count, sizes):
+    measured = {size: [] for size in sizes}
+    for number in range(1, rounds + 1):
+        for size in sizes:
+            progress(f"Round {number} of {rounds}: queries on a list of {size}")
+            measured[size].append(measure_queries(binary, size, count))
+    print_table("list of", measured)
+
+
 def users(binary, rounds, count, sizes):
     stores = {}
     for size in sizes:
@@ -286,7 +342,7 @@ def users(binary, rounds, count, sizes):
 def main():
     # The server ends with this program.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    kinds = {"elements": elements, "users": users}
+    kinds = {"elements": elements, "queries": queries, "users": users}
     kind, binary, rounds, count, *sizes = sys.argv[1:]
     kinds[kind](binary, int(rounds), int(count), [int(size) for size in sizes])
 

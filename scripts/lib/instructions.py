@@ -107,6 +107,9 @@ def measure(binary, count, keep):
                 "GET", suite, tokens[number % 2], fields=[f"X-Request-Id: request-{number:06}"]
             ),
             "304": lambda number: request("GET", suite, tokens[0], fields=[f"If-None-Match: {tag}"]),
+            "query": lambda number: request(
+                "GET", f"/v1/favorites?where=title:prefix:A&where=id:ne:{number}&sort=-title", tokens[0]
+            ),
             "changes": lambda number: request("GET", f"/v1/changes?since={since}", tokens[0]),
             "default": lambda number: request("PUT", f"{suite}/key1", tokens[0], f'"value {number:06}"'),
             "favorite": lambda number: request(

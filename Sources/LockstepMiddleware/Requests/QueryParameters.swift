@@ -39,6 +39,9 @@ package struct QueryParameters {
     return values[first].value
   }
 
+  /// The values of a parameter that may occur several times, in their order.
+  package func texts(_ name: String) -> [String] { values.filter { $0.name == name }.map(\.value) }
+
   private static func repeated(_ name: String) -> Problem {
     Problem(.invalidParameter, detail: "The query has the parameter “\(name)” more than once.")
   }

@@ -15,11 +15,14 @@ package final class ModuleRoutes: Sendable {
   package init(module: UserModule, reading: StateReader, writing: StateWriter) {
     self.module = module
     collection = CollectionName(module.name)
+    members = module.elementMembers
     self.reading = reading
     self.writing = writing
   }
 
   private let collection: CollectionName
+  /// The members of a list's elements; nil if they can have any.
+  private let members: [String]?
   private var path: String { "/v1/\(module.name)" }
   private var elementPath: String { "\(path)/{\(module.keyName)}" }
   private var described: ModuleDescriptions { ModuleDescriptions(module: module) }
@@ -43,7 +46,7 @@ package final class ModuleRoutes: Sendable {
 
   private func resource(_ query: QueryParameters) throws(Problem) -> StateResource {
     switch module.shape {
-    case .list: .list(try ListQuery(collection, query))
+    case .list: .list(try ListQuery(collection, query, members: members))
     case .map: .map(collection, prefix: try query.text("prefix"))
     case .object(let members): .object(collection, members: members)
     }
@@ -208,6 +211,14 @@ package final class ModuleRoutes: Sendable {
 extension UserModule {
   /// `id` or `key`: the parameter in the path and the member of payloads that name an element.
   var keyName: String { kind == .list ? "id" : "key" }
+
+  /// The names of the members that a list's elements can have. Nil if the module does not declare
+  /// them.
+  var elementMembers: [String]? {
+    let element = state["properties"]?["items"]?["items"]
+    if let others = element?["additionalProperties"], others != false { return nil }
+    return element?["properties"]?.objectValue?.names
+  }
 }
 
 extension ElementVerb {

@@ -3,6 +3,7 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepMiddleware
 import LockstepSync
+import LockstepThreading
 
 /// Responds to `GET` requests with a user's state, normally from encoded bytes in memory. It also
 /// holds the services that the other routes for users' states need.
@@ -203,15 +204,19 @@ package final class StateReader: Sendable {
     _ wait: WaitPreference,
     _ session: LiveSession
   ) throws -> HandlerResult {
-    try waiting.wait(request, for: wait, of: session) { [self] cached, registered, look in
+    let comparison = resource.isPart ? LastComparison() : nil
+    return try waiting.wait(request, for: wait, of: session) { [self] cached, registered, look in
       guard modules[resource.module] != nil else { throw Problem(.notFound) }
       let view = StateView(store: store, LedgerView(state: cached.state, registered: registered))
-      let respond = { @Sendable [self] (representation: Representation?) throws -> HandlerResult? in
-        guard look.isLast || !(representation.map { preconditions.isFresh($0) } ?? false) else { return nil }
-        return .response(try response(representation, preconditions, view.position).waited(wait))
-      }
-      if let unchanged = unchanged(resource, preconditions, view) {
+      if let unchanged = comparison?.unchanged(resource, view) ?? unchanged(resource, preconditions, view) {
         return look.isLast ? .ready(.response(unchanged.waited(wait))) : .unchanged
+      }
+      let respond = { @Sendable [self] (representation: Representation?) throws -> HandlerResult? in
+        if !look.isLast, let representation, preconditions.isFresh(representation) {
+          comparison?.note(representation, preconditions, resource, view)
+          return nil
+        }
+        return .response(try response(representation, preconditions, view.position).waited(wait))
       }
       switch try present(resource, cached, view, session.user) {
       case .made(let representation): return try respond(representation).map { .ready($0) } ?? .unchanged
@@ -254,8 +259,8 @@ package final class StateReader: Sendable {
     }
     guard resource.weight(in: view) > BackgroundEncoder.bound else { return .made(try make()) }
     let encode = { @Sendable [backgroundEncoder] in try await backgroundEncoder.run(for: user, make) }
-    guard let collection else { return .later(encode) }
-    let name = BackgroundEncoder.Name("\(view.registeredRevision) \(collection)", of: cached)
+    guard let what = collection?.description ?? resource.queryPath else { return .later(encode) }
+    let name = BackgroundEncoder.Name("\(view.registeredRevision) \(what)", of: cached)
     return .later { [backgroundEncoder] in try await backgroundEncoder.representations.value(of: name, encode) }
   }
 
@@ -273,9 +278,7 @@ package final class StateReader: Sendable {
       preconditions.isFresh(cursor)
     else { return nil }
     let tag = cursor.text
-    var fields = Representation.validatorFields(ofTag: preconditions.freshTag(cursor, tag) ?? tag)
-    fields.append(view.position)
-    return Response(status: .notModified, fields: fields)
+    return Response(notModified: preconditions.freshTag(cursor, tag) ?? tag, view.position)
   }
 
   /// The response with a resource, or 304 if the client has it already.
@@ -397,6 +400,30 @@ private final class UnchangedStateValidity: ResponseValidity {
   }
 }
 
+/// The last comparison of a part of a collection with what a waiting client has. As long as the
+/// collection does not change, the part need not be encoded and compared again.
+private final class LastComparison: Sendable {
+  private let last = LockedState<(source: Revision, tag: String)?>(nil)
+
+  /// Notes that the client has this representation.
+  func note(
+    _ representation: Representation,
+    _ preconditions: Preconditions,
+    _ resource: StateResource,
+    _ view: StateView
+  ) {
+    guard let source = resource.sourceRevision(in: view) else { return }
+    let tag = preconditions.freshTag(for: representation) ?? representation.tag
+    last.withLock { $0 = (source, tag) }
+  }
+
+  /// The 304 response if the collection has not changed since the last comparison.
+  func unchanged(_ resource: StateResource, _ view: StateView) -> Response? {
+    guard let last = last.withLock({ $0 }), resource.sourceRevision(in: view) == last.source else { return nil }
+    return Response(notModified: last.tag, view.position)
+  }
+}
+
 /// Reports the end of a session as a change.
 private struct SessionWatcher: Watcher {
   let session: LiveSession
@@ -405,6 +432,13 @@ private struct SessionWatcher: Watcher {
 }
 
 extension Response {
+  /// The response to a client that has the resource with this tag already.
+  fileprivate init(notModified tag: String, _ position: StatePosition) {
+    var fields = Representation.validatorFields(ofTag: tag)
+    fields.append(position)
+    self.init(status: .notModified, fields: fields)
+  }
+
   /// The response to a request that was allowed to wait. Caches must not store it.
   func waited(_ wait: WaitPreference) -> Response {
     var response = self

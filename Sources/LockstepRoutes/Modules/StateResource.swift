@@ -84,16 +84,35 @@ enum StateResource: Sendable, Equatable {
     }
   }
 
+  /// Whether the resource shows a selected part of one collection, and depends on nothing else.
+  var isPart: Bool {
+    switch self {
+    case .list(let query): !query.isWhole
+    case .map(_, let prefix): prefix != nil
+    case .element, .entry, .suites, .suite, .value, .object: false
+    }
+  }
+
+  /// The revision of the collection of which the resource shows a part. Nil for any other resource.
+  func sourceRevision(in view: StateView) -> Revision? {
+    switch self {
+    case .list(let query): isPart ? view.state.list(query.collection).revision : nil
+    case .map(let name, _): isPart ? view.state.map(name).revision : nil
+    case .element, .entry, .suites, .suite, .value, .object: nil
+    }
+  }
+
+  /// The path of a query, with its parameters. Requests with the same path have the same representation of a
+  /// state. Nil for any other resource.
+  var queryPath: String? {
+    guard case .list(let query) = self, query.elementQuery != nil else { return nil }
+    return query.path
+  }
+
   /// The cost of encoding the resource, in the unit of `BackgroundEncoder.Weight`.
   func weight(in view: StateView) -> Int {
     switch self {
-    case .list(let query):
-      // The body shares the texts of a whole list.
-      if query.isWhole { return 0 }
-      let list = view.state.list(query.collection)
-      let searched = query.prefix == nil ? 0 : list.count * BackgroundEncoder.Weight.comparedElement
-      guard let limit = query.limit, limit < list.count else { return list.bytes + searched }
-      return list.bytes / list.count * limit + searched
+    case .list(let query): return query.weight(of: view.state.list(query.collection))
     case .suite(let name, let prefix):
       let bytes = view.state.map(Suite.collection(name)).bytes
       guard prefix == nil, bytes > BackgroundEncoder.bound else { return bytes }
@@ -207,11 +226,11 @@ enum StateResource: Sendable, Equatable {
 
 extension Representation {
   /// A longer body is sent in pieces.
-  fileprivate static let longestArray = 64 * 1024
+  static let longestArray = 64 * 1024
 
   /// A representation that is a JSON object with the cursor as its first member. `rest` is the text
   /// of the other members and the closing brace, in pieces.
-  fileprivate convenience init(cursor: Cursor, rest: [[UInt8]], link: String? = nil) {
+  convenience init(cursor: Cursor, rest: [[UInt8]], link: String? = nil) {
     let body = BodyPieces([Array(#"{"cursor":"\#(cursor.text)","#.utf8)] + rest)
     self.init(cursor: cursor, body: body.count > Self.longestArray ? .pieces(body) : .bytes(body.joined), link: link)
   }
@@ -221,7 +240,7 @@ extension [[UInt8]] {
   private static let comma = [UInt8(ascii: ",")]
 
   /// The texts with commas between them, after `opening` and before `closing`.
-  fileprivate init(_ opening: String, _ texts: [[UInt8]], _ closing: String) {
+  init(_ opening: String, _ texts: [[UInt8]], _ closing: String) {
     self = [Array<UInt8>(opening.utf8)]
     reserveCapacity(2 * texts.count + 2)
     for (index, text) in texts.enumerated() {
@@ -278,90 +297,5 @@ struct SuiteContent {
   /// All shown values, in order.
   var values: [(key: ElementKey, value: MapValue)] {
     ((map.map { Array($0.values) } ?? own) + behind).sorted { $0.key < $1.key }
-  }
-}
-
-/// The elements of a module's list that a request asks for. `prefix` selects elements by their ids.
-/// `after` and `limit` select a page of them.
-struct ListQuery: Sendable, Equatable {
-  let collection: CollectionName
-  var prefix: String?
-  var after: String?
-  var limit: Int?
-  /// The parameter `at` as the client sent it: the cursor of a past state. The link to the next
-  /// page repeats it.
-  var at: String?
-
-  var isWhole: Bool { prefix == nil && after == nil && limit == nil }
-
-  init(_ collection: CollectionName, _ query: QueryParameters) throws(Problem) {
-    self.collection = collection
-    prefix = try query.text("prefix")
-    after = try query.text("after")
-    limit = try query.integer("limit", in: 1...1_000_000)
-    at = try query.text("at")
-  }
-
-  init(_ collection: CollectionName) {
-    self.collection = collection
-  }
-
-  func representation(of view: StateView) throws(Problem) -> Representation {
-    let list = view.state.list(collection)
-    if isWhole, list.length <= Representation.longestArray {
-      let cursor = view.cursor(list.revision)
-      var body = Array(#"{"cursor":"\#(cursor.text)","count":\#(list.count),"items":["#.utf8)
-      body.reserveCapacity(body.count + list.length + 2)
-      list.appendText(to: &body)
-      body.append(contentsOf: "]}".utf8)
-      return Representation(cursor: cursor, body: body)
-    }
-    let page = try page(of: list)
-    let content = [[UInt8]](#""count":\#(page.count),"items":["#, page.texts, "]}")
-    let cursor = view.cursor(list.revision, detail: isWhole ? nil : Digest.text(of: content))
-    let next = page.lastBeforeMore.map { "<\(link(after: $0.id.text, at: view.cursor))>; rel=\"next\"" }
-    return Representation(cursor: cursor, rest: content, link: next)
-  }
-
-  /// The texts of the page's elements, the number of elements that the request selects, and the
-  /// page's last element if more of them follow.
-  private func page(of list: ListState) throws(Problem) -> (texts: [[UInt8]], count: Int, lastBeforeMore: ListItem?) {
-    guard let prefix else {
-      let range = try range(in: list.items) { list.index(of: $0) }
-      let texts = isWhole ? CollectionState.list(list).texts : list.texts(in: range)
-      return (
-        texts, list.count, range.isEmpty || range.upperBound == list.count ? nil : list.items[range.upperBound - 1]
-      )
-    }
-    let matching = list.items(withPrefix: prefix)
-    let range = try range(in: matching) { after in
-      list[after].flatMap { item in matching.firstIndex { $0.isIdentical(to: item) } }
-    }
-    let next = range.isEmpty || range.upperBound == matching.count ? nil : matching[range.upperBound - 1]
-    return (matching[range].map(\.encoded), matching.count, next)
-  }
-
-  /// The page, which begins after the element that the parameter `after` names.
-  private func range(
-    in items: some RandomAccessCollection<ListItem>,
-    _ index: (String) -> Int?
-  ) throws(Problem) -> Range<Int> {
-    var start = 0
-    if let after {
-      guard let index = index(after) else {
-        throw Problem(.invalidParameter, detail: "There is no element with the id “\(after)” to start after.")
-      }
-      start = index + 1
-    }
-    return start..<min(items.count, start + (limit ?? items.count))
-  }
-
-  /// The link contains the cursor of this page's state. So if the list changes between two
-  /// requests, the next page repeats no element and leaves none out.
-  private func link(after id: String, at cursor: Cursor) -> String {
-    var parameters = ["limit=\(limit ?? 0)", "after=\(PercentEncoding.text(id))"]
-    if let prefix { parameters.append("prefix=\(PercentEncoding.text(prefix))") }
-    parameters.append("at=\(at ?? cursor.text)")
-    return "/v1/\(collection)?" + parameters.joined(separator: "&")
   }
 }

@@ -13,7 +13,7 @@ extension RouteParameter {
   static let waiting = [wait, prefer]
   /// The parameters of a write: preconditions and an idempotency key.
   static let writing = [ifMatch, ifNoneMatchOfWrite, idempotencyKey]
-  static let pages = [limit, after, prefix]
+  static let pages = [limit, after, prefix, `where`, sort]
 
   static let at = query(
     "at",
@@ -89,13 +89,42 @@ extension RouteParameter {
 
   static let prefix = query("prefix", "Only elements whose id or key has this prefix.", .textSchema)
 
+  static let `where` = query(
+    "where",
+    "Only elements that meet this condition: `<path>:<operator>:<value>`, such as `data.done:eq:false`. The parameter "
+      + "may occur up to \(ElementQuery.maximumConditions) times, and an element must meet all conditions. A path is "
+      + "names of members with dots between them. The operators are `eq`, `ne`, `lt`, `le`, `gt`, `ge`, `in` (a JSON "
+      + "array), `has` (an array or a string contains the value) and `prefix`. The value is JSON if it can be parsed, "
+      + "otherwise text.",
+    [
+      "type": "array",
+      "items": [
+        "type": "string", "pattern": "^[^:]+:(eq|ne|lt|le|gt|ge|in|has|prefix):",
+        "examples": ["data.done:eq:false", "title:prefix:A"],
+      ],
+      "maxItems": JSON(ElementQuery.maximumConditions),
+    ]
+  )
+
+  static let sort = query(
+    "sort",
+    "The order: up to \(ElementQuery.maximumSortKeys) paths with commas between them, such as `-data.rating,title`. `-` "
+      + "reverses the order of a path. It is false, true, numbers, strings by UTF-8, and last anything else, also after "
+      + "`-`. Elements with equal values keep their order.",
+    ["type": "string", "pattern": "^[^,]+(,[^,]+)*$", "examples": ["-data.rating,title"]]
+  )
+
   static let limit = query(
     "limit",
     "The most elements in a page. If there are more, the response field Link refers to the next page.",
     ["type": "integer", "minimum": 1, "maximum": 1_000_000]
   )
 
-  static let after = query("after", "Starts after the element with this id.", .nameSchema)
+  static let after = query(
+    "after",
+    "Starts after the element with this id, which must be one of the selected elements.",
+    .nameSchema
+  )
 
   static let suite = RouteParameter(
     "suite",

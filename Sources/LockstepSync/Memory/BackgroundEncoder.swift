@@ -18,6 +18,14 @@ package final class BackgroundEncoder: Sendable {
     package static let mutation = 64
     /// Finding that an element has not changed, or does not match.
     package static let comparedElement = 24
+    /// How many bytes of elements a query reads in a unit.
+    package static let queriedBytes = 1
+    /// Finding the values of an element for a query, in addition to its bytes.
+    package static let queriedElement = 100
+    /// Comparing a value of an element in a condition.
+    package static let condition = 50
+    /// Sorting an element by one path.
+    package static let sortedElement = 400
     /// Finding the change of an element.
     static let changedElement = 512
   }

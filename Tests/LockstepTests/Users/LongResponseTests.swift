@@ -107,6 +107,40 @@ struct LongResponseTests {
     }
   }
 
+  @Test("A long query is evaluated off the event loop, once for all clients, and again only after a change of the list")
+  func queries() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      _ = try await Self.fill(ada, title: "a")
+      let path = "/v1/favorites?where=title:eq:a&sort=-id&limit=2"
+      let first = try await ada.get(path)
+      #expect(first.json["count"] == 500 && first.json["items"]?[0]?["id"] == "99")
+      let fields = ["If-None-Match: \(first.field("ETag") ?? "")"]
+      let waiter = try await ada.waiting("\(path)&wait=20", fields)
+      await eventually { users.waiting == 1 }
+      let held = try await Held(users)
+      defer { held.gate.open() }
+      // No thread could evaluate the query again. So the wait only ends because it need not.
+      #expect(try await ada.put("/v1/defaults/standard/x", "1").status == 201)
+      users.advance(by: 20.2)
+      let unchanged = try await waiter.response()
+      #expect(unchanged.status == 304 && unchanged.tag == first.tag)
+      #expect(!held.backgroundEncoder.shares.isRunning(try #require(UserID(ada.user))))
+      var clients: [RawClient] = []
+      for number in 0..<5 {
+        clients.append(try await ada.waiting(path))
+        await eventually { held.backgroundEncoder.representations.waitingCount >= number }
+      }
+      // The only event loop responds to other requests, also of the same user.
+      #expect(try await ada.get("/v1/favorites/0").status == 200)
+      try await held.letGo()
+      for client in clients {
+        let response = try await client.response()
+        #expect(response.status == 200 && response.body == first.body)
+      }
+    }
+  }
+
   @Test("An event that takes long to compute is sent when it is ready, and the stream continues after it")
   func events() async throws {
     try await ServerFixture.run { users in
