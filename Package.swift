@@ -257,7 +257,8 @@ let package = Package(
       name: "LockstepServerTestingTests",
       dependencies: [
         "LockstepClient", "LockstepClientTesting", "LockstepCollections", "LockstepJSON", "LockstepReactor",
-        "LockstepReactorTesting", "LockstepScreens", "LockstepServerTesting", "NewProject", "ShoppingList",
+        "LockstepReactorTesting", "LockstepScreens", "LockstepServerTesting", "LockstepTime", "NewProject",
+        "ShoppingList",
       ]
     ),
     .testTarget(
@@ -272,7 +273,7 @@ let package = Package(
       dependencies: [
         "ContinueWatching", "FavoritesTerminal", "LockstepClient", "LockstepExecutable", "LockstepJSON",
         "LockstepPostgreSQL", "LockstepReactor", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading",
-        "LockstepTime", "NewProject", "ShoppingList", "WatchingClient", "WatchingModule",
+        "LockstepTime", "NewProject", "ShoppingList", "ShoppingScreens", "WatchingClient", "WatchingModule",
       ]
     ),
 
@@ -346,15 +347,23 @@ let package = Package(
     ),
     .executableTarget(
       name: "ShoppingList",
-      dependencies: [
-        "LockstepJSON", "Lockstep", "LockstepCommand", "LockstepMigrations", "LockstepSQLite",
-      ],
+      dependencies: ["Lockstep", "LockstepCommand"],
       path: "Examples/ShoppingList/Sources/ShoppingList"
     ),
     .testTarget(
       name: "ShoppingListTests",
       dependencies: ["Lockstep", "LockstepReactorTesting", "ShoppingList"],
       path: "Examples/ShoppingList/Tests/ShoppingListTests"
+    ),
+    .executableTarget(
+      name: "ShoppingScreens",
+      dependencies: ["Lockstep", "LockstepCommand"],
+      path: "Examples/ShoppingScreens/Sources/ShoppingScreens"
+    ),
+    .testTarget(
+      name: "ShoppingScreensTests",
+      dependencies: ["Lockstep", "LockstepReactorTesting", "ShoppingScreens"],
+      path: "Examples/ShoppingScreens/Tests/ShoppingScreensTests"
     ),
 
     // The server that `lockstep new` writes, for tests.
@@ -394,7 +403,8 @@ let openRooms: Set = [
   "LockstepReactor", "LockstepReactorTesting", "LockstepReactorTests", "LockstepReactorTestingTests",
   "ContinueWatching", "ContinueWatchingTests", "Counter", "CounterTests", "FavoritesApp", "FavoritesAppTests",
   "FavoritesModel", "FavoritesTerminal", "FavoritesViews", "Login", "LoginTests", "NewProject", "ShoppingList",
-  "ShoppingListTests", "WatchingClient", "WatchingModule", "reactor-benchmark",
+  "ShoppingListTests", "ShoppingScreens", "ShoppingScreensTests", "WatchingClient", "WatchingModule",
+  "reactor-benchmark",
 ]
 for target in package.targets where target.type != .system && !openRooms.contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]

@@ -27,6 +27,8 @@ public final class LockstepClient: Sendable {
   let engine: SyncEngine
   let environment: SyncEngine.Environment
   private let views: ShownViews
+  /// The values of members that older elements may lack, by module.
+  private let memberDefaults: [String: JSONObject]
   private let latest: Latest<ClientStatus>
 
   /// A client of the server at a URL.
@@ -38,7 +40,8 @@ public final class LockstepClient: Sendable {
   ///   - modules: Your own modules, besides `favorites`, `defaults` and `profile`.
   ///   - collections: The collections that the client follows; nil for all.
   ///   - following: Whether the client gets changes with long polls or with an event stream.
-  /// - Throws: `ClientFailure` or an error of SQLite if the file cannot be opened.
+  /// - Throws: `ClientFailure` or an error of SQLite if the file cannot be opened. `InvalidModuleError` if the
+  ///   declaration of a module is invalid.
   public convenience init(
     _ server: URL,
     store: Store,
@@ -94,6 +97,10 @@ public final class LockstepClient: Sendable {
     following collections: [String]?,
     _ environment: SyncEngine.Environment
   ) throws {
+    for module in modules {
+      if let mistake = module.mistake { throw InvalidModuleError(module.name, mistake) }
+    }
+    memberDefaults = Dictionary(modules.map { ($0.name, $0.defaults) }) { first, _ in first }
     let (views, latest) = (ShownViews(), Latest(ClientStatus()))
     let builtIn = [UserModule.favorites(), DefaultsModule(quota: DefaultsQuota()).userModule, .profile]
     engine = try SyncEngine(
@@ -204,7 +211,7 @@ public final class LockstepClient: Sendable {
   /// A list, such as `favorites` or one of your own. Each call returns a new object. Keep it, because the client
   /// updates it only while the app has a reference to it.
   public func list<Element>(_ name: String = "favorites", of type: Element.Type) -> SyncedList<Element> {
-    views.add { SyncedList(name, engine, $0) }
+    views.add { SyncedList(name, defaults: memberDefaults[name] ?? JSONObject(), engine, $0) }
   }
 
   /// A suite of the user defaults.

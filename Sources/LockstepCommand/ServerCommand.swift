@@ -5,7 +5,7 @@ import Lockstep
 ///
 ///     import LockstepCommand
 ///
-///     ServerCommand.run(modules: [.shopping], screens: [.shoppingForm])
+///     ServerCommand.run(modules: [.list(Shopping())], screens: [.shoppingForm])
 public enum ServerCommand {
   /// Runs the command that the process's arguments name (`serve`, `check`, `--help`), and ends the
   /// process. `modules` are the program's own, besides `favorites`, `defaults` and `profile`, and

@@ -97,7 +97,7 @@ struct TypesTests {
   func ownLists() async throws {
     let items = [
       try await Self.catalogueItem(of: "notes", binary: "NewProject"),
-      try await Self.catalogueItem(of: "shopping", binary: "ShoppingList"),
+      try await Self.catalogueItem(of: "shopping", binary: "ShoppingScreens"),
     ]
     let (folder, server) = (try TemporaryDirectory(), try RawServer())
     let catalogue = JSON.object(["items": .array(items)]).description
@@ -150,7 +150,7 @@ struct TypesTests {
     precondition(favorites[0].addedAt != nil)
     try show(favorites)
     let shopping = elements(try read(Page<ShoppingElement>.self, "shopping"))
-    precondition(shopping[0].amount == 2 && !shopping[0].isBought)
+    precondition(shopping[0].amount == 2 && shopping[0].isBought == false)
     try show(shopping)
     let profile = try read(ProfileState.self, "profile")
     precondition(profile.position == "Chief" && profile.companyName == nil)

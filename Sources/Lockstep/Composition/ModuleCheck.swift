@@ -13,7 +13,7 @@ enum ModuleCheck {
       guard names.insert(module.name).inserted else {
         throw InvalidModuleError(module.name, "another module has the same name.")
       }
-      if let repetition = module.repetition { throw InvalidModuleError(module.name, repetition) }
+      if let mistake = module.mistake { throw InvalidModuleError(module.name, mistake) }
       try checkVerbs(of: module)
       try checkMigrations(of: module)
     }

@@ -16,11 +16,13 @@ struct WriteCondition: Sendable {
 }
 
 extension WriteCondition {
-  /// The condition that an app asks for; nil for none. `write` makes the actions of a merged value.
+  /// The condition that an app asks for; nil for none. `write` makes the actions of a merged value. `defaults` are the
+  /// values of members that the current value may lack.
   init?<Value: Decodable & Sendable>(
     ifUnchanged: Bool,
     mine: Value,
     resolve: ConflictResolver<Value>?,
+    defaults: JSONObject = JSONObject(),
     write: @escaping @Sendable (Value) throws -> [ClientAction]
   ) {
     guard ifUnchanged || resolve != nil else { return nil }
@@ -29,7 +31,7 @@ extension WriteCondition {
       return
     }
     self.init { current in
-      let theirs = current.isNull ? nil : ElementCoding.decode(Value.self, from: current.encoded())
+      let theirs = current.isNull ? nil : ElementCoding.decode(Value.self, from: current.encoded(), defaults)
       guard let merged = await resolve(theirs, mine) else { return nil }
       return try? write(merged)
     }

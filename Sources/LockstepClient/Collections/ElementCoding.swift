@@ -27,7 +27,16 @@ enum ElementCoding {
     return try JSON(parsing: [UInt8](encoder.encode(value)))
   }
 
-  static func decode<Value: Decodable>(_ type: Value.Type, from encoded: [UInt8]) -> Value? {
-    try? JSONDecoder().decode(type, from: Data(encoded))
+  /// Decodes a value. If the type cannot read it, adds the `defaults` of members that it lacks, because an older server
+  /// may have stored it.
+  static func decode<Value: Decodable>(
+    _ type: Value.Type,
+    from encoded: [UInt8],
+    _ defaults: JSONObject = JSONObject()
+  ) -> Value? {
+    if let value = try? JSONDecoder().decode(type, from: Data(encoded)) { return value }
+    guard !defaults.isEmpty, var object = (try? JSON(parsing: encoded))?.objectValue else { return nil }
+    for (name, value) in defaults where !object.contains(name: name) { object[name] = value }
+    return try? JSONDecoder().decode(type, from: Data(JSON.object(object).encoded()))
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import LockstepCollections
+import LockstepJSON
 import LockstepReactor
 import Synchronization
 
@@ -23,6 +24,10 @@ struct DecodedList<Element: Codable & Identifiable & Equatable & Sendable>: Send
   /// The list with the elements that the type cannot read.
   private var whole = ListState()
   private var unreadable: Set<ElementKey> = []
+  /// The values of members that older elements may lack, from the list's module.
+  private let defaults: JSONObject
+
+  init(defaults: JSONObject = JSONObject()) { self.defaults = defaults }
 
   /// How many elements the type cannot read.
   var unreadableCount: Int { unreadable.count }
@@ -36,7 +41,7 @@ struct DecodedList<Element: Codable & Identifiable & Equatable & Sendable>: Send
     whole = version.list
     var decoded: [ElementKey: Element] = [:]
     for item in change.insertions.map(\.item) + change.modifications.map(\.item) {
-      if let element = Self.decode(item) {
+      if let element = decode(item) {
         decoded[item.id] = element
         unreadable.remove(item.id)
       } else {
@@ -104,8 +109,8 @@ struct DecodedList<Element: Codable & Identifiable & Equatable & Sendable>: Send
     return all.index(of: others.items[index].id.text) ?? index
   }
 
-  private static func decode(_ item: ListItem) -> Element? {
-    try? JSONDecoder().decode(Element.self, from: Data(item.encoded))
+  private func decode(_ item: ListItem) -> Element? {
+    ElementCoding.decode(Element.self, from: item.encoded, defaults)
   }
 
   /// The changeset that leads from an earlier version to this one. It leaves out changes of members that the type does
@@ -127,7 +132,9 @@ struct DecodedList<Element: Codable & Identifiable & Equatable & Sendable>: Send
 
 /// Decodes the versions of a list when they are read, so that a version without a reader costs nothing.
 final class ListDecoder<Element: Codable & Identifiable & Equatable & Sendable>: Sendable where Element.ID == String {
-  private let newest = Mutex(DecodedList<Element>())
+  private let newest: Mutex<DecodedList<Element>>
+
+  init(defaults: JSONObject) { newest = Mutex(DecodedList(defaults: defaults)) }
 
   /// Decodes the version. Returns a later one if that was read before.
   func decode(_ version: ListVersion) -> DecodedList<Element> {

@@ -12,10 +12,14 @@ where Element.ID == String {
   public let name: String
   private let client: any ActionWriter
   fileprivate let latest: Latest<ListVersion>
-  fileprivate let decoder = ListDecoder<Element>()
+  fileprivate let decoder: ListDecoder<Element>
+  /// The values of members that older elements may lack.
+  private let defaults: JSONObject
 
-  init(_ name: String, _ client: any ActionWriter, _ shown: Shown) {
+  init(_ name: String, defaults: JSONObject, _ client: any ActionWriter, _ shown: Shown) {
     (self.name, self.client) = (name, client)
+    self.defaults = defaults
+    decoder = ListDecoder(defaults: defaults)
     latest = Latest(Self.version(of: shown, name))
   }
 
@@ -58,7 +62,12 @@ where Element.ID == String {
     ifUnchanged: Bool = false,
     resolve: ConflictResolver<Element>? = nil
   ) async throws -> PendingWrite {
-    let condition = WriteCondition(ifUnchanged: ifUnchanged, mine: element, resolve: resolve) { [self] merged in
+    let condition = WriteCondition(
+      ifUnchanged: ifUnchanged,
+      mine: element,
+      resolve: resolve,
+      defaults: defaults
+    ) { [self] merged in
       [try addition(of: merged, at: nil)]
     }
     return try await client.write([addition(of: element, at: nil)], condition: condition)

@@ -12,6 +12,15 @@ public struct ActionCase<Action: Sendable>: Sendable {
   /// Makes an action from its payload and the client's network. Throws all faults of the payload.
   @usableFromInline let read: @Sendable (JSON, ClientNetwork) throws(Refusal) -> Action
 
+  init(
+    type: String,
+    payload: JSON,
+    repeatedMember: String?,
+    read: @escaping @Sendable (JSON, ClientNetwork) throws(Refusal) -> Action
+  ) {
+    (self.type, self.payload, self.repeatedMember, self.read) = (type, payload, repeatedMember, read)
+  }
+
   /// Declares an action with these fields.
   ///
   /// - Parameters:

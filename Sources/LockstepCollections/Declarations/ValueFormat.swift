@@ -175,6 +175,34 @@ extension ValueFormat<Int> {
   public static var count: ValueFormat { ValueFormat(schema: .indexSchema) { .integer(Int64($0)) } }
 }
 
+extension ValueFormat where Value: FixedWidthInteger & Sendable {
+  /// A whole number, also a negative one.
+  public static var whole: ValueFormat {
+    ValueFormat(schema: ["type": "integer", "minimum": JSON(Value.min), "maximum": JSON(Value.max)]) { JSON($0) }
+  }
+}
+
+extension ValueFormat<Double> {
+  /// A number, which may have a fraction. One that is infinite or not a number becomes null.
+  public static var number: ValueFormat { ValueFormat(schema: ["type": "number"]) { JSON($0) } }
+}
+
+extension ValueFormat<DecimalNumber> {
+  /// An exact decimal number: a string, such as `"12.5"`.
+  public static var decimal: ValueFormat {
+    ValueFormat(schema: ValueShape(.decimal).schema) { .string($0.description) }
+  }
+}
+
+extension ValueFormat where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == String {
+  /// One of the cases of an enumeration.
+  public static var choice: ValueFormat {
+    ValueFormat(schema: ValueShape(.choice(Value.allCases.map { .string($0.rawValue) })).schema) {
+      .string($0.rawValue)
+    }
+  }
+}
+
 extension ValueFormat<JSON> {
   /// Any JSON.
   public static var json: ValueFormat { ValueFormat(schema: [:]) { $0 } }

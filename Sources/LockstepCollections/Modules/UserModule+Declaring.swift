@@ -70,10 +70,6 @@ extension UserModule {
     isStable: @escaping @Sendable (JSONObject) -> Bool
   ) -> UserModule {
     let collection = CollectionName(name)
-    let state = JSON.schema(ofObject: [
-      SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
-      SchemaMember(name: "items", schema: ["type": "array", "items": element]),
-    ])
     var module = UserModule(
       name,
       shape: .list,
@@ -81,7 +77,7 @@ extension UserModule {
       cases: actions,
       verbs: verbs,
       element: element,
-      state: state
+      state: .listSchema(of: element)
     ) { type, payload, action in
       let recorded = record?(action) ?? Self.sent(type, payload)
       return UserAction(collection: collection, record: recorded.description) { context in
@@ -90,7 +86,7 @@ extension UserModule {
         return mutations.map(CollectionMutation.list)
       }
     }
-    if let repeatedMember { module.repetition = "its elements have the member “\(repeatedMember)” twice." }
+    if let repeatedMember { module.mistake = "its elements have the member “\(repeatedMember)” twice." }
     module.quota = quota
     module.canRead = { JSON(trusting: $0).objectValue.map(canRead) ?? false }
     return module
@@ -182,7 +178,7 @@ extension UserModule {
         return mutations.map(CollectionMutation.map)
       }
     }
-    if let repeated = object?.repeatedMember { module.repetition = "its state has the member “\(repeated)” twice." }
+    if let repeated = object?.repeatedMember { module.mistake = "its state has the member “\(repeated)” twice." }
     module.quota = quota
     return module
   }

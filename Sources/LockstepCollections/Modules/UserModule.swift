@@ -34,9 +34,8 @@ public struct UserModule: Sendable {
   package let actions: JSON
   /// The JSON Schema of its state, as clients get it.
   package let state: JSON
-  /// A phrase about a member that its elements, its state or the payload of one of its actions has
-  /// twice.
-  package internal(set) var repetition: String?
+  /// A phrase about a mistake in the declaration, such as a member that its elements have twice.
+  package internal(set) var mistake: String?
   /// Reads an action from `POST /v1/actions`. Returns `nil` if the module has no such type.
   package let read: @Sendable (_ type: String, _ payload: JSON) throws(Refusal) -> UserAction?
   /// The action of each verb of the generated routes. Empty if the module has none.
@@ -44,6 +43,8 @@ public struct UserModule: Sendable {
   /// Whether the module's element type can read this stored element, which is JSON. `nil` if the
   /// elements can have any form.
   package var canRead: (@Sendable (_ element: [UInt8]) -> Bool)?
+  /// The values of members that older elements may lack.
+  package internal(set) var defaults = JSONObject()
   /// The largest size of a collection for one user. `nil` if the reactor itself checks the size.
   package var quota: CollectionQuota?
   /// The table in which a store keeps the module. `nil` for a table that modules share.
@@ -69,7 +70,7 @@ public struct UserModule: Sendable {
     self.state = state
     self.verbs = verbs.mapValues { DeclaredVerb($0, among: cases, element: element, make: make) }
     actions = cases.catalogue()
-    repetition = (cases + ElementVerb.allCases.compactMap { verbs[$0]?.own }).repeatedPayloadMember()
+    mistake = (cases + ElementVerb.allCases.compactMap { verbs[$0]?.own }).repeatedPayloadMember()
       .map { "the payload of its action “\($0.type)” has the member “\($0.pointer)” twice." }
     read = { type, payload throws(Refusal) in
       guard let found = cases.first(where: { $0.type == type }) else { return nil }

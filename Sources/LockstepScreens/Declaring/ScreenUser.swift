@@ -26,7 +26,7 @@ public struct ScreenUser: Sendable {
   /// The states that are committed after the screen was opened, by any device. A slow reader misses
   /// states, but never the latest. Merge them in the reactor's `transform(mutation:)`:
   ///
-  ///     mutation.merging(user.states) { .items($0.list("shopping")) }
+  ///     mutation.merging(user.states) { .items($0.list(Shopping.self)) }
   public var states: UserSnapshots { UserSnapshots(followed) }
 
   /// Performs an action of a module, as `POST /v1/actions` does. When this returns, the action is

@@ -26,6 +26,12 @@ public final class UserSnapshot: Sendable, Equatable {
     if case .list(let list)? = followed(collection) { list } else { ListState() }
   }
 
+  /// The list of a module of your own, with its elements decoded. The screen's declaration must
+  /// follow it.
+  public func list<Module: ListModule>(_ module: Module.Type) -> List<Module.Element> {
+    module.list(in: list(module.name))
+  }
+
   /// A map, such as `profile`, or the values that the user has set in a suite, such as
   /// `defaults/standard`. The screen's declaration must follow it.
   public func map(_ collection: String) -> MapState {

@@ -8,7 +8,7 @@ import LockstepTime
 /// A user whose state is in memory and is changed by the modules' own reactors, for tests of screens
 /// without a server.
 ///
-///     let ada = InMemoryUser([.shopping], clock: clock, delay: .seconds(1))
+///     let ada = InMemoryUser([.list(Shopping())], clock: clock, delay: .seconds(1))
 ///     let test = TestReactor(ShoppingForm(user: ada.screenUser, …), clock: clock)
 ///
 /// The user also has the modules `favorites`, `defaults` and `profile`.

@@ -12,7 +12,7 @@ import LockstepSQLite
 /// refuses to start. If a method throws, the write is rolled back.
 public protocol ListTable<Element>: Sendable {
   /// The type of the elements.
-  associatedtype Element: ListElement
+  associatedtype Element: Identifiable & Sendable where Element.ID == String
 
   /// The migrations of the table's schema, numbered 1, 2, 3 and so on. Each runs once in a store.
   /// Never change one after a store has applied it.
@@ -54,7 +54,7 @@ extension ListTable {
 }
 
 /// A row of a list's table.
-public struct ListRow<Element: ListElement>: Sendable {
+public struct ListRow<Element: Identifiable & Sendable>: Sendable where Element.ID == String {
   /// The element.
   public let element: Element
   /// The rank. Ranks increase along the list, with gaps, and have no other meaning. While rows
@@ -75,6 +75,10 @@ struct ListTableAdapter<Table: ListTable>: CollectionTable {
   let module: String
   let kind = CollectionMutation.Kind.list
   let table: Table
+  /// Encodes an element as clients get it.
+  let encode: @Sendable (Table.Element) throws -> [UInt8]
+  /// Reads an element. Returns nil for any other object.
+  let decode: @Sendable (JSONObject) -> Table.Element?
 
   var migrations: [Migration] { table.migrations }
 
@@ -83,7 +87,7 @@ struct ListTableAdapter<Table: ListTable>: CollectionTable {
     if rows.isEmpty { return }
     var list = PackedTreeBuilder(.list)
     for row in rows {
-      let (id, item) = (row.element.id, row.element.json.encoded())
+      let (id, item) = (row.element.id, try encode(row.element))
       list.append(id.utf8Span.span, item.span, revision: row.revision)
     }
     state.collections[CollectionName(module)] = list.state()
@@ -127,7 +131,7 @@ struct ListTableAdapter<Table: ListTable>: CollectionTable {
   }
 
   private func element(_ item: EncodedJSON) throws -> Table.Element {
-    guard let element = item.json.objectValue.flatMap({ Table.Element($0) }) else {
+    guard let element = item.json.objectValue.flatMap(decode) else {
       throw ModuleError(module, "an element that \(Table.Element.self) cannot read")
     }
     return element

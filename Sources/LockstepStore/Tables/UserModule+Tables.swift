@@ -11,9 +11,40 @@ extension UserModule {
     actions: [ActionCase<R.Action>],
     verbs: [ElementVerb: VerbAction<R.Action>] = [:],
     reactor: @escaping @Sendable (ActionContext) -> R
-  ) -> UserModule where R.State == ListState, R.Mutation == ListMutation {
+  ) -> UserModule where R.State == ListState, R.Mutation == ListMutation, Table.Element: ListElement {
     var module = list(name, of: Table.Element.self, quota: quota, actions: actions, verbs: verbs, reactor: reactor)
-    module.storage = ListTableAdapter(module: name, table: table)
+    module.storage = ListTableAdapter(
+      module: name,
+      table: table,
+      encode: { $0.json.encoded() },
+      decode: { Table.Element($0) }
+    )
+    return module
+  }
+
+  /// A module with a typed list in a table of its own.
+  public static func list<Module: ListModule>(
+    _ module: Module,
+    table: some ListTable<Module.Element>
+  ) -> UserModule {
+    list(Module.self, table: table) { _ in module }
+  }
+
+  /// A module with a typed list in a table of its own. `make` gets the time of the transaction and
+  /// the user's other collections.
+  public static func list<Module: ListModule>(
+    _ type: Module.Type,
+    table: some ListTable<Module.Element>,
+    _ make: @escaping @Sendable (ActionContext) -> Module
+  ) -> UserModule {
+    var module = list(type, make)
+    let defaults = module.defaults
+    module.storage = ListTableAdapter(
+      module: Module.name,
+      table: table,
+      encode: { try JSON(encoding: $0).encoded() },
+      decode: { try? JSON.object($0).decoded(as: Module.Element.self, withDefaults: defaults) }
+    )
     return module
   }
 

@@ -3,15 +3,21 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-/// A server of the example, and a user who is logged in.
+/// A server of an example with a shopping list, and a user who is logged in.
 struct Shop {
   static let password = "correct horse"
   let process: LockstepProcess
   let port: Int
   let token: String
 
-  init(in folder: TemporaryDirectory, name: String = "run", token: String? = nil) async throws {
-    (process, port) = try await LockstepProcess.serving(in: folder, name: name, binary: "ShoppingList")
+  /// `ShoppingScreens` also has a table of its own and two screens.
+  init(
+    in folder: TemporaryDirectory,
+    name: String = "run",
+    token: String? = nil,
+    binary: String = "ShoppingScreens"
+  ) async throws {
+    (process, port) = try await LockstepProcess.serving(in: folder, name: name, binary: binary)
     if let token {
       self.token = token
     } else {

@@ -3,7 +3,7 @@ import LockstepJSON
 import LockstepTime
 
 /// How far the user has watched a video.
-public struct WatchedVideo: ListElement, Equatable {
+public struct WatchedVideo: ListElement, Codable, Equatable {
   /// The video.
   public let id: String
   /// The position in seconds.
@@ -33,33 +33,5 @@ public struct WatchedVideo: ListElement, Equatable {
       let watchedAt = object["watchedAt"]?.stringValue.flatMap({ Timestamp($0) })
     else { return nil }
     self.init(id: id, position: position, isFinished: isFinished, watchedAt: watchedAt)
-  }
-}
-
-/// The same format for the client.
-extension WatchedVideo: Codable {
-  private enum CodingKeys: CodingKey { case id, position, isFinished, watchedAt }
-
-  /// Decodes an element.
-  public init(from decoder: any Decoder) throws {
-    let values = try decoder.container(keyedBy: CodingKeys.self)
-    guard let watchedAt = Timestamp(try values.decode(String.self, forKey: .watchedAt)) else {
-      throw DecodingError.dataCorruptedError(forKey: .watchedAt, in: values, debugDescription: "It is not a time.")
-    }
-    self.init(
-      id: try values.decode(String.self, forKey: .id),
-      position: try values.decode(Int.self, forKey: .position),
-      isFinished: try values.decode(Bool.self, forKey: .isFinished),
-      watchedAt: watchedAt
-    )
-  }
-
-  /// Encodes the element.
-  public func encode(to encoder: any Encoder) throws {
-    var values = encoder.container(keyedBy: CodingKeys.self)
-    try values.encode(id, forKey: .id)
-    try values.encode(position, forKey: .position)
-    try values.encode(isFinished, forKey: .isFinished)
-    try values.encode(watchedAt.description, forKey: .watchedAt)
   }
 }

@@ -46,13 +46,6 @@ public struct WatchingReactor: ModuleReactor {
 }
 
 extension UserModule {
-  private static func optionalTime(_ name: String) -> PayloadField<String?> {
-    .optionalText(name, bytes: 0...64).checked { text in
-      guard let text, Timestamp(text) == nil else { return nil }
-      return "It must be a time such as 2027-01-15T08:00:00.000Z."
-    }
-  }
-
   /// The module `watching`, at `/v1/watching`.
   public static var watching: UserModule {
     .list(
@@ -65,8 +58,8 @@ extension UserModule {
           .name("id"),
           .whole("position", 0...1_000_000),
           .optionalFlag("isFinished"),
-          optionalTime("watchedAt")
-        ) { .watch(id: $0, position: $1, isFinished: $2 ?? false, watchedAt: $3.flatMap { Timestamp($0) }) }
+          .optional(.time("watchedAt"))
+        ) { .watch(id: $0, position: $1, isFinished: $2 ?? false, watchedAt: $3) }
       ],
       verbs: [.put: "watch"]
     ) { WatchingReactor(now: $0.now) }

@@ -1,3 +1,3 @@
 import LockstepCommand
 
-ServerCommand.run(modules: [.shopping], screens: [.shoppingForm, .itemsToBuy])
+ServerCommand.run(modules: [.list(Shopping())])

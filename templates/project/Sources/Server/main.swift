@@ -1,3 +1,3 @@
 import LockstepCommand
 
-ServerCommand.run(modules: [.notes], screens: [.newNote])
+ServerCommand.run(modules: [.list(Notes())], screens: [.newNote])

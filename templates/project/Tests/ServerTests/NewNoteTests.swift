@@ -12,7 +12,7 @@ struct NewNoteTests {
   private let test: TestReactor<NewNote>
 
   init() {
-    ada = InMemoryUser([.notes], clock: clock, delay: .seconds(2))
+    ada = InMemoryUser([.list(Notes())], clock: clock, delay: .seconds(2))
     test = TestReactor(NewNote(user: ada.screenUser) { "new" }, clock: clock)
   }
 

@@ -33,7 +33,7 @@ struct ItemsToBuy: Reactor {
   }
 
   private static func names(in user: UserSnapshot) -> [String] {
-    user.list("shopping").elements(as: ShoppingItem.self).filter { !$0.isBought }.map(\.name)
+    user.list(Shopping.self).filter { !$0.isBought }.map(\.name)
   }
 }
 

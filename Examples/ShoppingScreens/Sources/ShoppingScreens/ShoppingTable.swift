@@ -1,6 +1,4 @@
 import Lockstep
-import LockstepMigrations
-import LockstepSQLite
 
 /// Stores the list in the table `shopping_items`.
 struct ShoppingTable: ListTable {
@@ -21,13 +19,22 @@ struct ShoppingTable: ListTable {
           PRIMARY KEY (user_id, id)
         ) STRICT, WITHOUT ROWID;
         """
-    )
+    ),
+    Migration(
+      number: 2,
+      name: "0002_prices",
+      sql: """
+        ALTER TABLE shopping_items ADD COLUMN price TEXT;
+        ALTER TABLE shopping_items ADD COLUMN due INTEGER;
+        """
+    ),
   ]
 
   func rows(of user: UserID, in connection: SQLiteConnection) throws -> [ListRow<ShoppingItem>] {
     try connection.all(
       """
-      SELECT id, name, amount, is_bought, added_at, rank, revision FROM shopping_items WHERE user_id = ? ORDER BY rank
+      SELECT id, name, amount, is_bought, price, due, added_at, rank, revision
+      FROM shopping_items WHERE user_id = ? ORDER BY rank
       """,
       user
     ) { row in
@@ -36,9 +43,11 @@ struct ShoppingTable: ListTable {
         name: try row[1],
         amount: try row[2],
         isBought: try row[3],
-        addedAt: try row[4]
+        price: (try row[4] as String?).flatMap { DecimalNumber($0) },
+        due: try row[5],
+        addedAt: try row[6]
       )
-      return ListRow(element: item, rank: try row[5], revision: try row[6])
+      return ListRow(element: item, rank: try row[7], revision: try row[8])
     }
   }
 
@@ -50,14 +59,16 @@ struct ShoppingTable: ListTable {
     let item = row.element
     try connection.run(
       """
-      INSERT OR REPLACE INTO shopping_items (user_id, id, name, amount, is_bought, added_at, rank, revision)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT OR REPLACE INTO shopping_items (user_id, id, name, amount, is_bought, price, due, added_at, rank, revision)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       user,
       item.id,
       item.name,
       item.amount,
       item.isBought,
+      item.price?.description,
+      item.due,
       item.addedAt,
       row.rank,
       row.revision

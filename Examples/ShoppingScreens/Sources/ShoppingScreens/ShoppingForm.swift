@@ -58,7 +58,7 @@ struct ShoppingForm: Reactor {
   init(id: String, user: ScreenUser, clock: any Clock<Duration>) {
     (self.id, self.user, self.clock) = (id, user, clock)
     var state = State()
-    if let item: ShoppingItem = user.state.list("shopping").element(id) {
+    if let item = user.state.list(Shopping.self)[id] {
       (state.name, state.amount, state.validatedName) = (item.name, "\(item.amount)", .ok)
     }
     initialState = state
@@ -107,8 +107,7 @@ struct ShoppingForm: Reactor {
 
   private func check(_ text: String) -> ValidationResult {
     let name = Self.names.normalise(text).lowercased()
-    let items = user.state.list("shopping").elements(as: ShoppingItem.self)
-    let isTaken = items.contains { $0.id != id && $0.name.lowercased() == name }
+    let isTaken = user.state.list(Shopping.self).contains { $0.id != id && $0.name.lowercased() == name }
     return isTaken ? .failed(message: "This is on the list already.") : .ok
   }
 
@@ -117,7 +116,7 @@ struct ShoppingForm: Reactor {
       "id": .string(id), "name": .string(Self.names.normalise(state.name)),
       "amount": .integer(Int64(Self.amounts.normalise(state.amount)) ?? 1),
     ]
-    let type = user.state.list("shopping")[id] == nil ? "add" : "update"
+    let type = user.state.list(Shopping.self)[id] == nil ? "add" : "update"
     do throws(StateChangeError) {
       try await user.perform("shopping", type, payload)
       return .saved(ScreenLink("shoppingForm", ["id": id]))

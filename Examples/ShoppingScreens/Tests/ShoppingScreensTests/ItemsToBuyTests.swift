@@ -2,14 +2,14 @@ import Lockstep
 import LockstepReactorTesting
 import Testing
 
-@testable import ShoppingList
+@testable import ShoppingScreens
 
 @Suite("The items to buy", .timeLimit(.minutes(10)))
 struct ItemsToBuyTests {
   @Test("The screen shows a change of another device")
   func follows() throws {
     let clock = VirtualClock()
-    let ada = InMemoryUser([.shopping], clock: clock)
+    let ada = InMemoryUser([.list(Shopping())], clock: clock)
     try ada.change("shopping", "add", ["id": "milk", "name": "Milk"])
     let test = TestReactor(ItemsToBuy(user: ada.screenUser), clock: clock)
     #expect(test.state.names == ["Milk"])

@@ -2,7 +2,7 @@ import Lockstep
 import LockstepReactorTesting
 import Testing
 
-@testable import ShoppingList
+@testable import ShoppingScreens
 
 @Suite("The form of the shopping list", .timeLimit(.minutes(10)))
 struct ShoppingFormTests {
@@ -13,7 +13,7 @@ struct ShoppingFormTests {
     let test: TestReactor<ShoppingForm>
 
     init(id: String = "new") throws {
-      ada = InMemoryUser([.shopping], clock: clock, delay: .seconds(2))
+      ada = InMemoryUser([.list(Shopping())], clock: clock, delay: .seconds(2))
       try ada.change("shopping", "add", ["id": "milk", "name": "Milk", "amount": 2])
       test = TestReactor(ShoppingForm(id: id, user: ada.screenUser, clock: clock), clock: clock)
     }

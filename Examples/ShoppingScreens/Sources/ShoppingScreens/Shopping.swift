@@ -1,0 +1,1 @@
+../../../ShoppingList/Sources/ShoppingList/Shopping.swift

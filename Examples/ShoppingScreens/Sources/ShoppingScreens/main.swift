@@ -1,0 +1,6 @@
+import LockstepCommand
+
+ServerCommand.run(
+  modules: [.list(Shopping(), table: ShoppingTable())],
+  screens: [.shoppingForm, .itemsToBuy]
+)
