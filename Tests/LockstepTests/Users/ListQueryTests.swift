@@ -197,6 +197,25 @@ struct ListQueryTests {
     }
   }
 
+  @Test("A declared list is queried like favorites, below the user's own path and below that for administrators")
+  func declared() async throws {
+    try await ServerFixture.administered { users in
+      #expect(try await users.admin.put("/v1/admin/collections/playlist", #"{"kind":"list"}"#).status == 201)
+      let ada = try await users.signUp()
+      for (id, stars) in [("a", 3), ("b", 5), ("c", 4)] {
+        _ = try await ada.put("/v1/playlist/\(id)", #"{"title":"\#(id)","data":{"stars":\#(stars)}}"#)
+      }
+      let query = "/playlist?where=data.stars:ge:4&sort=data.stars&limit=1"
+      let page = try await ada.get("/v1\(query)")
+      #expect(page.json["count"] == 2 && Self.ids(page) == ["c"])
+      #expect(
+        page.nextLink?.hasPrefix("/v1/playlist?limit=1&after=c&where=data.stars%3Age%3A4&sort=data.stars&at=") == true
+      )
+      #expect(try await users.admin.get(ada.administered(query)).body == page.body)
+      #expect(try await ada.get("/v1/playlist?where=stars:eq:1").problem == ProblemSummary("invalid-parameter"))
+    }
+  }
+
   @Test("A list of another module has the paths of its own members")
   func ownModule() async throws {
     try await ServerFixture.run(modules: [.notes]) { users in
