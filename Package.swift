@@ -54,6 +54,7 @@ let package = Package(
         .embedInCode("sqlite/0007_orders.sql"), .embedInCode("sqlite/0008_cleared_gaps.sql"),
         .embedInCode("sqlite/0009_session_keys.sql"), .embedInCode("sqlite/0010_administration.sql"),
         .embedInCode("sqlite/0011_declared_collections.sql"),
+        .embedInCode("sqlite/0012_collection_commands.sql"),
         .embedInCode("postgresql/0001_identity.sql"), .embedInCode("postgresql/0002_users.sql"),
         .embedInCode("postgresql/0003_collections.sql"), .embedInCode("postgresql/0004_nodes.sql"),
         .embedInCode("postgresql/0005_feed.sql"), .embedInCode("postgresql/0006_attempts.sql"),
@@ -173,7 +174,7 @@ let package = Package(
       ]
     ),
     .target(
-      name: "Lockstep",
+      name: "LockstepComposition",
       dependencies: [
         "CLockstepLinux", "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer",
         "LockstepJSON", "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations",
@@ -185,8 +186,17 @@ let package = Package(
     .target(
       name: "LockstepCommand",
       dependencies: [
-        "Lockstep", "LockstepAccounts", "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer", "LockstepLogging",
-        "LockstepMaintenance", "LockstepMiddleware", "LockstepScreens", "LockstepTemplates", "LockstepThreading",
+        "LockstepAccounts", "LockstepComposition", "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer",
+        "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepScreens", "LockstepTemplates",
+        "LockstepThreading",
+      ]
+    ),
+    // Everything that a server of your own needs, as one module to import.
+    .target(
+      name: "Lockstep",
+      dependencies: [
+        "LockstepCollections", "LockstepCommand", "LockstepComposition", "LockstepJSON", "LockstepMigrations",
+        "LockstepPostgreSQL", "LockstepReactor", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepTime",
       ]
     ),
     .executableTarget(name: "LockstepExecutable", dependencies: ["LockstepCommand"]),
@@ -194,7 +204,7 @@ let package = Package(
     .target(
       name: "LockstepServerTesting",
       dependencies: [
-        "Lockstep", "LockstepAccounts", "LockstepClient", "LockstepHTTP", "LockstepJSON", "LockstepReactor",
+        "LockstepAccounts", "LockstepClient", "LockstepComposition", "LockstepHTTP", "LockstepJSON", "LockstepReactor",
         "LockstepReactorTesting", "LockstepScreens", "LockstepThreading", "LockstepTime",
       ]
     ),
@@ -248,7 +258,7 @@ let package = Package(
         "LockstepMiddleware",
         "LockstepModules", "LockstepRoutes", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepTime",
         "CLockstepSQLite", "CLockstepZlib", "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer", "LockstepJSON",
-        "Lockstep", "LockstepMigrations", "LockstepReactor", "LockstepWebFiles",
+        "Lockstep", "LockstepComposition", "LockstepMigrations", "LockstepReactor", "LockstepWebFiles",
         "LockstepPostgreSQL", "LockstepReactorTesting", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading",
         "CAllocationCounter",
       ]
@@ -264,7 +274,8 @@ let package = Package(
     .testTarget(
       name: "LockstepCommandTests",
       dependencies: [
-        "Lockstep", "LockstepAccounts", "LockstepCollections", "LockstepCommand", "LockstepHTTP", "LockstepJSON",
+        "LockstepAccounts", "LockstepCollections", "LockstepCommand", "LockstepComposition", "LockstepHTTP",
+        "LockstepJSON",
         "LockstepMaintenance", "LockstepTestSupport", "LockstepTime",
       ]
     ),
@@ -309,7 +320,7 @@ let package = Package(
     ),
     .executableTarget(
       name: "ContinueWatching",
-      dependencies: ["LockstepCommand", "WatchingModule"],
+      dependencies: ["Lockstep", "WatchingModule"],
       path: "Examples/ContinueWatching/Sources/ContinueWatching"
     ),
     .testTarget(
@@ -347,7 +358,7 @@ let package = Package(
     ),
     .executableTarget(
       name: "ShoppingList",
-      dependencies: ["Lockstep", "LockstepCommand"],
+      dependencies: ["Lockstep"],
       path: "Examples/ShoppingList/Sources/ShoppingList"
     ),
     .testTarget(
@@ -357,7 +368,7 @@ let package = Package(
     ),
     .executableTarget(
       name: "ShoppingScreens",
-      dependencies: ["Lockstep", "LockstepCommand"],
+      dependencies: ["Lockstep"],
       path: "Examples/ShoppingScreens/Sources/ShoppingScreens"
     ),
     .testTarget(
@@ -369,7 +380,7 @@ let package = Package(
     // The server that `lockstep new` writes, for tests.
     .executableTarget(
       name: "NewProject",
-      dependencies: ["Lockstep", "LockstepCommand"],
+      dependencies: ["Lockstep"],
       path: "templates/project/Sources/Server"
     ),
 

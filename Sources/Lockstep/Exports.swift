@@ -1,6 +1,8 @@
-// Re-exports everything that the code of a module or a screen needs, so that it can import `Lockstep` alone.
+// Re-exports everything that a server of your own needs, so that it can import `Lockstep` alone.
 
 @_exported import LockstepCollections
+@_exported import LockstepCommand
+@_exported import LockstepComposition
 @_exported import LockstepJSON
 @_exported import LockstepMigrations
 @_exported import LockstepPostgreSQL

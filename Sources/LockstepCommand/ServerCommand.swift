@@ -1,9 +1,9 @@
 import Glibc
-import Lockstep
+import LockstepComposition
 
 /// The command line of a server, to be called from a program's `main.swift`:
 ///
-///     import LockstepCommand
+///     import Lockstep
 ///
 ///     ServerCommand.run(modules: [.list(Shopping())], screens: [.shoppingForm])
 public enum ServerCommand {

@@ -1,4 +1,4 @@
-import Lockstep
+import LockstepComposition
 import LockstepAccounts
 import LockstepHTTP
 import Testing

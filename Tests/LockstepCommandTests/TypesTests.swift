@@ -1,5 +1,5 @@
 import Foundation
-import Lockstep
+import LockstepComposition
 import LockstepTestSupport
 import Testing
 

@@ -11,7 +11,7 @@
 struct NotesElement: Codable, Identifiable, Equatable, Sendable {
   var id: String
   var text: String
-  var isDone: Bool
+  var isDone: Bool?
   /// Format: date-time. Only the server sets this.
   var createdAt: String?
 
@@ -20,7 +20,7 @@ struct NotesElement: Codable, Identifiable, Equatable, Sendable {
     var _container = _encoder.container(keyedBy: CodingKeys.self)
     try _container.encode(id, forKey: .id)
     try _container.encode(text, forKey: .text)
-    try _container.encode(isDone, forKey: .isDone)
+    try _container.encodeIfPresent(isDone, forKey: .isDone)
   }
 }
 
@@ -29,9 +29,11 @@ enum NotesAction: Encodable, Equatable, Sendable {
   static let module = "notes"
 
   case add(id: String, text: String, isDone: Bool?? = nil, index: Int?? = nil)
-  case update(id: String, text: String?? = nil, isDone: Bool?? = nil)
-  case move(id: String, index: Int)
+  case update(id: String, text: String? = nil, isDone: Bool?? = nil)
   case remove(id: String)
+  case move(id: String, index: Int)
+  case toggle(id: String, text: String, isDone: Bool?? = nil)
+  case clear
 
   func encode(to _encoder: any Encoder) throws {
     var _action = _encoder.container(keyedBy: MemberName.self)
@@ -49,15 +51,24 @@ enum NotesAction: Encodable, Equatable, Sendable {
       try _payload.encode(id, forKey: "id")
       if let text { try _payload.encode(text, forKey: "text") }
       if let isDone { try _payload.encode(isDone, forKey: "isDone") }
+    case .remove(let id):
+      try _action.encode("remove", forKey: "type")
+      var _payload = _action.nestedContainer(keyedBy: MemberName.self, forKey: "payload")
+      try _payload.encode(id, forKey: "id")
     case .move(let id, let index):
       try _action.encode("move", forKey: "type")
       var _payload = _action.nestedContainer(keyedBy: MemberName.self, forKey: "payload")
       try _payload.encode(id, forKey: "id")
       try _payload.encode(index, forKey: "index")
-    case .remove(let id):
-      try _action.encode("remove", forKey: "type")
+    case .toggle(let id, let text, let isDone):
+      try _action.encode("toggle", forKey: "type")
       var _payload = _action.nestedContainer(keyedBy: MemberName.self, forKey: "payload")
       try _payload.encode(id, forKey: "id")
+      try _payload.encode(text, forKey: "text")
+      if let isDone { try _payload.encode(isDone, forKey: "isDone") }
+    case .clear:
+      try _action.encode("clear", forKey: "type")
+      _ = _action.nestedContainer(keyedBy: MemberName.self, forKey: "payload")
     }
   }
 }
@@ -66,8 +77,12 @@ enum NotesAction: Encodable, Equatable, Sendable {
 struct ShoppingElement: Codable, Identifiable, Equatable, Sendable {
   var id: String
   var name: String
-  var amount: Int
-  var isBought: Bool
+  var amount: Int?
+  var isBought: Bool?
+  /// Format: decimal.
+  var price: String?
+  /// Format: date-time.
+  var due: String?
   /// Format: date-time. Only the server sets this.
   var addedAt: String?
 
@@ -76,8 +91,10 @@ struct ShoppingElement: Codable, Identifiable, Equatable, Sendable {
     var _container = _encoder.container(keyedBy: CodingKeys.self)
     try _container.encode(id, forKey: .id)
     try _container.encode(name, forKey: .name)
-    try _container.encode(amount, forKey: .amount)
-    try _container.encode(isBought, forKey: .isBought)
+    try _container.encodeIfPresent(amount, forKey: .amount)
+    try _container.encodeIfPresent(isBought, forKey: .isBought)
+    try _container.encodeIfPresent(price, forKey: .price)
+    try _container.encodeIfPresent(due, forKey: .due)
   }
 }
 
@@ -85,39 +102,63 @@ struct ShoppingElement: Codable, Identifiable, Equatable, Sendable {
 enum ShoppingAction: Encodable, Equatable, Sendable {
   static let module = "shopping"
 
-  case add(id: String, name: String, amount: Int?? = nil, isBought: Bool?? = nil, index: Int?? = nil)
-  case update(id: String, name: String?? = nil, amount: Int?? = nil, isBought: Bool?? = nil)
-  case move(id: String, index: Int)
+  /// - price: Format: decimal.
+  /// - due: Format: date-time.
+  case add(id: String, name: String, amount: Int?? = nil, isBought: Bool?? = nil, price: String?? = nil, due: String?? = nil, index: Int?? = nil)
+  /// - price: Format: decimal.
+  /// - due: Format: date-time.
+  case update(id: String, name: String? = nil, amount: Int?? = nil, isBought: Bool?? = nil, price: String?? = nil, due: String?? = nil)
   case remove(id: String)
+  case move(id: String, index: Int)
+  /// - price: Format: decimal.
+  /// - due: Format: date-time.
+  case toggle(id: String, name: String, amount: Int?? = nil, isBought: Bool?? = nil, price: String?? = nil, due: String?? = nil)
+  case clear
   case clearBought
 
   func encode(to _encoder: any Encoder) throws {
     var _action = _encoder.container(keyedBy: MemberName.self)
     switch self {
-    case .add(let id, let name, let amount, let isBought, let index):
+    case .add(let id, let name, let amount, let isBought, let price, let due, let index):
       try _action.encode("add", forKey: "type")
       var _payload = _action.nestedContainer(keyedBy: MemberName.self, forKey: "payload")
       try _payload.encode(id, forKey: "id")
       try _payload.encode(name, forKey: "name")
       if let amount { try _payload.encode(amount, forKey: "amount") }
       if let isBought { try _payload.encode(isBought, forKey: "isBought") }
+      if let price { try _payload.encode(price, forKey: "price") }
+      if let due { try _payload.encode(due, forKey: "due") }
       if let index { try _payload.encode(index, forKey: "index") }
-    case .update(let id, let name, let amount, let isBought):
+    case .update(let id, let name, let amount, let isBought, let price, let due):
       try _action.encode("update", forKey: "type")
       var _payload = _action.nestedContainer(keyedBy: MemberName.self, forKey: "payload")
       try _payload.encode(id, forKey: "id")
       if let name { try _payload.encode(name, forKey: "name") }
       if let amount { try _payload.encode(amount, forKey: "amount") }
       if let isBought { try _payload.encode(isBought, forKey: "isBought") }
+      if let price { try _payload.encode(price, forKey: "price") }
+      if let due { try _payload.encode(due, forKey: "due") }
+    case .remove(let id):
+      try _action.encode("remove", forKey: "type")
+      var _payload = _action.nestedContainer(keyedBy: MemberName.self, forKey: "payload")
+      try _payload.encode(id, forKey: "id")
     case .move(let id, let index):
       try _action.encode("move", forKey: "type")
       var _payload = _action.nestedContainer(keyedBy: MemberName.self, forKey: "payload")
       try _payload.encode(id, forKey: "id")
       try _payload.encode(index, forKey: "index")
-    case .remove(let id):
-      try _action.encode("remove", forKey: "type")
+    case .toggle(let id, let name, let amount, let isBought, let price, let due):
+      try _action.encode("toggle", forKey: "type")
       var _payload = _action.nestedContainer(keyedBy: MemberName.self, forKey: "payload")
       try _payload.encode(id, forKey: "id")
+      try _payload.encode(name, forKey: "name")
+      if let amount { try _payload.encode(amount, forKey: "amount") }
+      if let isBought { try _payload.encode(isBought, forKey: "isBought") }
+      if let price { try _payload.encode(price, forKey: "price") }
+      if let due { try _payload.encode(due, forKey: "due") }
+    case .clear:
+      try _action.encode("clear", forKey: "type")
+      _ = _action.nestedContainer(keyedBy: MemberName.self, forKey: "payload")
     case .clearBought:
       try _action.encode("clearBought", forKey: "type")
       _ = _action.nestedContainer(keyedBy: MemberName.self, forKey: "payload")

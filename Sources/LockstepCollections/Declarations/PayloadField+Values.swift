@@ -66,7 +66,7 @@ extension PayloadField {
 
   /// A member whose value must have this form. `value` converts a value of the form.
   private init(_ name: String, _ shape: ValueShape, _ value: @escaping @Sendable (JSON) -> Value?) {
-    self.init([SchemaMember(name: name, schema: shape.schema)]) { reader, _ in
+    self.init([SchemaMember(name: name, schema: shape.schema(isClosed: true))]) { reader, _ in
       guard let json = reader.required(name) else { return nil }
       let faults = shape.faults(of: json)
       for fault in faults { reader.add([name] + fault.path, fault.detail) }

@@ -190,14 +190,14 @@ extension ValueFormat<Double> {
 extension ValueFormat<DecimalNumber> {
   /// An exact decimal number: a string, such as `"12.5"`.
   public static var decimal: ValueFormat {
-    ValueFormat(schema: ValueShape(.decimal).schema) { .string($0.description) }
+    ValueFormat(schema: ValueShape(.decimal).schema(isClosed: true)) { .string($0.description) }
   }
 }
 
 extension ValueFormat where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == String {
   /// One of the cases of an enumeration.
   public static var choice: ValueFormat {
-    ValueFormat(schema: ValueShape(.choice(Value.allCases.map { .string($0.rawValue) })).schema) {
+    ValueFormat(schema: ValueShape(.choice(Value.allCases.map { .string($0.rawValue) })).schema(isClosed: true)) {
       .string($0.rawValue)
     }
   }

@@ -89,7 +89,7 @@ package struct ElementFormat<Element: ListContent>: Sendable where Element.ID ==
 
   /// The JSON Schema of an element.
   var schema: JSON {
-    .schema(ofObject: [SchemaMember(name: "id", schema: .nameSchema)] + members.map(\.description))
+    .schema(ofObject: [SchemaMember(name: "id", schema: .nameSchema)] + members.map { $0.description(isClosed: false) })
   }
 
   // MARK: Payloads
@@ -99,7 +99,7 @@ package struct ElementFormat<Element: ListContent>: Sendable where Element.ID ==
     let ignored: JSON = ["description": "Clients may send this back unchanged. The server ignores it."]
     return members.map { member in
       if member.isReadOnly { return SchemaMember(name: member.name, schema: ignored, isRequired: false) }
-      let description = member.description
+      let description = member.description(isClosed: true)
       let schema = member.isRequired ? description.schema : description.schema.orNull
       return SchemaMember(name: member.name, schema: schema, isRequired: member.isRequired && !isPatch)
     }
@@ -202,7 +202,9 @@ package struct ElementFormat<Element: ListContent>: Sendable where Element.ID ==
     var object = try object(of: element, module)
     for name in added { set(old?[name] ?? .string(now.description), name, in: &object) }
     for name in changed { if let value = old?[name] { set(value, name, in: &object) } }
-    if let old, object.hasSameMembers(as: old), JSON.object(object).encoded() == JSON.object(old).encoded() { return nil }
+    if let old, object.hasSameMembers(as: old), JSON.object(object).encoded() == JSON.object(old).encoded() {
+      return nil
+    }
     // If the element is written as it was checked and read, it is valid and stays the same.
     let isKnown = proposal.map { $0.hasSameMembers(as: object) } ?? false
     for name in changed { set(.string(now.description), name, in: &object) }

@@ -95,12 +95,16 @@ extension ValueShape {
   ///
   /// Bounds of texts are in bytes, but JSON Schema counts characters. So the server may refuse a
   /// text that the schema allows.
-  var schema: JSON {
-    guard isNullable else { return .object(plainSchema) }
-    return JSON.object(plainSchema).orNull
+  ///
+  /// - Parameter isClosed: Whether objects may have no other members. Clients may not send others, but
+  ///   stored elements may have members that the type had before.
+  /// - Returns: The schema.
+  func schema(isClosed: Bool) -> JSON {
+    let schema = JSON.object(plainSchema(isClosed))
+    return isNullable ? schema.orNull : schema
   }
 
-  private var plainSchema: JSONObject {
+  private func plainSchema(_ isClosed: Bool) -> JSONObject {
     switch kind {
     case .any: return [:]
     case .text:
@@ -122,10 +126,12 @@ extension ValueShape {
       return schema
     case .decimal: return ["type": "string", "format": "decimal", "pattern": .string(DecimalNumber.pattern)]
     case .time: return ["type": "string", "format": "date-time"]
-    case .list(let element): return counted(["type": "array", "items": element.schema], "Items")
+    case .list(let element): return counted(["type": "array", "items": element.schema(isClosed: isClosed)], "Items")
     case .dictionary(let value):
-      return counted(["type": "object", "additionalProperties": value.schema], "Properties")
-    case .object(let members): return JSON.closedSchema(of: members.map(\.description)).objectValue ?? [:]
+      return counted(["type": "object", "additionalProperties": value.schema(isClosed: isClosed)], "Properties")
+    case .object(let members):
+      let described = members.map { $0.description(isClosed: isClosed) }
+      return (isClosed ? JSON.closedSchema(of: described) : .schema(ofObject: described)).objectValue ?? [:]
     case .described(let schema): return schema.objectValue ?? [:]
     }
   }
@@ -142,8 +148,11 @@ extension ValueShape {
 extension ShapeMember {
   /// The member as elements have it. A member with a fallback may be missing, because older
   /// elements may lack it.
-  var description: SchemaMember {
-    var schema = shape.schema.objectValue ?? JSONObject()
+  ///
+  /// - Parameter isClosed: Whether objects may have no other members.
+  /// - Returns: The member's name and schema, and whether it is required.
+  func description(isClosed: Bool) -> SchemaMember {
+    var schema = shape.schema(isClosed: isClosed).objectValue ?? JSONObject()
     if let fallback { schema["default"] = fallback }
     if isReadOnly { schema["readOnly"] = true }
     return SchemaMember(name: name, schema: .object(schema), isRequired: isRequired)

@@ -76,7 +76,7 @@ extension UserModule {
 
 extension JSON {
   /// The schema of a list as clients get it.
-  static func listSchema(of element: JSON) -> JSON {
+  package static func listSchema(of element: JSON) -> JSON {
     .schema(ofObject: [
       SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
       SchemaMember(name: "items", schema: ["type": "array", "items": element]),

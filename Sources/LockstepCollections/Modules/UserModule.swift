@@ -33,7 +33,7 @@ public struct UserModule: Sendable {
   package let hasParts: Bool
   package let actions: JSON
   /// The JSON Schema of its state, as clients get it.
-  package let state: JSON
+  package var state: JSON
   /// A phrase about a mistake in the declaration, such as a member that its elements have twice.
   package internal(set) var mistake: String?
   /// Reads an action from `POST /v1/actions`. Returns `nil` if the module has no such type.

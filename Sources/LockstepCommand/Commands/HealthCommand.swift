@@ -1,4 +1,4 @@
-import Lockstep
+import LockstepComposition
 import LockstepMaintenance
 import LockstepHTTPServer
 

@@ -1,4 +1,4 @@
-import Lockstep
+import LockstepComposition
 
 /// `lockstep new`: writes the package of a server of your own.
 enum NewCommand {

@@ -1,4 +1,4 @@
-import Lockstep
+import LockstepComposition
 
 /// `lockstep openapi`: prints the OpenAPI description of this server's routes.
 enum OpenAPICommand {

@@ -1,5 +1,5 @@
 import Glibc
-import Lockstep
+import LockstepComposition
 import LockstepHTTPServer
 import LockstepLogging
 

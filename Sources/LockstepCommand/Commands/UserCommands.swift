@@ -1,5 +1,5 @@
 import Glibc
-import Lockstep
+import LockstepComposition
 import LockstepAccounts
 import LockstepMaintenance
 import LockstepThreading

@@ -1,4 +1,4 @@
-import Lockstep
+import LockstepComposition
 import LockstepMaintenance
 
 /// The settings that a command's options change. A new instance has the default settings.

@@ -1,5 +1,5 @@
 import Glibc
-import Lockstep
+import LockstepComposition
 import LockstepAccounts
 
 /// Reads a new password. On a terminal, it asks twice and does not show the password. Otherwise it

@@ -1,4 +1,4 @@
-import Lockstep
+import LockstepComposition
 
 /// The types of a server's catalogue: the response to `GET /v1/reactors`.
 struct CatalogueTypes: Equatable {

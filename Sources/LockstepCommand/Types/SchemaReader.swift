@@ -1,4 +1,4 @@
-import Lockstep
+import LockstepComposition
 
 /// Reads JSON Schemas as types.
 ///

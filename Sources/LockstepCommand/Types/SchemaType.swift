@@ -1,4 +1,4 @@
-import Lockstep
+import LockstepComposition
 
 /// The type that a JSON Schema describes, as far as Swift and TypeScript can express it.
 struct SchemaType: Equatable, Sendable {

@@ -11,6 +11,9 @@ extension UserModule {
       module = .ordered(declaration.name, declaration.elementRules, quota: declaration.quota)
       // The form of its elements is always the same, and only the schema of their data changes.
       module.canRead = nil
+      if declaration.schema != nil {
+        module.state = .listSchema(of: OrderedElement.schema(data: declaration.elementRules.schema))
+      }
     case .map: module = .values(declaration)
     }
     module.isReadOnly = declaration.access == .readOnly

@@ -18,6 +18,14 @@ struct OrderedElement: ListElement {
 }
 
 extension OrderedElement {
+  /// The JSON Schema of an element whose `data` has this schema.
+  static func schema(data: JSON) -> JSON {
+    guard var element = format.schema.objectValue, var members = element["properties"]?.objectValue else { return [:] }
+    members["data"] = data
+    element["properties"] = .object(members)
+    return .object(element)
+  }
+
   init?(_ object: JSONObject) {
     guard let id = object["id"]?.stringValue, let addedAt = object["addedAt"]?.stringValue,
       let updatedAt = object["updatedAt"]?.stringValue

@@ -4,7 +4,7 @@ import Testing
 
 import LockstepScreens
 
-@testable import Lockstep
+@testable import LockstepComposition
 
 @Suite("The status of a running server for administrators", .timeLimit(.minutes(10)))
 struct AdminStatusTests {

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 
 @Suite("The administration of users", .timeLimit(.minutes(10)))
 struct AdminUserTests {

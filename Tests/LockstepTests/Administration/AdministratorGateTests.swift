@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 
 @Suite("Access to the administration", .timeLimit(.minutes(10)))
 struct AdministratorGateTests {

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 
 @Suite("The routes of a user for administrators", .timeLimit(.minutes(10)))
 struct AgentRouteTests {

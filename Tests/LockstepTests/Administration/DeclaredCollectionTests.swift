@@ -3,7 +3,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 
 @Suite("Declared collections", .timeLimit(.minutes(10)))
 struct DeclaredCollectionTests {

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 
 @Suite("Service tokens", .timeLimit(.minutes(10)))
 struct ServiceTokenTests {

@@ -3,7 +3,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 
 @Suite("Writes from pages of other origins", .timeLimit(.minutes(10)))
 struct OriginTests {

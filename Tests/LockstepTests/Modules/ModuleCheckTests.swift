@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepMigrations
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 @testable import LockstepAccounts
 @testable import LockstepCollections
 @testable import LockstepStore

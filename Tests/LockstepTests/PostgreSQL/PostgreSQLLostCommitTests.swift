@@ -4,7 +4,7 @@ import LockstepPostgreSQL
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 @testable import LockstepStore
 
 @Suite(

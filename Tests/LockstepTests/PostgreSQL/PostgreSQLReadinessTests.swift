@@ -4,7 +4,7 @@ import LockstepTestSupport
 import Synchronization
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 @testable import LockstepMiddleware
 @testable import LockstepStore
 

@@ -3,7 +3,7 @@ import LockstepTestSupport
 import Synchronization
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 @testable import LockstepAccounts
 @testable import LockstepCollections
 @testable import LockstepMiddleware

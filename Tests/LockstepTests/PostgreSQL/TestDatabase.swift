@@ -3,7 +3,7 @@ import LockstepPostgreSQL
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 @testable import LockstepStore
 
 /// A database of its own in the server that scripts/test starts.

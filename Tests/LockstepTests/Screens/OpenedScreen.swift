@@ -1,7 +1,7 @@
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 @testable import LockstepAccounts
 @testable import LockstepCollections
 import LockstepHTTP

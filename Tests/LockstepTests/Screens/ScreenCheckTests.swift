@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepReactor
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 @testable import LockstepCollections
 @testable import LockstepScreens
 

@@ -4,7 +4,7 @@ import LockstepTestSupport
 import LockstepThreading
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 @testable import LockstepCollections
 @testable import LockstepMaintenance
 @testable import LockstepRoutes

@@ -1,4 +1,4 @@
-@testable import Lockstep
+@testable import LockstepComposition
 @testable import LockstepAccounts
 @testable import LockstepCollections
 @testable import LockstepStore

@@ -1,6 +1,6 @@
 import LockstepTestSupport
 
-@testable import Lockstep
+@testable import LockstepComposition
 @testable import LockstepCollections
 import LockstepHTTPServer
 @testable import LockstepRoutes

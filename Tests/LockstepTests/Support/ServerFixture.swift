@@ -6,7 +6,7 @@ import LockstepThreading
 import Synchronization
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 @testable import LockstepAccounts
 @testable import LockstepCollections
 @testable import LockstepScreens

@@ -5,7 +5,7 @@ import LockstepTestSupport
 import Synchronization
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 @testable import LockstepCollections
 @testable import LockstepHTTPClient
 @testable import LockstepScreens

@@ -3,7 +3,7 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 @testable import LockstepCollections
 
 @Suite("Erasing and exporting users", .timeLimit(.minutes(10)))

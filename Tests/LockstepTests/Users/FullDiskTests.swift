@@ -2,7 +2,7 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 @testable import LockstepCollections
 import LockstepHTTP
 import LockstepJSON

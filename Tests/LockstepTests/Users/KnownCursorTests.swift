@@ -2,7 +2,7 @@ import LockstepHTTP
 import LockstepJSON
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 @testable import LockstepCollections
 @testable import LockstepModules
 @testable import LockstepRoutes

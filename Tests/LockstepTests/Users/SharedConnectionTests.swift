@@ -5,7 +5,7 @@ import LockstepTestSupport
 import Synchronization
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 
 @Suite(
   "Many users' requests over one connection, as a reverse proxy sends them",

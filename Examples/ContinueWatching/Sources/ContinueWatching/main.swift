@@ -1,4 +1,4 @@
-import LockstepCommand
+import Lockstep
 import WatchingModule
 
 ServerCommand.run(modules: [.watching])

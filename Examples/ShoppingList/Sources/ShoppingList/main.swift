@@ -1,3 +1,3 @@
-import LockstepCommand
+import Lockstep
 
 ServerCommand.run(modules: [.list(Shopping())])

@@ -1,4 +1,4 @@
-import LockstepCommand
+import Lockstep
 
 ServerCommand.run(
   modules: [.list(Shopping(), table: ShoppingTable())],

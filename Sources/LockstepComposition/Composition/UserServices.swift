@@ -135,6 +135,7 @@ struct UserServices: Sendable {
     declared = try store.write { [modules, waiters, cache] connection in
       try DeclaredLedger(
         modules,
+        reserved: Services.namesWithoutDeclarations,
         from: connection,
         make: { .declared($0) },
         writer: store.writer,
@@ -256,9 +257,17 @@ struct UserServices: Sendable {
         cache.forget(user)
         waiters.wake(user)
       },
+      collections: { try await self.perform($0, key: $1) },
       now: time.now,
       logger: logger
     )
+  }
+
+  /// Changes the declared collections for an operator.
+  func perform(_ work: CollectionsWork, key: IdempotencyKey?) async throws -> CollectionsOutcome {
+    try await declared.perform(work, key: key) { [ledger, serviceTokens] declaration, user in
+      try await ledger.erase(declaration, of: user, by: serviceTokens.administrator)
+    }
   }
 
   /// Lifts the limits on each user's share of work, so that a stopping server finishes soon.

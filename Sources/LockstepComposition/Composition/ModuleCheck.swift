@@ -1,9 +1,11 @@
 /// Checks the declarations of modules before the store is opened. An invalid declaration is a
 /// mistake in the program's code.
 enum ModuleCheck {
-  /// The names that a module cannot have, because they have other routes under `/v1`.
+  /// The names that a module and a declared collection cannot have, because they have other routes under
+  /// `/v1` or `/v1/admin/users/{id}`.
   static let reserved: Set = [
-    "actions", "admin", "changes", "defaults", "favorites", "journal", "me", "profile", "reactors", "sessions", "users",
+    "actions", "admin", "changes", "defaults", "export", "favorites", "journal", "me", "profile", "reactors",
+    "sessions", "users",
   ]
 
   static func check(_ modules: [UserModule]) throws(InvalidModuleError) {

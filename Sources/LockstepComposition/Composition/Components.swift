@@ -115,7 +115,6 @@ struct Components: Sendable {
       var routes = plainRoutes() + [metricsRoute.route, openAPI.route]
       routes.append(IndexRoute.route(modules) { [routes] in routes + (declared?.all ?? []) })
       let fixed = try RouteTable(routes, metrics)
-      services.users?.declared.reserve(fixed.reservedNames.union(UserExport.members))
       return Application(
         tables: RouteTables(fixed) { head throws(Problem) in try declared?.table(for: head) },
         cors: cors,

@@ -1,0 +1,24 @@
+import LockstepMaintenance
+import LockstepStore
+import LockstepSync
+import LockstepThreading
+
+extension Services {
+  /// The names that no collection can be declared with, besides those of the program's modules.
+  package static let namesWithoutDeclarations = ModuleCheck.reserved.union(UserExport.members)
+
+  /// Opens a store, changes its declared collections, and closes it. Throws `StoreError.inUse` if a server
+  /// uses the file. With PostgreSQL, this process is a node of the fleet for this time.
+  package static func perform(
+    _ work: CollectionsWork,
+    key: IdempotencyKey?,
+    _ configuration: Configuration,
+    modules: [UserModule],
+    time: TimeSource
+  ) async throws -> CollectionsOutcome {
+    let services = try durable(configuration, modules: modules, time: time)
+    defer { services.shutDown() }
+    guard let users = services.users else { return .refused(.missing, "The store has no users.") }
+    return try await users.perform(work, key: key)
+  }
+}

@@ -1,0 +1,11 @@
+// Re-exports what the command and tests need besides the composition. The library `Lockstep` re-exports the same.
+
+@_exported import LockstepCollections
+@_exported import LockstepJSON
+@_exported import LockstepMigrations
+@_exported import LockstepPostgreSQL
+@_exported import LockstepReactor
+@_exported import LockstepSQLite
+@_exported import LockstepScreens
+@_exported import LockstepStore
+@_exported import LockstepTime
