@@ -34,6 +34,7 @@ public struct Migration: Sendable, Equatable {
     Migration(9, "0009_session_keys", PackageResources._009_session_keys_sql),
     Migration(10, "0010_administration", PackageResources._010_administration_sql),
     Migration(11, "0011_declared_collections", PackageResources._011_declared_collections_sql),
+    Migration(12, "0012_collection_commands", PackageResources._012_collection_commands_sql),
   ]
 
   /// All steps of a store in PostgreSQL, in order. Each name differs from those of SQLite.

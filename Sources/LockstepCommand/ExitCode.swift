@@ -1,4 +1,4 @@
-import Lockstep
+import LockstepComposition
 import LockstepMaintenance
 
 /// The exit codes, after BSD's `sysexits.h`, so that scripts can tell failures apart.
@@ -8,16 +8,17 @@ enum ExitCode: Int32 {
   case no = 1
   /// The command line or a variable is wrong.
   case usage = 64
-  /// A store or a backup is damaged, or is not a Lockstep store. A response is not the catalogue of a server.
+  /// A store or a backup is damaged, or is not a Lockstep store. A response is not the catalogue of a server. A
+  /// file of declarations is not valid.
   case data = 65
-  /// A file to read does not exist or cannot be read.
+  /// A file to read does not exist or cannot be read, or there is no such collection.
   case noInput = 66
   case noUser = 67
   /// A resource that the command needs is not available, such as a network address or a thread.
   case unavailable = 69
   /// The declaration of one of this program's modules or screens is invalid.
   case program = 70
-  /// A file cannot be created, or would have to be overwritten.
+  /// A file cannot be created, or would have to be overwritten. Users have data in a collection.
   case cannotCreate = 73
   /// The store cannot be read, written or locked, or the output cannot be written.
   case store = 74

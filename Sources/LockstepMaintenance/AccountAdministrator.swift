@@ -10,13 +10,9 @@ import LockstepTime
 /// Otherwise it adds the command to the store and waits until the server has run it, so that the
 /// server's memory matches the store.
 package struct AccountAdministrator: Sendable {
-  package static let patience = Duration.seconds(15)
-  static let pollInterval = Duration.milliseconds(50)
-
   let store: ReadableStore
   let time: TimeSource
-  let pause: @Sendable (Duration) -> Void
-  let interruption: (any Interruption)?
+  let servers: CommandExchange
   let randomWord: @Sendable () -> UInt64
 
   /// `pause` sleeps on this thread. `interruption` can withdraw a command that no server has run.
@@ -28,9 +24,8 @@ package struct AccountAdministrator: Sendable {
   ) throws {
     self.store = try ReadableStore(store)
     self.time = time
-    self.interruption = interruption
-    self.pause = pause
     randomWord = try Sodium().randomWord
+    servers = CommandExchange(self.store, time, interruption, randomWord, pause: pause)
   }
 
   package func newUser() -> UserID {
@@ -73,6 +68,17 @@ package struct AccountAdministrator: Sendable {
     }
   }
 
+  /// Lets the server run the command. Nil if the command was withdrawn after a time-out.
+  private func runByServer(_ command: AdminCommand) throws -> AdminCommand.Outcome? {
+    let status = try servers.run { records, id, now in
+      try records.insert(command, id: id, at: now)
+    } goOn: { _ in
+      nil
+    }
+    // The server has this program's schema, so each outcome that it writes is known here.
+    return status.map { $0.outcome ?? .done }
+  }
+
   /// Runs the command in this process. Returns nil if a server uses the store.
   private func runAlone(_ command: AdminCommand) throws -> AdminCommand.Outcome? {
     let now = time.now()
@@ -91,130 +97,19 @@ package struct AccountAdministrator: Sendable {
       }
     }
   }
-
-  // MARK: With a server
-
-  /// Lets the server run the command. Nil if the command was withdrawn after a time-out.
-  private func runByServer(_ command: AdminCommand) throws -> AdminCommand.Outcome? {
-    let orders = try Orders(in: store)
-    let id = hexadecimal((0..<16).map { _ in UInt8(truncatingIfNeeded: randomWord()) })
-    // Once the command is in the store, the server runs it even if this process ends.
-    interruption?.hold()
-    defer { interruption?.release() }
-    try orders.write { try $0.insert(command, id: id, at: time.now()) }
-    let deadline = time.elapsed() + Self.patience
-    while true {
-      guard let status = try orders.read({ try $0.status(of: id) }) else {
-        // A server has deleted the command, because it was not valid any more.
-        return nil
-      }
-      if try status.isComplete || status.outcome != nil && !isServed {
-        try orders.write { try $0.delete(id) }
-        // The server has this program's schema, so each outcome that it writes is known here.
-        return status.outcome ?? .done
-      }
-      if interruption?.isInterrupted == true {
-        if try orders.withdraw(id) { throw AdminCommandInterruptedError.withdrawn }
-        // If there is no outcome, the store was locked, and the loop tries again. If there is one,
-        // the row stays, because the server deletes old rows.
-        if let outcome = try orders.read({ try $0.status(of: id)?.outcome }) {
-          throw AdminCommandInterruptedError.tooLate(outcome)
-        }
-      }
-      if try time.elapsed() >= deadline || hasLostServers, try orders.withdraw(id) { return nil }
-      pause(Self.pollInterval)
-    }
-  }
-
-  /// Whether the leases of all servers are over. The servers of a database may have ended without a sign.
-  private var hasLostServers: Bool {
-    get throws {
-      guard case .database(let database) = store else { return false }
-      return try !database.read { try $0.isServed() }
-    }
-  }
-
-  /// Whether a server uses the store now. If none does, no memory has to be updated.
-  private var isServed: Bool {
-    get throws {
-      switch store {
-      case .file(let path, _):
-        guard let place = StorePath.resolved(path) else { return false }
-        // The lock is released at once.
-        return (try? StoreLock(store: place)) == nil
-      case .database(let database): return try database.read { try $0.isServed() }
-      }
-    }
-  }
-}
-
-/// The admin commands of a store that a server uses.
-private enum Orders {
-  case file(SQLiteConnection)
-  case database(StoreDatabase)
-
-  init(in store: ReadableStore) throws {
-    switch store {
-    case .file(let path, _):
-      // Checks the schema before anything is written.
-      try store.read { _ in }
-      let connection = try SQLiteConnection(path: path, journal: .asFound)
-      // The server runs the checkpoints. Deleted secrets must not stay in the file's free space.
-      try connection.execute("PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON")
-      self = .file(connection)
-    case .database(let database): self = .database(database)
-    }
-  }
-
-  func read<Result>(_ body: (AdminCommandRecords) throws -> Result) throws -> Result {
-    switch self {
-    case .file(let connection): try body(AdminCommandRecords(connection: .sqlite(connection)))
-    case .database(let database): try database.read { try body(AdminCommandRecords(connection: $0)) }
-    }
-  }
-
-  func write<Result>(_ body: (AdminCommandRecords) throws -> Result) throws -> Result {
-    switch self {
-    case .file(let connection):
-      try connection.transaction { try body(AdminCommandRecords(connection: .sqlite(connection))) }
-    case .database(let database):
-      try database.write { try body(AdminCommandRecords(connection: $0)) }
-    }
-  }
-
-  /// Returns whether the command was withdrawn. If it returns false, because the store is locked or
-  /// the command has run, the caller must read the status and try again.
-  func withdraw(_ id: String) throws -> Bool {
-    do {
-      return try write { try $0.withdraw(id) }
-    } catch let error as SQLiteError where error.kind == .busy {
-      return false
-    } catch let error as PostgreSQLError where error.kind == .lockTimeout {
-      return false
-    }
-  }
-}
-
-/// Receives interruptions such as Ctrl-C. While a server has an admin command, none of them may end
-/// this process.
-package protocol Interruption: Sendable {
-  /// From now on, interruptions are only recorded.
-  func hold()
-
-  var isInterrupted: Bool { get }
-
-  /// From now on, an interruption ends this process again.
-  func release()
 }
 
 package enum AdminCommandInterruptedError: Error, Sendable, Equatable, CustomStringConvertible {
   case withdrawn
   /// The command had already run, with this outcome.
   case tooLate(AdminCommand.Outcome)
+  /// The server had begun to change declared collections.
+  case begun
 
   package var description: String {
     switch self {
     case .withdrawn: "Interrupted. The admin command was withdrawn, and nothing was changed."
+    case .begun: "Interrupted too late: the server has begun to run the admin command, and finishes it."
     case .tooLate(.done): "Interrupted too late: the server has run the admin command."
     case .tooLate(.noSuchUser): "Interrupted. There is no such user in the store, and nothing was changed."
     case .tooLate(.addressTaken): "Interrupted. A user with this address exists already, and nothing was changed."

@@ -1,7 +1,9 @@
 import LockstepAccounts
 import LockstepCollections
+import LockstepJSON
 import LockstepLogging
 import LockstepStore
+import LockstepSync
 import LockstepThreading
 import LockstepTime
 
@@ -23,6 +25,8 @@ package struct AdminCommandProcessor: Sendable {
   let writer: StoreWriter
   /// Evicts the state of an erased user from memory.
   let evict: @Sendable (UserID) -> Void
+  /// Changes declared collections. With the key of a command that a killed server had begun, it goes on.
+  let collections: @Sendable (CollectionsWork, IdempotencyKey) async throws -> CollectionsOutcome
   let now: @Sendable () -> Timestamp
   let logger: Logger
 
@@ -31,6 +35,7 @@ package struct AdminCommandProcessor: Sendable {
     readers: StoreReaders,
     writer: StoreWriter,
     evict: @escaping @Sendable (UserID) -> Void,
+    collections: @escaping @Sendable (CollectionsWork, IdempotencyKey) async throws -> CollectionsOutcome,
     now: @escaping @Sendable () -> Timestamp,
     logger: Logger
   ) {
@@ -38,6 +43,7 @@ package struct AdminCommandProcessor: Sendable {
     self.readers = readers
     self.writer = writer
     self.evict = evict
+    self.collections = collections
     self.now = now
     self.logger = logger
   }
@@ -65,6 +71,9 @@ package struct AdminCommandProcessor: Sendable {
 
   /// Runs a command. `hasRun`: a server has run it and was killed, so it is only to be completed.
   private func run(_ id: String, hasRun: Bool) async throws {
+    if try await readers.read({ try AdminCommandRecords(connection: $0).isOnCollections(id) }) {
+      return try await changeCollections(id)
+    }
     let now = now()
     let write = PreparedAccountsWrite { connection -> (AdminCommand?, [EndedSession]) in
       let records = AdminCommandRecords(connection: connection)
@@ -85,4 +94,33 @@ package struct AdminCommandProcessor: Sendable {
     guard let command else { return }
     logger.log(.info, "ran an admin command", ["command": .string(command.kind), "user": .string("\(command.user)")])
   }
+
+  /// Runs a command on declared collections. They change in transactions of their own, so a command that a
+  /// killed server had begun is run again with the same key.
+  private func changeCollections(_ id: String) async throws {
+    let (begun, records) = (now(), { @Sendable in AdminCommandRecords(connection: $0) })
+    let work = try await writer.write { connection in
+      try records(connection).deleteStale(at: begun)
+      return try records(connection).beginCollectionsWork(id)
+    }
+    guard let work = work.flatMap({ CollectionsWork(JSON(trusting: Array($0.utf8))) }) else { return }
+    let outcome = try await collections(work, .ofCommand(id))
+    let reply = outcome.json.description
+    try await writer.write { [now] in try records($0).completeCollectionsWork(reply, id, at: now()) }
+    let names: [JSON]
+    switch work {
+    case .apply(let declarations): names = declarations.map { .string($0.name) }
+    case .delete(let name, _): names = [.string(name)]
+    }
+    logger.log(
+      .info,
+      "ran an admin command",
+      ["command": "collections", "names": .array(names), "outcome": outcome.json]
+    )
+  }
+}
+
+extension IdempotencyKey {
+  /// The key of an admin command, which no client can send.
+  static func ofCommand(_ id: String) -> IdempotencyKey { IdempotencyKey("admin command \(id)", fingerprint: []) }
 }

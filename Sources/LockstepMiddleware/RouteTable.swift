@@ -27,21 +27,6 @@ package final class RouteTable: Sendable {
   }
 }
 
-extension RouteTable {
-  /// The names that a declared collection cannot have, because routes have them: the parts of paths
-  /// at the places of such names.
-  package var reservedNames: Set<String> {
-    Set(
-      router.routes.compactMap { route in
-        let parts = route.pattern.split(separator: "/")
-        guard parts.first == "v1", parts.count > 1 else { return nil }
-        if parts[1] != "admin" { return String(parts[1]) }
-        return parts.count > 4 && parts[2] == "users" ? String(parts[4]) : "admin"
-      }
-    )
-  }
-}
-
 /// The routes of an application: fixed ones, and more that may change while the server runs.
 package struct RouteTables: Sendable {
   package let fixed: RouteTable

@@ -12,7 +12,8 @@ from serving import Server, environment
 from users import sign_up
 
 COMMANDS = ("serve", "backup", "restore", "check", "user", "user list", "user add", "user disable", "user enable",
-            "user reset-password", "user export", "user erase", "tail", "health", "openapi", "completions")
+            "user reset-password", "user export", "user erase", "collections", "collections apply",
+            "collections list", "collections delete", "tail", "health", "openapi", "completions")
 
 
 class Commands:

@@ -2,8 +2,8 @@ import LockstepAccounts
 import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepMaintenance
 import LockstepMiddleware
-import LockstepModules
 import LockstepStore
 import LockstepSync
 import LockstepThreading
@@ -117,7 +117,12 @@ package struct AdminCollectionRoutes: Sendable {
     let erases = try request.query.flag("erase")
     let key = try IdempotencyKey(of: request, body: [])
     var erase: (@Sendable (UserID) async throws -> Void)?
-    if erases { erase = { user in try await self.erase(name, of: user, by: agent) } }
+    if erases {
+      erase = { user in
+        guard let found = declared.current.declared[name] else { return }
+        try await ledger.erase(found.declaration, of: user, by: agent)
+      }
+    }
     let deletion = DeclaredLedger.Deletion(
       of: name,
       key: key,
@@ -146,27 +151,6 @@ package struct AdminCollectionRoutes: Sendable {
       return
     }
     do throws(AccountsError) { try document(present).check(preconditions) } catch { throw Problem(error) }
-  }
-
-  /// Erases a user's data in a collection, as a transaction that the journal shows.
-  private func erase(_ name: String, of user: UserID, by agent: LiveServiceToken) async throws {
-    guard let found = declared.current.declared[name] else { return }
-    var action = found.declaration.clearing
-    action.isErasure = true
-    let transaction = Transaction(
-      user: user,
-      session: LiveSession(of: user, for: agent),
-      actions: [action],
-      response: { _ in StoredResponse(Response(status: .noContent)) },
-      refusal: { _ in nil }
-    )
-    let reservation = ledger.reserve(user)
-    do {
-      if reservation.needsLoading { try await ledger.load(reservation) }
-      _ = try await withCompletion { try ledger.submit(transaction, reservation, completion: $0) }
-    } catch is SessionEndedError {
-      // The user was erased meanwhile.
-    }
   }
 
   // MARK: Descriptions

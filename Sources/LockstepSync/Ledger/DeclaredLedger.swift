@@ -15,13 +15,14 @@ package final class DeclaredLedger: Sendable {
   private let writer: StoreWriter
   private let readers: StoreReaders
   private let make: @Sendable (DeclaredCollection) -> UserModule
-  /// Names that no declaration can have, because the server has routes with them.
-  private let reserved: LockedState<Set<String>>
+  private let reserved: Set<String>
 
-  /// `make` makes the module of a declaration. `notify` is called after each committed change.
-  /// `isOther` tells whether a collection is gone, or is of another kind.
+  /// `reserved` are names that no declaration can have besides those of other modules. `make` makes the
+  /// module of a declaration. `notify` is called after each committed change. `isOther` tells whether a
+  /// collection is gone, or is of another kind.
   package init(
     _ modules: Modules,
+    reserved: Set<String>,
     from connection: StoreConnection,
     make: @escaping @Sendable (DeclaredCollection) -> UserModule,
     writer: StoreWriter,
@@ -32,7 +33,7 @@ package final class DeclaredLedger: Sendable {
     notify: @escaping @Sendable (_ isOther: Bool) -> Void
   ) throws {
     (self.modules, self.writer, self.readers, self.make) = (modules, writer, readers, make)
-    reserved = LockedState(Set(modules.current.fixed.map(\.name)))
+    self.reserved = reserved.union(modules.current.fixed.map(\.name))
     let load = { @Sendable (connection: StoreConnection) throws -> ModuleSet in
       let (stored, revision) = try DeclaredCollectionsTable().load(from: connection)
       return modules.current.replacing(stored, at: revision, make: make)
@@ -66,7 +67,10 @@ package final class DeclaredLedger: Sendable {
     )
   }
 
-  package func reserve(_ names: some Sequence<String>) { reserved.withLock { $0.formUnion(names) } }
+  /// Why no declaration can have this name; nil if it can.
+  package func fault(ofName name: String) -> String? {
+    reserved.contains(name) ? "The server has routes with the name \(name). Choose another name." : nil
+  }
 
   package var current: ModuleSet { ledger.current }
 
@@ -131,11 +135,9 @@ package final class DeclaredLedger: Sendable {
     var hasChanged = false
     for declaration in declarations {
       let name = declaration.name
-      if reserved.withLock({ $0.contains(name) }) {
-        throw Refusal.conflict("The server has routes with the name \(name). Choose another name.")
-      }
+      if let fault = fault(ofName: name) { throw Refusal.conflict(fault) }
       let present = declared[name]
-      if let present, !present.isClosing, present.declaration.json.encoded() == declaration.json.encoded() { continue }
+      if let present, present.matches(declaration) { continue }
       if let present, present.declaration.kind != declaration.kind, emptied[name] != present.revision {
         throw Self.changed(name)
       }

@@ -7,7 +7,7 @@ import LockstepThreading
 import Synchronization
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 @testable import LockstepAccounts
 @testable import LockstepCollections
 import LockstepHTTPServer
@@ -153,7 +153,7 @@ struct ServedAdminCommandTests {
       }
       try await Self.run(.disable, on: try #require(UserID(ada.user)), users)
       let statuses = try seen.withLock { $0 }.map { try $0.get() }
-      #expect(statuses == [AdminCommandRecords.Status(outcome: .done, isComplete: false)])
+      #expect(statuses == [AdminCommandRecords.Status(.done, outcome: .done, isComplete: false)])
     }
   }
 
@@ -221,7 +221,7 @@ struct UnservedAdminCommandTests {
     #expect(throws: MaintenanceError.notTaken(path: fixture.files.path)) {
       try administrator { clock.advance(by: $0) }.run(AdminCommand(.disable, user))
     }
-    #expect(clock.time.elapsed() >= AccountAdministrator.patience)
+    #expect(clock.time.elapsed() >= CommandExchange.patience)
     #expect(try rows("SELECT * FROM orders").isEmpty)
     #expect(try rows("SELECT disabled_at FROM users") == [["NULL"]])
   }
@@ -327,6 +327,7 @@ struct UnservedAdminCommandTests {
       readers: store.readers,
       writer: store.writer,
       evict: { _ in },
+      collections: { _, _ in .deleted },
       now: { Timestamp(millisecondsSince1970: moment.load(ordering: .relaxed)) },
       logger: .silent
     )
@@ -358,6 +359,7 @@ struct UnservedAdminCommandTests {
       readers: store.readers,
       writer: store.writer,
       evict: { _ in },
+      collections: { _, _ in .deleted },
       now: { Timestamp(millisecondsSince1970: AdminCommandRecords.validity + 1) },
       logger: .silent
     )

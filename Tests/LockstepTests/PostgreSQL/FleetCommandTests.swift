@@ -1,7 +1,7 @@
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepComposition
 @testable import LockstepCollections
 @testable import LockstepMaintenance
 @testable import LockstepStore
@@ -46,10 +46,10 @@ struct FleetCommandTests {
       try Self.runHalf(store)
       // The server that has run it may still complete it.
       try await servers[1].runOrders()
-      #expect(try Self.status(store) == AdminCommandRecords.Status(outcome: .done, isComplete: false))
+      #expect(try Self.status(store) == AdminCommandRecords.Status(.done, outcome: .done, isComplete: false))
       try database.execute("UPDATE orders SET at = at - 10000")
       try await servers[1].runOrders()
-      #expect(try Self.status(store) == AdminCommandRecords.Status(outcome: .done, isComplete: true))
+      #expect(try Self.status(store) == AdminCommandRecords.Status(.done, outcome: .done, isComplete: true))
       for server in servers {
         try await eventually { try await device.at(server).get("/v1/favorites").status == 401 }
       }
@@ -67,7 +67,7 @@ struct FleetCommandTests {
       async let one: Void = servers[0].runOrders()
       async let two: Void = servers[1].runOrders()
       _ = try await (one, two)
-      #expect(try Self.status(store) == AdminCommandRecords.Status(outcome: .done, isComplete: true))
+      #expect(try Self.status(store) == AdminCommandRecords.Status(.done, outcome: .done, isComplete: true))
       #expect(try database.count("SELECT count(*) FROM orders WHERE user_id IS NOT NULL") == 0)
       for server in servers { #expect(try await device.at(server).get("/v1/favorites").status == 401) }
       // Each later command deletes old rows.

@@ -1,0 +1,210 @@
+import LockstepComposition
+import LockstepMaintenance
+import LockstepSync
+
+/// `lockstep collections …`: the declared collections of a store, with or without a running server.
+enum CollectionsCommands {
+  struct Settings: CommandSettings {
+    var configuration = Configuration()
+    var operand = ""
+    var json = false
+    var isDryRun = false
+    var erasesData = false
+  }
+
+  static func entries(_ modules: [UserModule]) -> [CommandEntry] { [apply(modules), list(modules), delete(modules)] }
+
+  private static let store = [
+    Option.data.within(\Settings.configuration), Option.store.within(\Settings.configuration),
+  ]
+  private static let serverNotes = """
+    A running server has the change at once, without a restart. If a server uses a store in a file, this command
+    writes an admin command into the store, and waits until the server has run it, usually a second or two. If
+    no server uses the file, this command does the work itself. With PostgreSQL, it joins the servers of the
+    database while it works.
+    """
+
+  // MARK: apply
+
+  private static func apply(_ modules: [UserModule]) -> CommandEntry {
+    CommandEntry(
+      CommandSyntax<Settings>(
+        name: "collections apply",
+        summary: "Declare collections, or change their declarations.",
+        about: """
+          Declare the collections of a JSON file, or replace their declarations: all of them, or none. The file
+          contains an array of declarations. Collections that the file does not name stay as they are:
+
+            [{ "name": "playlist", "kind": "list",
+               "schema": { "type": "object", "required": ["song"],
+                           "properties": { "song": { "type": "string", "maxLength": 200 } } } }]
+          """,
+        notes: """
+          Stored data stays as it is when a schema changes. The new schema holds from the next write on.
+          \(serverNotes)
+          Exits with code 65 if the file is not valid: then it prints each fault with its place, as a JSON
+          Pointer. Exits with code 73 if the kind of a collection would change while users have data in it.
+          """,
+        operands: [CommandOption("<file>", \.operand, .text("<file>"))],
+        options: store + [.flag("--dry-run", \.isDryRun, "Show what would change, and change nothing.")],
+        exclusive: [storeOptionNames]
+      )
+    ) { settings in
+      let taken = Services.namesWithoutDeclarations.union(modules.map(\.name))
+      let declarations = try DeclarationsFile.read(settings.operand, taken: taken)
+      let signals = try SignalInterceptor()
+      let administrator = try administrator(settings, modules, signals)
+      if settings.isDryRun {
+        return try showDifference(of: declarations, from: administrator.collections(modules), administrator)
+      }
+      guard case .applied(let difference) = try run(.apply(declarations), administrator, signals) else {
+        return .success
+      }
+      let lines =
+        difference.created.map { "\($0): created\n" } + difference.changed.map { "\($0): changed\n" }
+        + difference.unchanged.map { "\($0): unchanged\n" }
+      return Terminal.print(lines.joined())
+    }
+  }
+
+  private static func showDifference(
+    of declarations: [DeclaredCollection],
+    from present: ModuleSet,
+    _ administrator: CollectionsAdministrator
+  ) throws -> ExitCode {
+    var text = ""
+    var refusals: [String] = []
+    for declaration in declarations {
+      guard let known = present.declared[declaration.name] else {
+        text += "\(declaration.name): would be created\n"
+        continue
+      }
+      if known.matches(declaration) {
+        text += "\(declaration.name): unchanged\n"
+        continue
+      }
+      text += "\(declaration.name): would be changed\n"
+      text += JSONDifference.lines(known.declaration.json, declaration.json).map { "  \($0)\n" }.joined()
+      if known.declaration.kind != declaration.kind, try administrator.hasData(known.declaration) {
+        refusals.append("Users have data in \(declaration.name), so its kind cannot change.")
+      }
+    }
+    try Terminal.show(text)
+    if !refusals.isEmpty { throw CommandError(.cannotCreate, refusals.joined(separator: "\n")) }
+    return .success
+  }
+
+  // MARK: list
+
+  private static func list(_ modules: [UserModule]) -> CommandEntry {
+    CommandEntry(
+      CommandSyntax<Settings>(
+        name: "collections list",
+        summary: "List the declared collections.",
+        about: """
+          List the declared collections in the order of their names: name, kind, access, the most elements and
+          bytes of a user, and description.
+          """,
+        options: store + [
+          .flag("--json", \.json, "Print the declarations as JSON, in the form that `collections apply` reads.")
+        ],
+        exclusive: [storeOptionNames]
+      )
+    ) { settings in
+      let declared = try administrator(settings, modules, nil).collections(modules).declared
+      let declarations = declared.values.map(\.declaration).sorted { $0.name < $1.name }
+      if settings.json {
+        return Terminal.print("[\n" + declarations.map { "  \($0.json)" }.joined(separator: ",\n") + "\n]\n")
+      }
+      return Terminal.print(table(of: declarations))
+    }
+  }
+
+  private static func table(of declarations: [DeclaredCollection]) -> String {
+    let width = declarations.map(\.name.utf8.count).max() ?? 0
+    return declarations.map { declaration in
+      let name = declaration.name + String(repeating: " ", count: width - declaration.name.utf8.count)
+      let kind = declaration.kind.rawValue + String(repeating: " ", count: 4 - declaration.kind.rawValue.utf8.count)
+      let access = declaration.access == .readOnly ? "readOnly " : "readWrite"
+      let quota = "\(Terminal.count(declaration.quota.elements, "element")), \(Terminal.size(declaration.quota.bytes))"
+      let description = declaration.description.map { "  \(Terminal.harmless($0))" } ?? ""
+      return "\(name)  \(kind)  \(access)  \(quota)\(description)\n"
+    }
+    .joined()
+  }
+
+  // MARK: delete
+
+  private static func delete(_ modules: [UserModule]) -> CommandEntry {
+    CommandEntry(
+      CommandSyntax<Settings>(
+        name: "collections delete",
+        summary: "Delete a declared collection.",
+        about: """
+          Delete the declaration of a collection. A collection in which users have data is deleted only with
+          --erase, which erases the data of all users first.
+          """,
+        notes: """
+          \(serverNotes)
+          Exits with code 66 if there is no such collection, and with code 73 if users have data in it.
+          If the command is interrupted while it erases, the collection refuses writes until the command is run
+          again, or until the collection is declared again.
+          """,
+        operands: [CommandOption("<name>", \.operand, .text("<name>"))],
+        options: store + [.flag("--erase", \.erasesData, "Erase the data of all users in the collection for good.")],
+        exclusive: [storeOptionNames]
+      )
+    ) { settings in
+      let signals = try SignalInterceptor()
+      let administrator = try administrator(settings, modules, signals)
+      let name = settings.operand
+      guard try administrator.collections(modules).declared[name] != nil else { throw missing(name) }
+      _ = try run(.delete(name: name, erasesData: settings.erasesData), administrator, signals)
+      return Terminal.print("\(name): deleted\n")
+    }
+  }
+
+  private static func missing(_ name: String) -> CommandError {
+    CommandError(
+      .noInput,
+      "There is no declared collection \(Terminal.harmless(name)). `lockstep collections list` lists all of them."
+    )
+  }
+
+  // MARK: Work
+
+  private static func administrator(
+    _ settings: Settings,
+    _ modules: [UserModule],
+    _ signals: SignalInterceptor?
+  ) throws -> CollectionsAdministrator {
+    let configuration = settings.configuration
+    return try CollectionsAdministrator(
+      of: configuration.location,
+      interruption: signals,
+      pause: CurrentThread.sleep
+    ) { work, key in
+      try CurrentThread.run {
+        try await Services.perform(work, key: key, configuration, modules: modules, time: .system)
+      }
+    }
+  }
+
+  /// Throws if the work is refused.
+  private static func run(
+    _ work: CollectionsWork,
+    _ administrator: CollectionsAdministrator,
+    _ signals: SignalInterceptor
+  ) throws -> CollectionsOutcome {
+    do {
+      let outcome = try administrator.run(work)
+      switch outcome {
+      case .applied, .deleted: return outcome
+      case .refused(.missing, let detail): throw CommandError(.noInput, detail)
+      case .refused(_, let detail): throw CommandError(.cannotCreate, detail)
+      }
+    } catch let error as AdminCommandInterruptedError {
+      throw CommandError(signals.code ?? .interrupted, "\(error)")
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import Glibc
+import LockstepComposition
+
+/// A file with an array of declarations of collections.
+enum DeclarationsFile {
+  /// 4,096 declarations, each with a schema of the largest size, need more. A file of that size has no use.
+  private static let largest = 64 * 1_048_576
+
+  /// Throws with all faults if the file is not valid. `taken` are names that no collection can have.
+  static func read(_ path: String, taken: Set<String>) throws(CommandError) -> [DeclaredCollection] {
+    let bytes = try bytes(of: path)
+    let json: JSON
+    do throws(JSONParseError) {
+      json = try JSON(parsing: bytes)
+    } catch {
+      throw CommandError(.data, "\(Terminal.harmless(path)) is not JSON: \(error)")
+    }
+    guard let elements = json.arrayValue else {
+      throw CommandError(
+        .data,
+        "\(Terminal.harmless(path)) must contain an array of declarations, such as [{\"name\": \"notes\", \"kind\": \"list\"}]."
+      )
+    }
+    var declarations: [DeclaredCollection] = []
+    var faults: [String] = []
+    var places: [String: Int] = [:]
+    for (index, element) in elements.enumerated() {
+      do throws(Refusal) {
+        let declaration = try DeclaredCollection(element)
+        if let first = places.updateValue(index, forKey: declaration.name) {
+          faults.append("/\(index)/name: /\(first) declares \(declaration.name) already.")
+        }
+        if taken.contains(declaration.name) {
+          faults.append("/\(index)/name: The server has routes with the name \(declaration.name). Choose another name.")
+        }
+        declarations.append(declaration)
+      } catch {
+        guard case .invalid(let found) = error else { continue }
+        faults += found.map { "/\(index)\(Terminal.harmless($0.pointer)): \(Terminal.harmless($0.detail))" }
+      }
+    }
+    if faults.isEmpty { return declarations }
+    let lines = ["The declarations are not valid, and nothing was changed."] + faults.map { "  \($0)" }
+    throw CommandError(.data, lines.joined(separator: "\n"))
+  }
+
+  private static func bytes(of path: String) throws(CommandError) -> [UInt8] {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw unreadable(path, errno) }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = Glibc.read(descriptor, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw unreadable(path, errno) }
+      if count == 0 { return bytes }
+      bytes += buffer[..<count]
+      guard bytes.count <= largest else {
+        throw CommandError(.data, "\(Terminal.harmless(path)) is larger than \(Terminal.size(largest)).")
+      }
+    }
+  }
+
+  private static func unreadable(_ path: String, _ reason: Int32) -> CommandError {
+    CommandError(.noInput, "\(Terminal.harmless(path)) cannot be read: \(String(cString: strerror(reason))).")
+  }
+}
