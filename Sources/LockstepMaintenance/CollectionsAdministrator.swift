@@ -48,9 +48,10 @@ package struct CollectionsAdministrator: Sendable {
 
   /// Does the work, and returns when the servers of the store know of it.
   package func run(_ work: CollectionsWork) throws -> CollectionsOutcome {
+    // Refuses a store with another schema, which only a server or `lockstep migrate` changes.
+    try store.read { _ in }
     switch store {
     case .file(let path, _):
-      try StorePath.expectFile(path)
       if let outcome = try runAlone(work) ?? runByServer(work) ?? runAlone(work) { return outcome }
       throw MaintenanceError.notTaken(path: path)
     case .database: return try self.work(work, nil)

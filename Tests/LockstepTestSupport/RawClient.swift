@@ -82,7 +82,7 @@ public final class RawClient {
 
   /// Sends bytes, however slowly the server reads them.
   public func send(_ bytes: [UInt8]) async throws {
-    var rest = bytes[...]
+    var rest = (SwappedWords.current?.swapping(bytes) ?? bytes)[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes {
         Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
@@ -110,7 +110,7 @@ public final class RawClient {
     while true {
       if let (response, used) = RawResponse.parse(buffered, toHead: toHead) {
         buffered.removeFirst(used)
-        return response
+        return response.swapped
       }
       var isOpen = try await receive()
       // Parsing a long response after every received piece would take longer than all the rest.

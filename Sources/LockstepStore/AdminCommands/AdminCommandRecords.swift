@@ -14,7 +14,7 @@ package struct AdminCommandRecords {
       case pending
       /// A server has begun the work, and it cannot be withdrawn any more.
       case running
-      /// What the command changes is on disk.
+      /// All changes are on disk.
       case done
     }
 

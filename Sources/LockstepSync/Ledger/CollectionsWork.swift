@@ -2,14 +2,14 @@ import LockstepCollections
 import LockstepJSON
 import LockstepStore
 
-/// What an operator's command changes in the declared collections: all of it, or nothing.
+/// A change of the declared collections that an operator's command asks for: all of it is done, or nothing.
 package enum CollectionsWork: Sendable {
   /// Declares collections, or replaces their declarations.
   case apply([DeclaredCollection])
   case delete(name: String, erasesData: Bool)
 }
 
-/// What has become of it.
+/// The outcome of such a change.
 package enum CollectionsOutcome: Sendable, Equatable {
   case applied(CollectionsDifference)
   case deleted

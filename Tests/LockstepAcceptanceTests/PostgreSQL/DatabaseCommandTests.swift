@@ -378,4 +378,28 @@ struct DatabaseCommandTests {
     let variables = try await commands.run("user", "list", with: both)
     #expect(variables.code == .exit(66) && variables.errors.contains("is empty"))
   }
+
+  @Test("A command declares and deletes collections beside a running node, which has them at once")
+  func collections() async throws {
+    try await commands.serve { port in
+      _ = try await add()
+      let token = try await Operator.logIn(port)
+      let text = #"[{"name":"notes","kind":"list"},{"name":"levels","kind":"map"}]"#
+      try commands.folder.write(Array(text.utf8), to: "both.json")
+      let applied = try await commands.run("collections", "apply", commands.folder.file("both.json"))
+      #expect(applied.code == .exit(0) && applied.output == "notes: created\nlevels: created\n", "\(applied.errors)")
+      let written = try await Operator.ask(port, "PUT", "/v1/notes/a", #"{"data":1}"#, token: token)
+      #expect(written.status == 201)
+      #expect(try await commands.run("collections", "list").output.contains("notes   list"))
+      #expect(try await commands.run("collections", "delete", "notes").code == .exit(73))
+      #expect(try await Operator.ask(port, "PUT", "/v1/notes/b", "{}", token: token).status == 201)
+      #expect(try await commands.run("collections", "delete", "notes", "--erase").code == .exit(0))
+      try await eventually { try await Operator.ask(port, "GET", "/v1/notes", token: token).status == 404 }
+      let journal = try JSON(parsing: try await Operator.ask(port, "GET", "/v1/journal", token: token).body)
+      #expect(journal["entries"]?.arrayValue?.last?["by"] == "administrator")
+      let check = try await commands.run("check")
+      #expect(check.code == .exit(0) && check.output.hasSuffix("No damage.\n"), "\(check.output)\(check.errors)")
+    }
+    #expect(try await commands.run("collections", "list").output.contains("levels  map"))
+  }
 }

@@ -58,6 +58,10 @@ struct Operator {
 
   /// Runs a command with a text as its standard input, and waits until it ends.
   func run(_ arguments: String..., input: String = "", with others: [String: String]? = nil) async throws -> Outcome {
+    try await run(arguments, input: input, with: others)
+  }
+
+  func run(_ arguments: [String], input: String = "", with others: [String: String]? = nil) async throws -> Outcome {
     let name = "command-\(UUID().uuidString.prefix(8))"
     try folder.write(Array(input.utf8), to: "\(name).in")
     let process = try LockstepProcess(

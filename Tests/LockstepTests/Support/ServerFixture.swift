@@ -59,6 +59,7 @@ final class ServerFixture: Sendable {
   ) async throws {
     let users = try ServerFixture(change, modules: modules, screens: screens, replacing: replace)
     do {
+      if SwappedWords.current != nil { try await users.declareTestedList() }
       try await body(users)
     } catch {
       Issue.record(error)

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Favorites over HTTP", .timeLimit(.minutes(10)))
+@Suite("Favorites over HTTP", .timeLimit(.minutes(10)), .alsoWithDeclaredList)
 struct FavoritesRouteTests {
   @Test("A new favorite is added at the end, and the response is its item")
   func put() async throws {
@@ -229,6 +229,8 @@ struct FavoritesRouteTests {
 
   @Test("Every invalid field of a favorite's body is named")
   func faults() async throws {
+    // The data of a declared list may be longer.
+    if SwappedWords.current != nil { return }
     let longTitle = String(repeating: "é", count: 257)
     let bigData = String(repeating: "x", count: 16 * 1024 - 1)
     let cases: [(method: String, path: String, body: String, pointers: [String])] = [

@@ -5,7 +5,11 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Every resource can be waited on, and a wait ends only if the resource changes", .timeLimit(.minutes(10)))
+@Suite(
+  "Every resource can be waited on, and a wait ends only if the resource changes",
+  .timeLimit(.minutes(10)),
+  .alsoWithDeclaredList
+)
 struct WaitingTests {
   /// Each resource, a change of it, and a change of something else.
   private static let resources: [(target: String, change: (String, String, String), other: (String, String, String))] =
