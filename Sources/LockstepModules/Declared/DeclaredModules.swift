@@ -12,7 +12,7 @@ extension UserModule {
       // The form of its elements is always the same, and only the schema of their data changes.
       module.canRead = nil
       if declaration.schema != nil {
-        module.state = .listSchema(of: OrderedElement.schema(data: declaration.elementRules.schema))
+        module.writtenState = .listSchema(of: OrderedElement.schema(data: declaration.elementRules.schema))
       }
     case .map: module = .values(declaration)
     }
@@ -28,14 +28,20 @@ extension UserModule {
       shape: .map,
       reducer: .map(ValuesReactor.reduce),
       cases: ValuesAction.cases(rules),
-      state: .schema(ofObject: [
-        SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
-        SchemaMember(name: "values", schema: ["type": "object", "additionalProperties": rules.schema]),
-      ])
+      state: state(of: .valueSchema)
     ) { _, _, action in declaration.action(action) }
+    module.writtenState = state(of: rules.schema)
     module.quota = declaration.quota
     module.hasActionsRoute = false
     return module
+  }
+
+  /// The schema of a map whose values have this schema.
+  private static func state(of values: JSON) -> JSON {
+    .schema(ofObject: [
+      SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
+      SchemaMember(name: "values", schema: ["type": "object", "additionalProperties": values]),
+    ])
   }
 }
 

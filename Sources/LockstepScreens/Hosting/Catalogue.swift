@@ -8,7 +8,7 @@ package enum Catalogue {
       var entry: JSONObject = ["name": .string(module.name), "scope": "user", "auth": true]
       if let description = module.description { entry["description"] = .string(description) }
       entry["actions"] = module.actions
-      entry["state"] = module.state
+      entry["state"] = module.writtenState ?? module.state
       return .object(entry)
     }
     let screens = screens.map { screen -> JSON in

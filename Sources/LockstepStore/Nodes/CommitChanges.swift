@@ -19,9 +19,11 @@ package struct CommitChanges: Sendable {
 
   package var isEmpty: Bool { heads.isEmpty && endedSessions.isEmpty && topics.isEmpty }
 
-  /// Whether a node that does not know of this could accept a token that is no longer valid.
-  var endsRights: Bool {
-    !endedSessions.isEmpty || topics.contains(.serviceTokens) || heads.values.contains { $0 == nil }
+  /// Whether the commit is complete only when all nodes know of it. A node that does not could accept a
+  /// token that is no longer valid, or respond that there is no such collection.
+  var mustBeKnownByAll: Bool {
+    !endedSessions.isEmpty || topics.contains(.serviceTokens) || topics.contains(.declaredCollections)
+      || heads.values.contains { $0 == nil }
   }
 }
 
@@ -57,7 +59,7 @@ struct CommitID: Sendable, Hashable {
 
 extension PostgreSQLSession {
   /// Writes the transaction's row in `commits`, if other nodes must know of its changes. Call this at its
-  /// end. Returns the transaction's id if its commit ends a right.
+  /// end. Returns the transaction's id if all nodes must know of its commit.
   func writeAnnouncement() throws -> CommitID? {
     if announced.isEmpty { return nil }
     let (users, sessions) = (Array(announced.heads), announced.endedSessions)
@@ -71,7 +73,7 @@ extension PostgreSQLSession {
       ]
     )
     let transaction = try send(pipeline)[0].row(0).integer(at: 0)
-    return announced.endsRights ? CommitID(transaction: transaction) : nil
+    return announced.mustBeKnownByAll ? CommitID(transaction: transaction) : nil
   }
 }
 

@@ -99,8 +99,8 @@ struct CommitFeedConnection {
     var mustRenew = isNewNode || present.mustRenew || now - lastRenewal >= Self.renewalInterval
     if !arrived.isEmpty || mustRenew || now - lastReading >= interval {
       let start = NodeLease.now
-      let endsRights = try readCommits()
-      mustRenew = mustRenew || endsRights
+      let mustBeKnownByAll = try readCommits()
+      mustRenew = mustRenew || mustBeKnownByAll
       if mustRenew {
         // The row of this node was deleted long after the end of its lease. Rows of `commits` may be missing
         // too.
@@ -109,7 +109,7 @@ struct CommitFeedConnection {
         if feed.lease.renew(at: start) { follower.leaseWasRegained() }
       }
       // So a node that waits for this one checks the row of this one at once.
-      if endsRights { try notify() }
+      if mustBeKnownByAll { try notify() }
     }
     if now >= unknownLeasesEnd { try completeKnown() }
     if now - lastUpkeep >= Self.upkeepInterval {
@@ -143,7 +143,7 @@ struct CommitFeedConnection {
       }
     }
     snapshot = reading.snapshot
-    return reading.changes.endsRights
+    return reading.changes.mustBeKnownByAll
   }
 
   /// Marks the notification of a node that has just started.

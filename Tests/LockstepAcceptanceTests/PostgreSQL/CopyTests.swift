@@ -48,11 +48,13 @@ struct CopyTests {
         let response = try await Operator.ask(port, method, target, body, token: token, fields: fields)
         #expect(response.status == status, "\(method) \(target): \(String(decoding: response.body, as: UTF8.self))")
       }
+      try await expect(201, "PUT", "/v1/admin/collections/notes", #"{"kind":"list"}"#, "secret")
       for name in ["ada", "bob"] {
         let added = try await commands.run("user", "add", "\(name)@example.com", input: "correct horse\n")
         #expect(added.code == .exit(0), "\(added.errors)")
         let own = try await Operator.logIn(port, "\(name)@example.com", device: "Ünïcode")
         if name == "ada" { token = own }
+        try await expect(201, "PUT", "/v1/notes/n", #"{"data":{"x":1}}"#, own)
         for (index, id) in ["a", "b", "c", "\u{1F469} “quoted” \\"].enumerated() {
           let add = JSON.object([
             "actions": [
@@ -78,13 +80,14 @@ struct CopyTests {
     var contents: [String] = []
     try await commands.serve(["--admin-token", "secret"]) { port in
       for target in [
-        "favorites", "defaults/standard", "defaults/other.suite", "profile", "journal", "changes", "sessions",
+        "favorites", "defaults/standard", "defaults/other.suite", "profile", "notes", "journal", "changes",
+        "sessions",
       ] {
         let response = try await Operator.ask(port, "GET", "/v1/\(target)", token: token)
         #expect(response.status == 200)
         contents.append("\(response.field("ETag") ?? "") \(String(decoding: response.body, as: UTF8.self))")
       }
-      for target in ["tokens", "journal", "registered/standard"] {
+      for target in ["tokens", "journal", "registered/standard", "collections"] {
         let response = try await Operator.ask(port, "GET", "/v1/admin/\(target)", token: "secret")
         #expect(response.status == 200)
         contents.append(String(decoding: response.body, as: UTF8.self))
@@ -102,7 +105,7 @@ struct CopyTests {
     let before = try await contents(of: onFile, token)
     let there = try await copy(file, schema.connectionString)
     #expect(there.code == .exit(0), "\(there.errors)")
-    #expect(there.output.contains(": 2 users, 12 elements, 18 journal entries, "), "\(there.output)")
+    #expect(there.output.contains(": 2 users, 14 elements, 20 journal entries, "), "\(there.output)")
     let after = try await contents(of: onDatabase, token)
     for (index, text) in before.enumerated() { #expect(after[index] == text) }
     #expect(try await onDatabase.run("check").code == .exit(0))
@@ -136,11 +139,11 @@ struct CopyTests {
         parsing: try await Operator.ask(port, "GET", "/v1/changes?since=\(etag.filter { $0 != "\"" })", token: token)
           .body
       )
-      #expect(changes["reset"] == false && changes["revision"]?.intValue == 10)
+      #expect(changes["reset"] == false && changes["revision"]?.intValue == 11)
     }
     // The place of the new entry is after all others.
     #expect(
-      try schema.count("SELECT count(*) FROM journal WHERE number = 10 AND place = (SELECT max(place) FROM journal)")
+      try schema.count("SELECT count(*) FROM journal WHERE number = 11 AND place = (SELECT max(place) FROM journal)")
         == 1
     )
     #expect(try await onDatabase.run("check").code == .exit(0))

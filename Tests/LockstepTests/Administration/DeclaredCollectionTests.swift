@@ -212,7 +212,8 @@ struct DeclaredCollectionTests {
       let catalogue = try await ada.get("/v1/reactors").json["items"]?.arrayValue ?? []
       let entry = catalogue.first { $0["name"] == "playlist" }
       #expect(entry?["description"] == "Songs in order.")
-      #expect(entry?["state"]?["properties"]?["items"] != nil)
+      let data = entry?["state"]?["properties"]?["items"]?["items"]?["properties"]?["data"]
+      #expect(data?["properties"]?["song"] == ["type": "string", "maxLength": 20])
       let paths = try await ada.get("/openapi.json").json["paths"]
       #expect(paths?["/v1/playlist/{id}"]?["patch"] != nil && paths?["/v1/levels"]?["patch"] != nil)
       #expect(paths?["/v1/admin/users/{user}/levels/{key}"]?["put"] != nil)
