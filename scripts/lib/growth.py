@@ -3,6 +3,7 @@
 Run by scripts/bench.d/growth:
 
 growth.py elements BINARY ROUNDS COUNT SIZE...
+growth.py declared BINARY ROUNDS COUNT SIZE...
 growth.py queries BINARY ROUNDS COUNT SIZE...
 growth.py users BINARY ROUNDS COUNT SIZE... (in a folder that has the program populate)
 """
@@ -63,9 +64,16 @@ def costs(server, count, action, prepare=None):
     return used / count, statistics.median(times)
 
 
+ADMINISTRATOR = "the-administrator-token-of-the-benchmark"
+
+
 class List:
     name = "list"
     collection = "favorites"
+
+    @staticmethod
+    def prepare(server):
+        pass
 
     @staticmethod
     def path(number):
@@ -88,9 +96,38 @@ class List:
         )
 
 
+class DeclaredList(List):
+    name = "declared list"
+    collection = "playlist"
+
+    @staticmethod
+    def prepare(server):
+        declare(server, "playlist", {"type": ["object", "null"]})
+
+    @staticmethod
+    def path(number):
+        return f"/v1/playlist/photo:{number:06}"
+
+    @staticmethod
+    def fill(store, size):
+        users = store.execute("SELECT user_id, element, revision FROM list_elements").fetchall()
+        rows = (
+            (user, "playlist", f"photo:{number:06}", element.replace("photo:000000", f"photo:{number:06}"), number << 32, revision)
+            for user, element, revision in users
+            for number in range(1, size)
+        )
+        store.executemany(
+            "INSERT INTO list_elements (user_id, module, id, element, rank, revision) VALUES (?,?,?,?,?,?)", rows
+        )
+
+
 class Map:
     name = "map"
     collection = "defaults/standard"
+
+    @staticmethod
+    def prepare(server):
+        pass
 
     @staticmethod
     def path(number):
@@ -115,13 +152,15 @@ def measure_elements(binary, kind, size, count):
     """The costs with a collection of `size` elements."""
     options = [
         "--cache-mb", "4096", "--max-favorites", str(ROWS), "--max-favorites-bytes", "1GiB",
-        "--max-default-keys", str(ROWS), "--max-suite-bytes", "1GiB",
+        "--max-default-keys", str(ROWS), "--max-suite-bytes", "1GiB", "--admin-token", ADMINISTRATOR,
     ]
     with tempfile.TemporaryDirectory() as folder:
         data = os.path.join(folder, "lockstep.db")
         with Server(binary, data, *options) as server:
+            kind.prepare(server)
             tokens = []
-            for number in range(9):
+            # The other users fill the caches. A list of a million elements has one user.
+            for number in range(9 if size <= 100_000 else 1):
                 account = json.dumps({"email": f"user{number}@example.com", "password": "a long password"})
                 server.token = None
                 server.token = json.loads(server.send("POST", "/v1/users", account)[1])["token"]
@@ -179,6 +218,83 @@ def measure_elements(binary, kind, size, count):
             result["JSON of an element, bytes"] = whole / size
             result["memory of an element, bytes"] = taken / size
             result["memory of an element as the cache counts it, bytes"] = counted / size
+            return result
+
+
+def declare(server, name, schema):
+    """Declares a list without a narrow quota."""
+    token, server.token = server.token, ADMINISTRATOR
+    declaration = {"kind": "list", "schema": schema, "quota": {"elements": 10_000_000, "bytes": 2**30}}
+    server.send("PUT", f"/v1/admin/collections/{name}", json.dumps(declaration))
+    server.token = token
+
+
+# The schema of the values that are written, and such a value.
+SCHEMA = {
+    "type": "object",
+    "required": ["song"],
+    "properties": {
+        "song": {"type": "string", "maxLength": 200},
+        "stars": {"type": "integer", "minimum": 1, "maximum": 5},
+        "tags": {"type": "array", "maxItems": 10, "items": {"type": "string", "maxLength": 20}},
+    },
+    "additionalProperties": False,
+}
+SIZE = 1_000
+
+
+def measure_declared(binary, collections, count):
+    """The costs with this many declared collections, and with one of 1,000 elements in use."""
+    options = [
+        "--cache-mb", "4096", "--max-favorites", str(ROWS), "--max-favorites-bytes", "1GiB",
+        "--admin-token", ADMINISTRATOR,
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        data = os.path.join(folder, "lockstep.db")
+        with Server(binary, data, *options) as server:
+            start = time.perf_counter()
+            for number in range(1, collections):
+                declare(server, f"collection{number}", SCHEMA)
+            result = {"a declaration: ms": (time.perf_counter() - start) * 1e3 / max(1, collections - 1)}
+            declare(server, "playlist", SCHEMA)
+
+        def body(number):
+            content = {"song": f"Clair de lune {number:06}", "stars": 1 + number % 5, "tags": ["piano", "1905"]}
+            return json.dumps({"title": f"A title {number:06}", "data": content})
+
+        with Server(binary, data, *options) as server:
+            result["start, ms"] = server.start_time
+            result["memory after the start, MiB"] = server.memory() / 1024
+            account = json.dumps({"email": "user@example.com", "password": "a long password"})
+            server.token = json.loads(server.send("POST", "/v1/users", account)[1])["token"]
+            lists = ("favorites", "playlist")
+            for name in lists:
+                for number in range(SIZE):
+                    server.send("PUT", f"/v1/{name}/{number}", body(number))
+
+            def write_to(name):
+                return lambda number: server.send("PUT", f"/v1/{name}/{number * 7919 % SIZE}", body(SIZE + number))
+
+            measured = {name: ([], []) for name in lists}
+            for turn in range(10):
+                for name in lists if turn % 2 else reversed(lists):
+                    action = write_to(name)
+                    for values, value in zip(measured[name], costs(server, count, lambda number: action(turn * count + number))):
+                        values.append(value)
+            for name in lists:
+                cpu, time_taken = (statistics.median(values) for values in measured[name])
+                result[f"a write to {name}: CPU, µs"], result[f"a write to {name}: p50, µs"] = cpu, time_taken
+            for kind in ("CPU", "p50"):
+                ratio = result[f"a write to playlist: {kind}, µs"] / result[f"a write to favorites: {kind}, µs"]
+                result[f"ratio of both, {kind}, %"] = ratio * 100
+            server.send("GET", "/v1/changes")
+            result["memory after the writes, MiB"] = server.memory() / 1024
+            result["openapi.json, KiB"] = len(server.send("GET", "/openapi.json")[1]) / 1024
+            start = time.perf_counter()
+            declare(server, "another", SCHEMA)
+            server.send("GET", "/openapi.json")
+            result["a declaration and a new openapi.json: ms"] = (time.perf_counter() - start) * 1e3
+            result["memory after two openapi.json, MiB"] = server.memory() / 1024
             return result
 
 
@@ -308,13 +424,22 @@ def progress(text):
 
 
 def elements(binary, rounds, count, sizes):
-    for kind in (List, Map):
+    for kind in (List, DeclaredList, Map):
         measured = {size: [] for size in sizes}
         for number in range(1, rounds + 1):
             for size in sizes:
                 progress(f"Round {number} of {rounds}: a {kind.name} of {size}")
                 measured[size].append(measure_elements(binary, kind, size, count))
         print_table(f"{kind.name} of", measured)
+
+
+def declared(binary, rounds, count, sizes):
+    measured = {size: [] for size in sizes}
+    for number in range(1, rounds + 1):
+        for size in sizes:
+            progress(f"Round {number} of {rounds}: {size} declared collections")
+            measured[size].append(measure_declared(binary, size, count))
+    print_table("declared collections", measured)
 
 
 def queries(binary, rounds, count, sizes):
@@ -342,7 +467,7 @@ def users(binary, rounds, count, sizes):
 def main():
     # The server ends with this program.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    kinds = {"elements": elements, "queries": queries, "users": users}
+    kinds = {"elements": elements, "declared": declared, "queries": queries, "users": users}
     kind, binary, rounds, count, *sizes = sys.argv[1:]
     kinds[kind](binary, int(rounds), int(count), [int(size) for size in sizes])
 
