@@ -13,6 +13,10 @@ package struct UserState: Sendable {
     didSet { (version, change) = (Version(), nil) }
   }
 
+  /// The last revision that removed something from a collection that the server does not have any
+  /// more. Only states that were read from the store know it.
+  package var unserved = Revision.none
+
   /// Identifies the contents of `collections`. Copies of a state have the same version.
   private var version = Version()
   /// The change of the last revision, if `reduce` made it.

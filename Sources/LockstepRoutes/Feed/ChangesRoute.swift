@@ -173,10 +173,9 @@ package final class ChangesRoute: Sendable {
     case .beginning: return reset(moment, since: nil, view)
     case .now: return .known(feed.nothing(since: view.cursor.text, at: view.cursor))
     case .cursor(let cursor, let text):
-      guard let cursor, feed.canFollow(cursor, cached, moment.registered) else {
-        return reset(moment, since: text, view)
-      }
-      let changed = feed.changed(since: cursor, in: cached, query.filter)
+      guard let cursor, feed.canFollow(cursor, cached, moment.registered),
+        let changed = feed.changed(since: cursor, in: cached, query.filter)
+      else { return reset(moment, since: text, view) }
       guard let base = feed.base(cursor, changed, in: cached, isKnown: isKnown) else {
         return .stored(
           once(moment) { [feed, reader, user = moment.session.user] in

@@ -14,9 +14,9 @@ extension ModuleTables {
     try add(results[parts[1]], of: .map, user, to: &state)
     try results[parts[2]].forEach { row in
       let name = CollectionName(text: try row.text(at: 0))
-      guard let kind = self[name.module]?.reducer.kind else { return }
-      var empty = PackedTreeBuilder(kind)
       let revision = Revision(rawValue: try row.integer(at: 1))
+      guard let kind = self[name.module]?.reducer.kind else { return state.unserved = max(state.unserved, revision) }
+      var empty = PackedTreeBuilder(kind)
       state.collections[name] = (state.collections[name] ?? empty.state()).changed(at: revision)
     }
     try results[parts[3]].forEach { row in

@@ -103,7 +103,7 @@ package enum RemovalRecords {
         (state.revision, state.written) = (revision, Journal.possible(try row[2]))
         return
       }
-      guard let kind = kind(name.module) else { return }
+      guard let kind = kind(name.module) else { return state.unserved = max(state.unserved, revision) }
       var empty = PackedTreeBuilder(kind)
       state.collections[name] = (state.collections[name] ?? empty.state()).changed(at: revision)
     }

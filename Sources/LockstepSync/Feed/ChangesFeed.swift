@@ -98,10 +98,15 @@ package struct ChangesFeed: Sendable {
     self.history = history
   }
 
-  package func changed(since cursor: Cursor, in cached: CachedState, _ filter: Filter) -> [CollectionName] {
+  /// The collections that have changed since a cursor. Nil if one of them is not served any more.
+  /// Then the client must start over, because only a reset removes a collection from its copy.
+  package func changed(since cursor: Cursor, in cached: CachedState, _ filter: Filter) -> [CollectionName]? {
+    if cached.state.unserved > cursor.revision { return nil }
     // Comparing revisions is cheap, and few collections have changed.
     let known = cached.state.collections.filter { $0.value.revision > cursor.revision && filter.includes($0.key) }
-    return known.isEmpty ? [] : served(known.map(\.key))
+    if known.isEmpty { return [] }
+    let served = served(known.map(\.key))
+    return served.count == known.count ? served : nil
   }
 
   /// False if the cursor is certainly not in the user's history. True is no proof that it is.
@@ -115,7 +120,11 @@ package struct ChangesFeed: Sendable {
     if changed.isEmpty { return isKnown || cached.knows(cursor.revision) ? [:] : nil }
     guard let past = cached.past(at: cursor.revision) else { return nil }
     var base = Base()
-    for name in changed { base[name] = past.collections[name] }
+    for name in changed {
+      // A collection that has got another kind since then begins as an empty one, as in `rebuild`.
+      guard let then = past.collections[name], then.kind == cached.state.collections[name]?.kind else { continue }
+      base[name] = then
+    }
     return base
   }
 
