@@ -168,9 +168,9 @@ struct TypesTests {
 
     """
 
-  /// Runs the program with what a server has sent. Returns the lines that it has printed.
-  private static func run(in folder: TemporaryDirectory, types: String) async throws -> [String] {
-    try folder.write(Array(program.utf8), to: "main.swift")
+  /// Runs a program with what a server has sent. Returns the lines that it has printed.
+  private static func run(_ text: String, in folder: TemporaryDirectory, types: String) async throws -> [String] {
+    try folder.write(Array(text.utf8), to: "main.swift")
     let program = folder.file("program")
     let files = [folder.file("main.swift"), types]
     _ = try await ChildProcess.run([try compiler(), "-Onone", "-o", program] + flags + files)
@@ -197,7 +197,7 @@ struct TypesTests {
     }
 
     let types = try await Self.types("swift", port: shop.port, in: folder)
-    let lines = try await Self.run(in: folder, types: types)
+    let lines = try await Self.run(Self.program, in: folder, types: types)
     try #require(lines.count == 8)
     #expect(lines[0] == #"[{"data":{"stars":[1,2.5,true]},"id":"photo:1","title":"Aurora"}]"#)
     #expect(lines[1] == #"[{"amount":2,"id":"milk","isBought":false,"name":"Milk"}]"#)
@@ -220,6 +220,111 @@ struct TypesTests {
     #expect(try await shop.ask(post, "\(href)/actions", lines[6]).status == 200)
     #expect(lines[7] == "shopping login")
     await shop.stop()
+  }
+
+  private static let song = """
+    {"$ref":"#/$defs/song","$defs":{"song":{
+      "type":"object","required":["song","class"],"additionalProperties":false,"properties":{
+        "song":{"type":"string"},"stars":{"type":"integer","maximum":5},"self":{"type":"boolean"},"next":{"$ref":"#/$defs/song"},
+        "class":{"type":"object","properties":{"Type":{"type":"string"},"type":{"enum":["a","self"]},"init":{"const":"x"}}},
+        "font-size":{"oneOf":[{"type":"null"},{"type":"number"}]},"":{"oneOf":[{"type":"string"},{"type":"number"}]},
+        "protocol":{"type":"array","items":{"type":"object","properties":{"Protocol":{"type":["string","null"]}}}}
+      }
+    }}}
+    """
+
+  /// Declarations whose names and members could clash with names of Swift or of the printed types.
+  private static var declarations: [(name: String, declaration: String)] {
+    let deep =
+      String(repeating: #"{"type":"object","properties":{"a":"#, count: 25) + "{}" + String(repeating: "}}", count: 25)
+    let odd =
+      #"{"kind":"map","schema":{"type":"object","properties":{"type":{"type":"string"},"self":{"type":"integer"}}}}"#
+    let names = [
+      "self", "type", "class", "protocol", "any", "jSONValue", "memberName", "string", "optional", "codable", "element",
+      "favoritesElement", "favoritesAction",
+    ]
+    return [
+      ("playlist", #"{"kind":"list","schema":\#(song)}"#),
+      ("scores", #"{"kind":"map","schema":{"type":"integer","minimum":0}}"#),
+      ("choices", #"{"kind":"map","schema":{"enum":["a","b-c","self",""]}}"#),
+      ("anything", #"{"kind":"list"}"#), ("nothing", #"{"kind":"list","schema":false}"#),
+      ("deep", #"{"kind":"map","schema":\#(deep)}"#),
+    ] + names.map { ($0, odd) }
+  }
+
+  /// Reads what the server has sent of declared collections, and prints actions.
+  private static let declaredProgram = """
+    import Foundation
+
+    func read<Value: Decodable>(_ type: Value.Type, _ file: String) throws -> Value {
+      try JSONDecoder().decode(type, from: Data(contentsOf: URL(fileURLWithPath: CommandLine.arguments[1] + "/" + file)))
+    }
+
+    func show(_ value: some Encodable) throws {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+      print(String(decoding: try encoder.encode(value), as: UTF8.self))
+    }
+
+    struct Page<Element: Decodable>: Decodable { var items: [Element] }
+    struct Values<Value: Decodable>: Decodable { var values: [String: Value] }
+
+    let songs = try read(Page<PlaylistElement>.self, "playlist").items
+    precondition(songs[0].data?.song == "Aria" && songs[0].data?.stars == 5 && songs[0].data?.class.type == .self2)
+    let scores = try read(Values<ScoresValue>.self, "scores").values
+    precondition(scores == ["level1": 300])
+    try show([
+      PlaylistAction.add(id: "b", title: "Bolero", data: .init(song: "B", class: .init(type: .a)), index: 0),
+      .update(id: "b", data: ["stars": 1]), .move(id: "a", index: 0),
+    ])
+    try show([
+      ScoresAction.set(key: "level2", value: 7), .increment(key: "level2", by: 1),
+      .merge(values: ["level1": nil, "level3": 9]),
+    ])
+
+    """
+
+  @Test("The types of declared collections have those of their schemas, whatever their names")
+  func declared() async throws {
+    let folder = try TemporaryDirectory()
+    let administrator = "administrator-token-of-32-characters"
+    let (server, port) = try await LockstepProcess.serving(["--admin-token", administrator], in: folder)
+    func ask(_ method: String, _ target: String, _ body: String?, as token: String?) async throws -> RawResponse {
+      try await Shop.ask(port, method, target, body, token.map { ["Authorization: Bearer \($0)"] } ?? [])
+    }
+    for (name, declaration) in Self.declarations {
+      let response = try await ask("PUT", "/v1/admin/collections/\(name)", declaration, as: administrator)
+      #expect(response.status == 201, "\(name)")
+    }
+    let account = try await ask(
+      "POST",
+      "/v1/users",
+      #"{"email":"a@example.com","password":"\#(Shop.password)"}"#,
+      as: nil
+    )
+    let token = try #require(try JSON(parsing: account.body)["token"]?.stringValue)
+    let song = #"{"data":{"song":"Aria","stars":5,"class":{"type":"self"}}}"#
+    #expect(try await ask("PUT", "/v1/playlist/a", song, as: token).status == 201)
+    #expect(try await ask("PUT", "/v1/scores/level1", "300", as: token).status == 201)
+    for name in ["playlist", "scores"] {
+      try folder.write(try await ask("GET", "/v1/\(name)", nil, as: token).body, to: name)
+    }
+    let types = try await Self.types("swift", port: port, in: folder)
+    let lines = try await Self.run(Self.declaredProgram, in: folder, types: types)
+    try #require(lines.count == 2)
+    for (module, line) in [("playlist", lines[0]), ("scores", lines[1])] {
+      let actions = try #require(try JSON(parsing: line).arrayValue).map { action -> JSON in
+        ["module": .string(module), "type": action["type"] ?? .null, "payload": action["payload"] ?? .null]
+      }
+      let body = JSON.object(["actions": .array(actions)]).description
+      #expect(try await ask("POST", "/v1/actions", body, as: token).status == 200)
+    }
+    let songs = try JSON(parsing: try await ask("GET", "/v1/playlist", nil, as: token).body)["items"]
+    #expect(songs?[1]?["data"] == ["song": "B", "class": ["type": "a"], "stars": 1])
+    let scores = try JSON(parsing: try await ask("GET", "/v1/scores", nil, as: token).body)["values"]
+    #expect(scores == ["level2": 8, "level3": 9])
+    server.send(SIGTERM)
+    #expect(await server.ended() == .exit(0))
   }
 
   /// The head of a response that is complete without the body.

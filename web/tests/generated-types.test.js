@@ -63,6 +63,43 @@ test('The types of the built-in modules and screens fit those of the client', as
   }
 })
 
+/** Uses the types of declared collections with the client's. */
+const declaredUsage = `
+import { Lockstep } from '../../lockstep.js'
+import type { PlaylistAction, PlaylistElement, ScoresAction, ScoresValue } from './server-types.js'
+
+const lockstep = new Lockstep('https://state.example')
+const playlist = lockstep.list<PlaylistElement>('playlist')
+const song: string | undefined = playlist.value[0]?.data?.song
+const score: ScoresValue = lockstep.map('scores').get<ScoresValue>('level1', 0)
+const actions: PlaylistAction[] = [
+  { type: 'add', payload: { id: 'a', data: { song: 'Aria', class: 'x' } } },
+  { type: 'update', payload: { id: 'a', data: { stars: 1 } } }
+]
+const scores: ScoresAction = { type: 'merge', payload: { values: { level1: 7, level2: null } } }
+console.log(song, score, actions, scores)
+// @ts-expect-error The song is missing.
+const noSong: PlaylistAction = { type: 'add', payload: { id: 'a', data: { class: 'x' } } }
+// @ts-expect-error A score is a number.
+const noNumber: ScoresAction = { type: 'set', payload: { key: 'level1', value: 'high' } }
+`
+
+test('The types of declared collections have those of their schemas', async () => {
+  const administrator = 'administrator-token-of-32-characters'
+  const server = await Server.start(['--admin-token', administrator])
+  try {
+    const song = { type: 'object', required: ['song', 'class'], properties: { song: { type: 'string' }, stars: { type: 'integer' }, class: { enum: ['x', 'y'] } } }
+    const odd = { type: 'object', properties: { type: { type: 'string' }, class: { type: 'integer' }, 'a-b': { const: 'c' }, '': { type: ['string', 'null'] } } }
+    const declare = (name, kind, schema) => server.request(administrator, `/v1/admin/collections/${name}`, 'PUT', { kind, schema })
+    await declare('playlist', 'list', song)
+    await declare('scores', 'map', { type: 'integer' })
+    for (const name of ['self', 'type', 'class', 'string', 'json', 'favoritesElement', 'any']) await declare(name, 'map', odd)
+    await check(server.url, 'usage.ts', declaredUsage)
+  } finally {
+    await server.stop()
+  }
+})
+
 test('The types of a hostile catalogue compile', async () => {
   const catalogue = await readFile(join(here, '../../Tests/LockstepTestSupport/hostile-catalogue.json'))
   const server = createServer((_, response) => response.end(catalogue))

@@ -88,6 +88,12 @@ package struct ElementRules: Sendable {
     (self.noun, self.dataBytes, self.schema, self.faults) = (noun, dataBytes, schema, faults)
   }
 
+  /// The JSON Schema of a change of `data`. A merge patch of valid data may be any JSON.
+  var patchSchema: JSON {
+    faults == nil
+      ? schema : ["description": "A merge patch (RFC 7396). The server checks its result by the schema of the data."]
+  }
+
   /// The faults of an element's data, with pointers that begin at the element.
   func faults(of content: ElementContent) -> [FieldFault] {
     guard let faults else { return [] }
@@ -99,14 +105,14 @@ extension PayloadField<ElementContent> {
   /// The content of an element. Clients may also send the times that `GET` shows. The server
   /// ignores them.
   static func content(_ rules: ElementRules) -> PayloadField {
-    PayloadField(members(rules)) { reader, _ in
+    PayloadField(members(data: rules.schema)) { reader, _ in
       let content = reader.content(rules)
       reader.add(rules.faults(of: content))
       return content
     }
   }
 
-  static func members(_ rules: ElementRules) -> [SchemaMember] {
+  static func members(data: JSON) -> [SchemaMember] {
     let ignored: JSON = ["description": "Clients may send this back unchanged. The server ignores it."]
     return [
       SchemaMember(
@@ -114,7 +120,7 @@ extension PayloadField<ElementContent> {
         schema: ["type": ["string", "null"], "maxLength": JSON(ElementContent.titleBytes)],
         isRequired: false
       ),
-      SchemaMember(name: "data", schema: rules.schema, isRequired: false),
+      SchemaMember(name: "data", schema: data, isRequired: false),
       SchemaMember(name: "addedAt", schema: ignored, isRequired: false),
       SchemaMember(name: "updatedAt", schema: ignored, isRequired: false),
     ]
@@ -124,7 +130,7 @@ extension PayloadField<ElementContent> {
 extension PayloadField<ToggledContent> {
   /// The content of an element that a toggle may add.
   static func toggled(_ rules: ElementRules) -> PayloadField {
-    PayloadField(PayloadField<ElementContent>.members(rules)) { reader, _ in
+    PayloadField(PayloadField<ElementContent>.members(data: rules.schema)) { reader, _ in
       let content = reader.content(rules)
       return ToggledContent(content: content, faults: rules.faults(of: content))
     }

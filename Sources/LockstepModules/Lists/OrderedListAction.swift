@@ -33,7 +33,7 @@ extension OrderedListAction {
     [
       .put: "add",
       .patch: .unlisted(
-        ActionCase("update", .name("id"), .unchecked(like: .content(rules))) { (id: String, patch: JSONObject) in
+        ActionCase("update", .name("id"), .unchecked(like: .contentPatch(rules))) { (id: String, patch: JSONObject) in
           let changes = patch.filter { $0.name != "addedAt" && $0.name != "updatedAt" }
           return OrderedListAction.update(id: id, patch: JSONObject(changes.map { ($0.name, $0.value) }))
         }
@@ -68,7 +68,7 @@ extension OrderedListAction {
 
 extension PayloadField<JSONObject> {
   fileprivate static func contentPatch(_ rules: ElementRules) -> PayloadField {
-    PayloadField(PayloadField<ElementContent>.members(rules)) { reader, _ in
+    PayloadField(PayloadField<ElementContent>.members(data: rules.patchSchema)) { reader, _ in
       _ = reader.content(rules)
       var patch = JSONObject()
       for name in ["title", "data"] { if let value = reader.value(name) { patch[name] = value } }

@@ -94,6 +94,13 @@ package struct ValueRules: Sendable {
 
   package var hasSchema: Bool { checked != nil }
 
+  /// The JSON Schema of new values by key, for descriptions. Null removes a key.
+  fileprivate var changesSchema: JSON {
+    guard hasSchema, var changes = JSON.changedValuesSchema.objectValue else { return .changedValuesSchema }
+    changes["additionalProperties"] = ["anyOf": [schema, ["type": "null"]]]
+    return .object(changes)
+  }
+
   /// All faults of a value, with pointers that begin at it.
   package func faults(of value: JSON) -> [FieldFault] {
     if let wrong = Self.fault(of: value) { return [FieldFault(pointer: "", detail: wrong)] }
@@ -138,7 +145,7 @@ extension PayloadField<JSON> {
 extension PayloadField<JSONObject> {
   /// The new values of several keys. Null removes a key.
   static func values(_ rules: ValueRules) -> PayloadField {
-    PayloadField([SchemaMember(name: "values", schema: .changedValuesSchema)]) { reader, _ in
+    PayloadField([SchemaMember(name: "values", schema: rules.changesSchema)]) { reader, _ in
       let values = reader.required("values")
       reader.checkMembers(of: values, rules, at: "values")
       return values?.objectValue
