@@ -103,10 +103,12 @@ extension FakeServer {
     _ status: Int,
     _ detail: String,
     failed: Int? = nil,
+    errors: JSON? = nil,
     current: (value: JSON, cursor: String)? = nil
   ) -> ClientResponse {
     var object: JSONObject = ["status": JSON(status), "detail": .string(detail)]
     if let failed { object["failed"] = JSON(failed) }
+    if let errors { object["errors"] = errors }
     if let current { (object["current"], object["cursor"]) = (current.value, .string(current.cursor)) }
     return ClientResponse(
       status: status,

@@ -17,6 +17,7 @@ import Synchronization
 /// the e-mail address, so that a client notices another user.
 public final class FakeServer: StreamingTransport {
   struct Contents: Sendable {
+    var modules: [String: UserModule]
     var history = [UserState()]
     var era = 1
     var responses: [String: (revision: Int, response: ClientResponse)] = [:]
@@ -34,10 +35,9 @@ public final class FakeServer: StreamingTransport {
     let description: String
   }
 
-  private let modules: [String: UserModule]
   private let clock: any Clock<Duration>
   private let now: @Sendable () -> Timestamp
-  private let contents = Mutex(Contents())
+  private let contents: Mutex<Contents>
   /// Counts the changes for which requests wait.
   private let changes = Latest(0)
   private let holding = Latest(false)
@@ -50,7 +50,7 @@ public final class FakeServer: StreamingTransport {
     now: (@Sendable () -> Timestamp)? = nil
   ) {
     let builtIn = [UserModule.favorites(), DefaultsModule(quota: DefaultsQuota()).userModule, .profile]
-    self.modules = Dictionary((builtIn + modules).map { ($0.name, $0) }) { first, _ in first }
+    contents = Mutex(Contents(modules: Dictionary((builtIn + modules).map { ($0.name, $0) }) { first, _ in first }))
     (self.clock, self.now) = (clock, now ?? WallTime.of(clock))
   }
 
@@ -101,10 +101,19 @@ public final class FakeServer: StreamingTransport {
   /// The requests so far.
   public var requests: [ClientRequest] { contents.withLock { $0.requests } }
 
-  /// Performs actions as another device does. Each has the form of an entry of `POST /v1/actions`.
+  /// Declares a collection, as an administrator does with `PUT /v1/admin/collections/{name}`. The
+  /// declaration has the member `name`. Throws if it is invalid. The server does not check the
+  /// quota.
+  public func declare(_ declaration: JSON) throws {
+    let module = UserModule.declared(try DeclaredCollection(declaration))
+    contents.withLock { $0.modules[module.name] = module }
+  }
+
+  /// Performs actions as another device does, or as a backend if the collection is read only. Each has
+  /// the form of an entry of `POST /v1/actions`.
   @discardableResult
   public func perform(_ actions: JSON...) -> ClientResponse {
-    let response = contents.withLock { write(actions, key: nil, &$0) }
+    let response = contents.withLock { write(actions, isBackend: true, key: nil, &$0) }
     notify()
     return response
   }
@@ -152,7 +161,7 @@ public final class FakeServer: StreamingTransport {
       let body = try? JSON(parsing: request.body ?? [])
       guard let actions = body?["actions"]?.arrayValue else { return Self.problem(422, "There are no actions.") }
       let (response, isLost) = contents.withLock { contents in
-        let response = write(actions, key: request.fields["Idempotency-Key"], &contents)
+        let response = write(actions, isBackend: false, key: request.fields["Idempotency-Key"], &contents)
         defer { contents.lostResponses = max(0, contents.lostResponses - 1) }
         return (response, contents.lostResponses > 0)
       }
@@ -255,19 +264,25 @@ public final class FakeServer: StreamingTransport {
 
   // MARK: - Writes
 
-  private func write(_ actions: [JSON], key: String?, _ contents: inout Contents) -> ClientResponse {
+  private func write(
+    _ actions: [JSON],
+    isBackend: Bool,
+    key: String?,
+    _ contents: inout Contents
+  ) -> ClientResponse {
     if let key, let known = contents.responses[key], !contents.areResponsesForgotten { return known.response }
-    let response = decide(actions, &contents)
+    let response = decide(actions, isBackend: isBackend, &contents)
     if let key { contents.responses[key] = (contents.revision, response) }
     return response
   }
 
-  private func decide(_ actions: [JSON], _ contents: inout Contents) -> ClientResponse {
+  private func decide(_ actions: [JSON], isBackend: Bool, _ contents: inout Contents) -> ClientResponse {
     var state = contents.state
     let revision = Revision(number: contents.revision + 1)
     var (results, hasChanged): ([JSON], Bool) = ([], false)
     for (index, action) in actions.enumerated() {
-      guard let name = action["module"]?.stringValue, let module = modules[name], let type = action["type"]?.stringValue
+      guard let name = action["module"]?.stringValue, let module = contents.modules[name],
+        let type = action["type"]?.stringValue
       else { return Self.problem(422, "There is no such module or action.", failed: index) }
       do {
         let context = ActionContext(state: state, registered: RegisteredDefaults(), now: now())
@@ -277,6 +292,9 @@ public final class FakeServer: StreamingTransport {
         if let changed = Self.change(of: action, in: decided.collection, contents) {
           return Self.problem(412, "It was changed since.", failed: index, current: changed)
         }
+        if module.isReadOnly, !isBackend {
+          throw Refusal.forbidden("Only the administrator and service tokens can change \(name).")
+        }
         let mutations = try decided.decide(context)
         if !mutations.isEmpty {
           _ = state.reduce(mutations, in: decided.collection, by: module.reducer, revision: revision)
@@ -284,7 +302,7 @@ public final class FakeServer: StreamingTransport {
         }
         results.append(["mutations": JSON(trusting: CollectionMutation.encoded(mutations))])
       } catch let refusal as Refusal {
-        return Self.problem(refusal.status, "\(refusal)", failed: index)
+        return Self.problem(refusal.status, "\(refusal)", failed: index, errors: refusal.errors(ofAction: index))
       } catch {
         return Self.problem(500, "\(error)", failed: index)
       }
@@ -311,5 +329,13 @@ extension Refusal {
     case .conflict: 409
     case .quotaExceeded: 507
     }
+  }
+
+  /// The faults with pointers that begin at the body of `POST /v1/actions`.
+  fileprivate func errors(ofAction index: Int) -> JSON? {
+    guard case .invalid(let faults) = self else { return nil }
+    return .array(
+      faults.map { ["pointer": .string("/actions/\(index)/payload\($0.pointer)"), "detail": .string($0.detail)] }
+    )
   }
 }

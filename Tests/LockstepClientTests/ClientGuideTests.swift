@@ -64,6 +64,20 @@ func retryQuotas(_ client: LockstepClient) async throws {
   }
 }
 
+/// The data of a song. The schema of the playlist has the same members.
+struct Song: Codable, Equatable, Sendable {
+  var song: String
+  var stars: Int?
+}
+
+func playAndScore(_ client: LockstepClient) async throws {
+  let playlist = client.list("playlist", of: ListEntry<Song>.self)
+  let scores = client.map("scores")
+  try await playlist.add(ListEntry(id: "s1", data: Song(song: "Clair de lune")))
+  try await scores.increment("level1", by: 50)
+  print(playlist.elements.count, scores.value("level1") ?? 0)  // 1 50
+}
+
 @Suite("The guide, docs/swift-client.md", .timeLimit(.minutes(10)))
 struct ClientGuideTests {
   @Test("A write is shown at once, without a network, and confirmed later")
@@ -115,6 +129,17 @@ struct ClientGuideTests {
     clock.start { try? await retryQuotas(client) }
     clock.advance(by: .milliseconds(20))
     #expect(client.refusedWrites.isEmpty)
+  }
+
+  @Test("Writes to declared collections are shown at once, and the server gets them")
+  func declared() throws {
+    let fixture = try ClientFixture()
+    try fixture.server.declare(["name": "playlist", "kind": "list"])
+    try fixture.server.declare(["name": "scores", "kind": "map"])
+    fixture.clock.start { [client = fixture.client] in try? await playAndScore(client) }
+    fixture.clock.advance(by: .seconds(1))
+    #expect(fixture.server.json(of: "playlist")[0]?["data"] == ["song": "Clair de lune"])
+    #expect(fixture.server.json(of: "scores") == ["level1": 50])
   }
 
   @Test("The token and the copy are in two files that only the user can read")

@@ -5,11 +5,14 @@ import LockstepTime
 
 /// The state that the app shows: the copy with the pending writes on top.
 ///
-/// The modules' own reactors decide and apply the writes, with the same code as on the server. If a reactor refuses a
-/// write, the view does not show it: the server will refuse it too, or has a newer state. If the client does not have a
-/// module, it uses the actions of the favorites, as lists that were declared without code do.
+/// The modules' own reactors decide and apply the writes, with the same code as on the server. If a
+/// reactor refuses a write, the view does not show it: the server will refuse it too, or has a newer
+/// state. A module that the client does not have may be a collection that was declared without code,
+/// so it has the actions of one.
 struct OptimisticView: Sendable {
   private let modules: [String: UserModule]
+  /// Lists and maps without a schema, by name.
+  private var declared: [CollectionMutation.Kind: [String: UserModule]] = [:]
   private(set) var state = UserState()
   /// The number of the last write in `state`.
   private var last: Int64 = 0
@@ -36,7 +39,7 @@ struct OptimisticView: Sendable {
   /// Throws if a module that was passed to the client finds an action invalid. The server would
   /// refuse the action too. Other refusals, such as of an element that is missing in the copy,
   /// depend on the server's state.
-  func check(_ entry: OutboxEntry) throws {
+  mutating func check(_ entry: OutboxEntry) throws {
     guard case .refused(let action, let error) = result(of: entry), modules[action.module] != nil else { return }
     guard case .invalid(let faults)? = error as? Refusal else { return }
     let errors = faults.map { JSON.object(["pointer": .string($0.pointer), "detail": .string($0.detail)]) }
@@ -55,11 +58,11 @@ struct OptimisticView: Sendable {
     case refused(ClientAction, any Error)
   }
 
-  private func result(of entry: OutboxEntry) -> WriteEffect {
+  private mutating func result(of entry: OutboxEntry) -> WriteEffect {
     let revision = Revision(number: steps)
     var next = state
     for action in entry.actions {
-      let module = modules[action.module] ?? .favorites(named: action.module)
+      let module = module(of: action, in: next)
       let context = ActionContext(state: next, registered: RegisteredDefaults(), now: entry.at)
       do {
         guard let decided = try module.read(action.type, action.payload) else {
@@ -73,5 +76,27 @@ struct OptimisticView: Sendable {
       }
     }
     return .state(next)
+  }
+
+  private mutating func module(of action: ClientAction, in state: UserState) -> UserModule {
+    if let module = modules[action.module] { return module }
+    // Only an empty collection can get another kind: that of a later declaration.
+    let present = state.collections[action.collection].flatMap { $0.count > 0 ? $0.kind : nil }
+    let kind = present ?? action.kind
+    if let module = declared[kind]?[action.module] { return module }
+    let module = UserModule.declared(DeclaredCollection(name: action.module, kind: kind))
+    declared[kind, default: [:]][action.module] = module
+    return module
+  }
+}
+
+extension ClientAction {
+  /// The kind of a declared collection with this action.
+  fileprivate var kind: CollectionMutation.Kind {
+    switch type {
+    case "set", "merge", "increment": .map
+    case "remove" where payload["key"] != nil: .map
+    default: .list
+    }
   }
 }
