@@ -3,8 +3,9 @@
 const none = Object.freeze([])
 const empty = Object.freeze({})
 
-const isObject = value => value !== null && typeof value === 'object'
+const isObject = value => value && typeof value === 'object'
 const isPlain = value => isObject(value) && !Array.isArray(value)
+const like = (start, value = start) => isPlain(value) === isPlain(start) ? value : start
 const clone = value => JSON.parse(JSON.stringify(value))
 
 function freeze(value) {
@@ -35,20 +36,21 @@ function changed(object, changes) {
 
 function merged(value, patch) {
   if (!isPlain(patch)) return patch
-  const old = isPlain(value) ? value : empty
+  const old = like(empty, value)
   return changed(old, mapped(patch, (change, name) => merged(Object.hasOwn(old, name) ? old[name] : empty, change)))
 }
 
-const by = name => (left, right) => left[name] - right[name]
+const byIndex = (left, right) => left.index - right.index
 
 export function apply(value, change) {
   if (change.items || change.values) return freeze(change.items ?? change.values)
-  if (change.kind === 'map') return freeze({ ...keep(value, name => !change.removed.includes(name)), ...change.set })
+  if (change.kind === 'map') return freeze({ ...keep(like(empty, value), name => !change.removed.includes(name)), ...change.set })
   const { deletions, insertions, moves, modifications } = change
   const gone = new Set([...deletions.map(({ index }) => index), ...moves.map(({ from }) => from)])
-  const result = value.filter((_, index) => !gone.has(index))
-  const arrivals = [...insertions, ...moves.map(({ from, to }) => ({ index: to, item: value[from] }))]
-  for (const { index, item } of arrivals.sort(by('index'))) result.splice(index, 0, item)
+  const items = like(none, value)
+  const result = items.filter((_, index) => !gone.has(index))
+  const arrivals = [...insertions, ...moves.map(({ from, to: index }) => ({ index, item: items[from] }))]
+  for (const { index, item } of arrivals.sort(byIndex)) result.splice(index, 0, item)
   for (const { newIndex, item } of modifications) result[newIndex] = item
   return freeze(result)
 }
@@ -71,7 +73,7 @@ export function difference(before, after) {
     places.delete(item.id)
   })
   const stay = longestAscending(kept.map(({ index }) => index))
-  kept.sort(by('index'))
+  kept.sort(byIndex)
   return {
     kind: 'list',
     deletions: [...places].map(([id, index]) => ({ index, id })),
@@ -228,7 +230,7 @@ class Collection {
   get value() { return this.#value ??= freeze(this.#client._shown(this)) }
   get isReady() { return this.#client._has(this.name) }
 
-  [Symbol.iterator]() { return (isPlain(this.value) ? Object.entries(this.value) : this.value)[Symbol.iterator]() }
+  [Symbol.iterator]() { return (isPlain(this.value) ? Object.entries(this.value) : this.value).values() }
 
   _update(origin) {
     const previous = this.#value
@@ -530,7 +532,7 @@ export class Lockstep {
 
   _shown(collection) {
     const { name, reducers, shown } = collection
-    const base = this.#copy.get(name) ?? (reducers === list ? none : empty)
+    const base = like(reducers.clear(), this.#copy.get(name))
     const outbox = this.#outbox
     let { value, length } = shown?.base === base && shown.outbox === outbox ? shown : { value: base, length: 0 }
     for (; length < outbox.length; length++) {
@@ -566,10 +568,7 @@ export class Lockstep {
 
   #apply({ reset, changesets, cursor, revision, keys }) {
     if (reset) this.#copy.clear()
-    for (const change of changesets) {
-      const name = change.collection
-      this.#copy.set(name, apply(this.#copy.get(name) ?? (change.kind === 'list' ? none : empty), change))
-    }
+    for (const change of changesets) this.#copy.set(change.collection, apply(this.#copy.get(change.collection), change))
     this.#position = { cursor, revision }
     this.#rows.set('copy', { position: this.#position, names: this.#names, user: this.#session.user, values: [...this.#copy] })
     const included = new Set(keys)
