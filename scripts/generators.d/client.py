@@ -16,6 +16,8 @@ from lockstep_client.api.favorites import (
     put_favorite,
     remove_favorite,
 )
+from lockstep_client.api.playlist import list_playlist, patch_playlist_element, put_playlist_element
+from lockstep_client.api.scores import get_scores, patch_scores, put_scores_element
 from lockstep_client.models import (
     ActBody,
     ActionResults,
@@ -41,11 +43,20 @@ from lockstep_client.models import (
     MergePatch,
     MoveFavoriteBody,
     PatchFavoriteBody,
+    PatchPlaylistElementBody,
+    PlaylistPlacedElement,
+    PlaylistState,
     Problem,
     PutFavoriteBody,
+    PutPlaylistElementBody,
+    PutPlaylistElementBodyData,
+    ScoresActionIncrement,
+    ScoresActionIncrementPayload,
+    ScoresState,
     SignedIn,
     SignUpBody,
 )
+from lockstep_client.types import Unset
 
 Expected = TypeVar("Expected")
 
@@ -144,6 +155,28 @@ def main() -> None:
     of_map = expect(MapChanges, changed["defaults/standard"])
     assert of_map.set_.to_dict() == {"theme": "red"} and of_map.removed == ["old"]
     assert changes(client, later.cursor).changesets == []
+
+    # Declared collections have the types of their schemas.
+    song = PutPlaylistElementBodyData(song="Aria", stars=5)
+    put = put_playlist_element.sync("s1", client=client, body=PutPlaylistElementBody(data=song))
+    assert expect(PlaylistPlacedElement, put).index == 0
+    bad = PutPlaylistElementBody(data=PutPlaylistElementBodyData(song="Bolero", stars=9))
+    refused = expect(Problem, put_playlist_element.sync("s2", client=client, body=bad))
+    assert refused.status == 422 and isinstance(refused.errors, list)
+    assert [fault.pointer for fault in refused.errors] == ["/data/stars"]
+    # A patch may have a part of the data.
+    patch_playlist_element.sync("s1", client=client, body=PatchPlaylistElementBody(data={"stars": 4}))
+    playlist = expect(PlaylistState, list_playlist.sync(client=client))
+    data = playlist.items[0].data
+    assert not isinstance(data, Unset) and (data.song, data.stars) == ("Aria", 4)
+    assert put_scores_element.sync("level1", client=client, body=300) == 300
+    patch_scores.sync(client=client, body=ChangedValues.from_dict({"level2": 7}))
+    increment = ScoresActionIncrementPayload(key="level1", by=50)
+    act.sync(
+        client=client,
+        body=ActBody(actions=[ScoresActionIncrement(module="scores", type_="increment", payload=increment)]),
+    )
+    assert expect(ScoresState, get_scores.sync(client=client)).values.to_dict() == {"level1": 350, "level2": 7}
 
     # The rest of what the server has of a user
     sessions = expect(ListSessionsResponse, list_sessions.sync(client=client)).items

@@ -84,6 +84,15 @@ def main() -> None:
     assert list_changes.deletions and list_changes.insertions and list_changes.moves and list_changes.modifications
     assert map_changes.removed == ["a"] and map_changes.set == {"b": [1.5, "two", None]}
 
+    song = {"title": "Aria", "data": {"song": "Aria", "mood": "calm", "cover": {"url": "https://a.example/1", "width": None}}}
+    assert models.PutPlaylistElementBody.model_validate(song).data
+    parsed(models.PlaylistPlacedElement, client.put("/v1/playlist/s1", json=song))
+    playlist = parsed(models.PlaylistState, client.get("/v1/playlist"))
+    assert playlist.items[0].data and playlist.items[0].data.song == "Aria"
+    problem = parsed(models.Problem, client.put("/v1/playlist/s2", json={"data": {"stars": 9}}))
+    assert problem.errors and {fault.pointer for fault in problem.errors} == {"/data/stars", "/data/song"}
+    client.patch("/v1/scores", json={"level1": 300})
+    assert parsed(models.ScoresState, client.get("/v1/scores")).model_dump(mode="json")["values"] == {"level1": 300}
     parsed(models.FavoritesState, client.get("/v1/favorites"))
     parsed(models.FavoritesPlacedElement, client.get("/v1/favorites/photo:3"))
     parsed(models.DefaultsState, client.get("/v1/defaults/standard"))
