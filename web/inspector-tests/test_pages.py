@@ -414,6 +414,53 @@ class ContentTests(InspectorTest):
         await expect(page.get_by_text("The action with the index 1 failed")).to_be_visible()
 
     @limit(60)
+    async def test_the_form_offers_a_collection_that_was_declared_after_the_page_was_opened(self):
+        self.requests_fail = True
+        ada, _ = example(self.server)
+        page = await self.open(f"#/act/{ada}")
+        module = page.get_by_label("Module")
+        offered = module.locator("option")
+        await expect(offered.filter(has_text="playlist")).to_have_count(0)
+        await page.get_by_label("id", exact=True).fill("photo:7")
+        schema = {"type": "object", "required": ["song"], "properties": {"stars": {"type": "integer", "maximum": 5}}}
+        self.server.send("/v1/admin/collections/playlist", "PUT", {"kind": "list", "schema": schema})
+        self.server.send("/v1/admin/collections/scores", "PUT", {"kind": "map", "schema": {"type": "integer"}})
+        await module.focus()
+        await expect(offered.filter(has_text="playlist")).to_have_count(1)
+        # The field keeps its text.
+        await expect(page.get_by_label("id", exact=True)).to_have_value("photo:7")
+
+        await module.select_option("playlist")
+        await page.get_by_label("id", exact=True).fill("s1")
+        await page.get_by_label("data (optional)").fill('{"stars": 9}')
+        dry = page.get_by_role("button", name="Dry run")
+        await dry.click()
+        await expect(page.get_by_text("/actions/0/payload/data/stars: It must be at most 5.")).to_be_visible()
+        await expect(page.get_by_text("/actions/0/payload/data/song: It is missing.")).to_be_visible()
+        await page.get_by_label("data (optional)").fill('{"stars": 5, "song": "Aria"}')
+        await dry.click()
+        await expect(page.get_by_text("This would happen")).to_be_visible()
+        await page.get_by_role("button", name="Commit").click()
+        await expect(page.get_by_text("Committed")).to_be_visible()
+
+        await module.select_option("scores")
+        await page.get_by_label("key", exact=True).fill("level1")
+        await page.get_by_label("value", exact=True).fill("7")
+        await dry.click()
+        await expect(page.get_by_text("This would happen")).to_be_visible()
+        await page.get_by_role("button", name="Commit").click()
+        await expect(page.get_by_text("Committed")).to_be_visible()
+        user = f"/v1/admin/users/{ada}"
+        self.assertEqual(self.server.send(f"{user}/playlist")["items"][0]["data"], {"stars": 5, "song": "Aria"})
+        self.assertEqual(self.server.send(f"{user}/scores")["values"], {"level1": 7})
+
+        # A changed declaration changes the form.
+        self.server.send("/v1/admin/collections/scores", "PUT", {"kind": "map", "schema": {"type": "boolean"}})
+        await page.get_by_label("key", exact=True).focus()
+        await module.focus()
+        await page.locator("label", has_text="value").locator("select").select_option("true")
+
+    @limit(60)
     async def test_screens_show_their_state_as_it_changes(self):
         _, phone = example(self.server)
         opened = self.server.send("/v1/reactors/workingHistory", "POST", {}, phone)

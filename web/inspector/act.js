@@ -13,7 +13,8 @@ export async function show(main, page) {
   sessionStorage.setItem('lockstep-inspector-user', id)
   const [user, catalogue] = await Promise.all([get(userPath(id), { signal }), get('/v1/reactors', { signal })])
   page.name(user.email)
-  const modules = catalogue.items.filter(item => item.scope === 'user')
+  const modulesOf = ({ items }) => items.filter(item => item.scope === 'user')
+  let modules = modulesOf(catalogue)
   if (!modules.length) return main.append(empty('No module', 'The catalogue of this server has no module.'))
 
   const path = userPath(id, 'actions')
@@ -26,7 +27,8 @@ export async function show(main, page) {
   const changed = () => { edits++; checked = undefined; commit.disabled = true }
 
   // ---- The form of one action
-  const module = el('select', { onchange: () => { setQuery({ module: module.value, type: '' }); types(); form() } }, modules.map(item => el('option', { value: item.name }, plain(item.name))))
+  const options = () => modules.map(item => el('option', { value: item.name }, plain(item.name)))
+  const module = el('select', { onfocus: refresh, onchange: () => { setQuery({ module: module.value, type: '' }); types(); form() } }, options())
   if (modules.some(item => item.name === query.get('module'))) module.value = query.get('module')
   const type = el('select', { onchange: () => { setQuery({ type: type.value }); form() } })
   const inputs = el('div', { class: 'inputs' })
@@ -51,6 +53,22 @@ export async function show(main, page) {
       }
       return { actions: [{ module: module.value, type: type.value, payload: content }] }
     }
+  }
+
+  /** Collections may have been declared, changed or deleted since the page was opened. */
+  async function refresh() {
+    let latest
+    try { latest = modulesOf(await get('/v1/reactors', { signal })) } catch { return }
+    const isEqual = (left, right) => JSON.stringify(left) === JSON.stringify(right)
+    if (isEqual(latest, modules) || !latest.length) return
+    const [name, action, before] = [module.value, type.value, actions()]
+    modules = latest
+    module.replaceChildren(...options())
+    if (modules.some(item => item.name === name)) module.value = name
+    if (module.value === name && isEqual(actions(), before)) return
+    types()
+    if (actions().some(item => item.type === action)) type.value = action
+    form()
   }
 
   // ---- A transaction as JSON
