@@ -1,11 +1,14 @@
 import LockstepMaintenance
+import LockstepScreens
 import LockstepStore
 import LockstepSync
 import LockstepThreading
 
 extension Services {
-  /// The names that no collection can be declared with, besides those of the program's modules.
+  /// The names that no collection can be declared with, besides those of the program's modules and
+  /// screens.
   package static let namesWithoutDeclarations = ModuleCheck.reserved.union(UserExport.members)
+    .union(ScreenServices.names)
 
   /// Opens a store, changes its declared collections, and closes it. Throws `StoreError.inUse` if a server
   /// uses the file. With PostgreSQL, this process is a node of the fleet for this time.

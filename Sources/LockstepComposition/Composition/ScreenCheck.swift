@@ -22,8 +22,16 @@ enum ScreenCheck {
       for followed in screen.follows where !isCollection(followed, of: collections) {
         throw fault(
           "it follows “\(followed)”, and there is no such collection. Name a module, such as favorites, or a suite, "
-            + "such as defaults/standard."
+            + "such as defaults/standard. Name a collection that is declared without code in followsDeclared."
         )
+      }
+      for declared in screen.followsDeclared {
+        if let wrong = DeclaredCollection.fault(ofName: declared) {
+          throw fault("it follows “\(declared)”, which cannot be the name of a declared collection. \(wrong)")
+        }
+        if collections.contains(declared) {
+          throw fault("it follows “\(declared)” as a declared collection, but it is a module. Name it in follows.")
+        }
       }
     }
   }

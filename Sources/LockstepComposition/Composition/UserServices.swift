@@ -135,7 +135,7 @@ struct UserServices: Sendable {
     declared = try store.write { [modules, waiters, cache] connection in
       try DeclaredLedger(
         modules,
-        reserved: Services.namesWithoutDeclarations,
+        reserved: Services.namesWithoutDeclarations.union(ownScreens.map(\.name)),
         from: connection,
         make: { .declared($0) },
         writer: store.writer,

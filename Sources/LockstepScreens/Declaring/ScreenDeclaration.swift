@@ -20,6 +20,8 @@ public struct ScreenDeclaration: Sendable {
   package let isStart: Bool
   /// The collections of the user that the screen reads.
   package let follows: [String]
+  /// Those that are declared without code. The server may not have them yet.
+  package let followsDeclared: [String]
   package let actions: JSON
   package let arguments: JSON
   package let state: JSON
@@ -36,6 +38,8 @@ public struct ScreenDeclaration: Sendable {
   ///     body.
   ///   - follows: The collections of the user that the screen reads, such as `favorites`, `profile`
   ///     or `defaults/standard`. `ScreenUser.state` has these collections only.
+  ///   - followsDeclared: The declared collections that the screen reads too, such as `playlist`.
+  ///     While no administrator has declared one, it is empty, and its actions are refused.
   ///   - actions: The actions that clients can send.
   ///   - state: How clients get the state.
   ///   - reactor: Makes the reactor of a new screen. It may throw a `Refusal` to decline the
@@ -45,18 +49,20 @@ public struct ScreenDeclaration: Sendable {
     _ name: String,
     _ argument: repeat PayloadField<each Argument>,
     follows: [String] = [],
+    followsDeclared: [String] = [],
     actions: [ActionCase<R.Action>],
     state: ValueFormat<R.State>,
     reactor: @escaping @Sendable (ScreenContext, ScreenUser, repeat each Argument) async throws -> R
   ) -> ScreenDeclaration {
     var members: [SchemaMember] = []
     repeat members += (each argument).members
-    let names = Set(follows.map { CollectionName(text: $0) })
+    let names = Set((follows + followsDeclared).map { CollectionName(text: $0) })
     return ScreenDeclaration(
       name,
       needsSession: true,
       arguments: members,
       follows: follows,
+      followsDeclared: followsDeclared,
       actions: actions,
       state: state
     ) { opening, environment, errors in
@@ -103,6 +109,7 @@ public struct ScreenDeclaration: Sendable {
     needsSession: Bool,
     arguments: [SchemaMember],
     follows: [String],
+    followsDeclared: [String] = [],
     actions: [ActionCase<R.Action>],
     state: ValueFormat<R.State>,
     reactor: @escaping @Sendable (ScreenOpening, ScreenEnvironment, ErrorAction) async throws -> R
@@ -110,7 +117,7 @@ public struct ScreenDeclaration: Sendable {
     self.name = name
     self.needsSession = needsSession
     isStart = !arguments.contains(where: \.isRequired)
-    self.follows = follows
+    (self.follows, self.followsDeclared) = (follows, followsDeclared)
     self.actions = actions.catalogue()
     self.arguments = .closedSchema(of: arguments)
     self.state = state.schema

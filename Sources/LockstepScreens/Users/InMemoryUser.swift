@@ -14,6 +14,7 @@ import LockstepTime
 /// The user also has the modules `favorites`, `defaults` and `profile`.
 public final class InMemoryUser: Sendable {
   private struct Contents: Sendable {
+    var modules: [UserModule]
     var state = UserState()
     var performed: [ModuleAction] = []
     var error: StateChangeError?
@@ -21,11 +22,10 @@ public final class InMemoryUser: Sendable {
 
   /// The user's id.
   public let id: UserID
-  private let modules: [UserModule]
   private let now: @Sendable () -> Timestamp
   private let clock: (any Clock<Duration>)?
   private let delay: Duration
-  private let contents = LockedState(Contents())
+  private let contents: LockedState<Contents>
   private let subject = DispatchSubject<UserSnapshot?>()
 
   /// A user without a state.
@@ -42,16 +42,24 @@ public final class InMemoryUser: Sendable {
     now: @escaping @Sendable () -> Timestamp = { Timestamp(millisecondsSince1970: 0) }
   ) {
     id = UserID(UUIDv7(milliseconds: 0, random12: 0, random62: 0))
-    self.modules = [.favorites(), DefaultsModule(quota: DefaultsQuota()).userModule, .profile] + modules
+    let builtIn: [UserModule] = [.favorites(), DefaultsModule(quota: DefaultsQuota()).userModule, .profile]
+    contents = LockedState(Contents(modules: builtIn + modules))
     self.now = now
     self.clock = clock
     self.delay = delay
   }
 
+  /// Declares a collection, as an administrator does with `PUT /v1/admin/collections/{name}`. The
+  /// declaration has the member `name`. Throws a `Refusal` if it is invalid.
+  public func declare(_ declaration: JSON) throws {
+    let module = UserModule.declared(try DeclaredCollection(declaration))
+    contents.withLock { $0.modules = $0.modules.filter { $0.name != module.name } + [module] }
+  }
+
   /// The user as a screen's reactor gets it. It follows all collections.
   public var screenUser: ScreenUser {
     let published = PublishedStates(of: subject)
-    let names = Set(modules.map { CollectionName(text: $0.name) } + [Suite.collection("standard")])
+    let names = Set(contents.withLock(\.modules).map { CollectionName(text: $0.name) } + [Suite.collection("standard")])
     let found = UserSnapshot(contents.withLock { $0.state.collections }, names)
     return ScreenUser(id, FollowedState(published: published, found: found, names: names)) { [self] actions in
       if let clock, delay > .zero { try await clock.sleep(for: delay) }
@@ -78,6 +86,7 @@ public final class InMemoryUser: Sendable {
     do {
       let state = try contents.withLock { contents in
         var state = contents.state
+        let modules = contents.modules
         let revision = state.revision.next(in: Era(random: 0))
         for action in actions {
           let read = try action.read { name in modules.first { $0.name == name } }

@@ -62,6 +62,47 @@ struct OwnScreenTests {
     }
   }
 
+  @Test("A screen shows a declared collection that it follows, also one that is declared later, until it is deleted")
+  func declared() async throws {
+    let administrator = "an administrator's token"
+    try await ServerFixture.run({ $0.administratorToken = administrator }, screens: [.songs]) { users in
+      let path = "/v1/admin/collections/playlist"
+      let phone = try await users.signUp()
+      let screen = try await phone.open("songs")
+      #expect(screen.opened.json["state"] == ["ids": [], "language": "en"])
+      _ = try await screen.act(#"{"type":"add","payload":{"id":"a"}}"#)
+      try await screen.shows("the error") { $0["error"]?["message"] == "There is no action add of playlist." }
+
+      let declaration = Array(#"{"kind":"list"}"#.utf8)
+      for name in ["songs", "login"] {
+        let response = try await users.ask(
+          "PUT",
+          "/v1/admin/collections/\(name)",
+          body: declaration,
+          token: administrator
+        )
+        #expect(response.problem == ProblemSummary("conflict"))
+      }
+      #expect(try await users.ask("PUT", path, body: declaration, token: administrator).status == 201)
+      _ = try await screen.act(#"{"type":"add","payload":{"id":"b"}}"#)
+      try await screen.shows("the screen's element") { $0["ids"] == ["b"] }
+      #expect(try await phone.put("/v1/playlist/c", "{}").status == 201)
+      try await screen.shows("another device's element") { $0["ids"] == ["b", "c"] }
+      #expect(try await users.ask("DELETE", "\(path)?erase=true", token: administrator).status == 204)
+      try await screen.shows("nothing") { $0["ids"] == [] }
+    }
+  }
+
+  @Test("A screen's user in memory has declared collections")
+  func declaredInMemory() async throws {
+    let ada = InMemoryUser()
+    try ada.declare(["name": "playlist", "kind": "list"])
+    try ada.change("playlist", "add", ["id": "a"])
+    let user = ada.screenUser
+    try await user.perform("playlist", "add", ["id": "b"])
+    #expect(user.state.list("playlist").items.map(\.id.text) == ["a", "b"])
+  }
+
   @Test("The texts of a screen are in the user default language, else in the first language of Accept-Language")
   func languages() async throws {
     try await ServerFixture.run(screens: [.notes]) { users in
@@ -132,20 +173,21 @@ private struct Notes: Reactor {
   let user: ScreenUser
   let screen: ScreenContext
   let prefix: String?
+  var list = "favorites"
 
   var initialState: State {
     State(ids: ids(user.state), language: screen.language(among: ["en", "de", "ja"]))
   }
 
   private func ids(_ user: UserSnapshot) -> [String] {
-    user.list("favorites").items.map(\.id.text).filter { $0.hasPrefix(prefix ?? "") }
+    user.list(list).items.map(\.id.text).filter { $0.hasPrefix(prefix ?? "") }
   }
 
   func mutate(_ action: Action, in state: State) -> Effect<Mutation> {
     guard case .add(let id) = action else { return .none }
     return .run { emit in
       do throws(StateChangeError) {
-        try await user.perform("favorites", "add", ["id": .string(id)])
+        try await user.perform(list, "add", ["id": .string(id)])
       } catch {
         screen.report(error, in: "notes")
         try await emit(.failed(error.message))
@@ -177,4 +219,15 @@ extension ScreenDeclaration {
       .pulse("error", .message, \.$error)
     )
   ) { screen, user, prefix in Notes(user: user, screen: screen, prefix: prefix) }
+
+  fileprivate static let songs = user(
+    "songs",
+    followsDeclared: ["playlist"],
+    actions: [ActionCase("add", .name("id")) { .add($0) }],
+    state: ValueFormat(
+      .member("ids", .list(of: .text), \.ids),
+      .member("language", .text, \.language),
+      .pulse("error", .message, \.$error)
+    )
+  ) { screen, user in Notes(user: user, screen: screen, prefix: nil, list: "playlist") }
 }

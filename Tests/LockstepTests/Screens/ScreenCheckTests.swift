@@ -8,8 +8,19 @@ import Testing
 
 @Suite("Invalid screens are refused when the server starts", .timeLimit(.minutes(10)))
 struct ScreenCheckTests {
-  private static func screen(_ name: String, follows: [String] = [], types: [String] = ["add"]) -> ScreenDeclaration {
-    .user(name, follows: follows, actions: types.map { ActionCase($0) { 1 } }, state: .count) { _, _ in Counter() }
+  private static func screen(
+    _ name: String,
+    follows: [String] = [],
+    followsDeclared: [String] = [],
+    types: [String] = ["add"]
+  ) -> ScreenDeclaration {
+    .user(
+      name,
+      follows: follows,
+      followsDeclared: followsDeclared,
+      actions: types.map { ActionCase($0) { 1 } },
+      state: .count
+    ) { _, _ in Counter() }
   }
 
   private static func check(_ screens: ScreenDeclaration...) throws(InvalidScreenError) {
@@ -94,9 +105,22 @@ struct ScreenCheckTests {
   func follows(name: String) throws {
     let reason =
       "it follows “\(name)”, and there is no such collection. Name a module, such as favorites, or a suite, such as "
-      + "defaults/standard."
+      + "defaults/standard. Name a collection that is declared without code in followsDeclared."
     #expect(throws: InvalidScreenError("a", reason)) { try Self.check(Self.screen("a", follows: ["favorites", name])) }
     try Self.check(Self.screen("a", follows: ["favorites", "profile", "defaults/standard", "defaults/game"]))
+  }
+
+  @Test("A screen can follow a collection that an administrator may declare, but no module under this name")
+  func followsDeclared() throws {
+    try Self.check(Self.screen("a", follows: ["favorites"], followsDeclared: ["playlist", "shopping"]))
+    let module = "it follows “favorites” as a declared collection, but it is a module. Name it in follows."
+    #expect(throws: InvalidScreenError("a", module)) {
+      try Self.check(Self.screen("a", followsDeclared: ["favorites"]))
+    }
+    let wrong =
+      "it follows “play-list”, which cannot be the name of a declared collection. A name is a lower-case letter a-z, "
+      + "then up to 63 of the characters A-Z a-z 0-9."
+    #expect(throws: InvalidScreenError("a", wrong)) { try Self.check(Self.screen("a", followsDeclared: ["play-list"])) }
   }
 
   @Test("The server checks its screens before it opens the store")
