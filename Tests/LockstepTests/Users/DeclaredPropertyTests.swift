@@ -113,7 +113,7 @@ struct DeclaredPropertyTests {
     try await Self.declared { users in
       let (ada, bob) = (try await users.signUp("ada"), try await users.signUp("bob"))
       var cursors = [("0", "0")]
-      for _ in 0..<600 {
+      for _ in 0..<300 {
         if numbers.once(in: 5) { users.advance(by: 1) }
         let step = Self.listStep(&numbers)
         let (fields, cursor) = (step.fields, numbers.one(of: cursors))
@@ -190,7 +190,7 @@ struct DeclaredPropertyTests {
     var numbers = SeededNumbers(seed: TestSeed.make(for: "Declared map"))
     try await Self.declared { users in
       let (ada, bob) = (try await users.signUp("ada"), try await users.signUp("bob"))
-      for _ in 0..<600 {
+      for _ in 0..<300 {
         let (suite, map) = Self.mapStep(&numbers)
         let expected = try await ada.ask(suite.method, suite.path, suite.body, suite.fields)
         let other = try await bob.ask(map.method, map.path, map.body, map.fields)

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepSync
 
-@Suite("Pages of the journal are limited in bytes", .timeLimit(.minutes(10)), .alsoWithDeclaredList)
+@Suite("Pages of the journal are limited in bytes", .timeLimit(.minutes(10)))
 struct JournalPageTests {
   /// Reads the journal page by page until one is empty. Returns the length of each page, and the
   /// result of `tell` for each of its entries.

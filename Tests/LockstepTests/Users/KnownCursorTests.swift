@@ -8,7 +8,7 @@ import Testing
 @testable import LockstepRoutes
 @testable import LockstepSync
 
-@Suite("Cursors of resources that are known without encoding", .timeLimit(.minutes(10)), .alsoWithDeclaredList)
+@Suite("Cursors of resources that are known without encoding", .timeLimit(.minutes(10)))
 struct KnownCursorTests {
   private static let favorites = CollectionName("favorites")
   private static let profile = CollectionName("profile")
