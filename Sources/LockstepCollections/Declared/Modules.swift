@@ -62,14 +62,21 @@ package final class ModuleSet: Sendable {
 
   package var names: [String] { fixed.map(\.name) + declared.keys.sorted() }
 
-  /// The names for an error message, in order. There may be thousands.
+  /// The names for an error message, in order. There may be thousands, and one request may get the message
+  /// hundreds of times.
   package var listing: String {
-    let shown = names.sorted()
-    let more = shown.count > Self.listed ? " and \(shown.count - Self.listed) more" : ""
-    return shown.prefix(Self.listed).joined(separator: ", ") + more
+    made.withLock { made in
+      if let made { return made }
+      let shown = names.sorted()
+      let more = shown.count > Self.listed ? " and \(shown.count - Self.listed) more" : ""
+      let text = shown.prefix(Self.listed).joined(separator: ", ") + more
+      made = text
+      return text
+    }
   }
 
   private static let listed = 50
+  private let made = Mutex<String?>(nil)
 
   package subscript(name: String) -> UserModule? { fixedByName[name] ?? declared[name]?.module }
 }

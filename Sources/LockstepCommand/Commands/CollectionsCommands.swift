@@ -33,7 +33,7 @@ enum CollectionsCommands {
         summary: "Declare collections, or change their declarations.",
         about: """
           Declare the collections of a JSON file, or replace their declarations: all of them, or none. The file
-          contains an array of declarations. Collections that the file does not name stay as they are:
+          (- for standard input) contains an array of declarations. Collections that the file does not name stay as they are:
 
             [{ "name": "playlist", "kind": "list",
                "schema": { "type": "object", "required": ["song"],

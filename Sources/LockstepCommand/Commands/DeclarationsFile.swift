@@ -31,7 +31,7 @@ enum DeclarationsFile {
           faults.append("/\(index)/name: /\(first) declares \(declaration.name) already.")
         }
         if taken.contains(declaration.name) {
-          faults.append("/\(index)/name: The server has routes with the name \(declaration.name). Choose another name.")
+          faults.append("/\(index)/name: The server itself uses the name \(declaration.name). Choose another name.")
         }
         declarations.append(declaration)
       } catch {
@@ -45,9 +45,9 @@ enum DeclarationsFile {
   }
 
   private static func bytes(of path: String) throws(CommandError) -> [UInt8] {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw unreadable(path, errno) }
-    defer { close(descriptor) }
+    defer { if descriptor != STDIN_FILENO { close(descriptor) } }
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {

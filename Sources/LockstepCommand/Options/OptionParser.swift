@@ -23,7 +23,8 @@ enum OptionParser {
     var rest = arguments[...]
     var operands = syntax.operands[...]
     while let argument = rest.popFirst() {
-      if !argument.hasPrefix("-"), let operand = operands.popFirst() {
+      // A hyphen alone stands for standard input.
+      if argument == "-" || !argument.hasPrefix("-"), let operand = operands.popFirst() {
         try apply(operand, argument, name: operand.name, to: &settings)
         continue
       }

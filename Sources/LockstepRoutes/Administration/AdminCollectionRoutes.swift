@@ -127,6 +127,7 @@ package struct AdminCollectionRoutes: Sendable {
       of: name,
       key: key,
       owner: agent.keyOwner,
+      hint: "To erase it together with the declaration, repeat the request with ?erase=true.",
       check: { set in try Self.check(preconditions, name, in: set) },
       erase: erase,
       refusal: { error in Self.refusal(error) }

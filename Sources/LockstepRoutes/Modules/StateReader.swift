@@ -206,7 +206,7 @@ package final class StateReader: Sendable {
   ) throws -> HandlerResult {
     let comparison = resource.isPart ? LastComparison() : nil
     return try waiting.wait(request, for: wait, of: session) { [self] cached, registered, look in
-      guard modules[resource.module] != nil else { throw Problem(.notFound) }
+      guard let module = modules[resource.module], resource.isServed(by: module) else { throw Problem(.notFound) }
       let view = StateView(store: store, LedgerView(state: cached.state, registered: registered))
       if let unchanged = comparison?.unchanged(resource, view) ?? unchanged(resource, preconditions, view) {
         return look.isLast ? .ready(.response(unchanged.waited(wait))) : .unchanged

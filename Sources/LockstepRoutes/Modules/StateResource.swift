@@ -48,6 +48,15 @@ enum StateResource: Sendable, Equatable {
     }
   }
 
+  /// Whether the module's collection still has the kind of this resource. A declared collection may have got
+  /// another kind since the request arrived.
+  func isServed(by module: UserModule) -> Bool {
+    switch self {
+    case .list, .element: module.kind == .list
+    case .map, .entry, .suites, .suite, .value, .object: module.kind == .map
+    }
+  }
+
   /// False for a value of a suite that the user has not set: it may show a registered default. True
   /// for every other resource.
   func isOwn(in view: StateView) -> Bool {

@@ -76,6 +76,7 @@ extension DeclaredLedger {
         )
         response = try await declare(change)
       case .delete(let name, let erasesData):
+        let hint = "To erase it together with the declaration, add --erase."
         var erasing: (@Sendable (UserID) async throws -> Void)?
         if erasesData {
           erasing = { [self] user in
@@ -83,7 +84,7 @@ extension DeclaredLedger {
           }
         }
         response = try await delete(
-          Deletion(of: name, key: key, erase: erasing, refusal: refusal),
+          Deletion(of: name, key: key, hint: hint, erase: erasing, refusal: refusal),
           response: StoredResponse(.deleted)
         )
       }

@@ -69,7 +69,7 @@ package final class DeclaredLedger: Sendable {
 
   /// Why no declaration can have this name; nil if it can.
   package func fault(ofName name: String) -> String? {
-    reserved.contains(name) ? "The server has routes with the name \(name). Choose another name." : nil
+    reserved.contains(name) ? "The server itself uses the name \(name). Choose another name." : nil
   }
 
   package var current: ModuleSet { ledger.current }
@@ -183,6 +183,8 @@ package final class DeclaredLedger: Sendable {
     let name: String
     let key: IdempotencyKey?
     let owner: IdempotencyKeyOwner
+    /// How to delete a collection with data, as a sentence.
+    let hint: String
     let check: @Sendable (ModuleSet) throws -> Void
     /// Erases the data of a user; nil: a collection with data is not deleted.
     let erase: (@Sendable (UserID) async throws -> Void)?
@@ -192,11 +194,12 @@ package final class DeclaredLedger: Sendable {
       of name: String,
       key: IdempotencyKey? = nil,
       owner: IdempotencyKeyOwner = .administrator,
+      hint: String,
       check: @escaping @Sendable (ModuleSet) throws -> Void = { _ in },
       erase: (@Sendable (UserID) async throws -> Void)?,
       refusal: @escaping @Sendable (any Error) -> StoredResponse?
     ) {
-      (self.name, self.key, self.owner) = (name, key, owner)
+      (self.name, self.key, self.owner, self.hint) = (name, key, owner, hint)
       (self.check, self.erase, self.refusal) = (check, erase, refusal)
     }
   }
@@ -209,7 +212,7 @@ package final class DeclaredLedger: Sendable {
     if let present = current.declared[name] {
       try deletion.check(current)
       closedAt = try await close(name)
-      try await empty(name, present.declaration.kind, closedAt, deletion.erase)
+      try await empty(name, present.declaration.kind, closedAt, hint: deletion.hint, deletion.erase)
     }
     return try await ledger.change(
       SharedLedger.Change(
@@ -231,14 +234,13 @@ package final class DeclaredLedger: Sendable {
     _ name: String,
     _ kind: CollectionMutation.Kind,
     _ closedAt: Revision?,
+    hint: String,
     _ erase: (@Sendable (UserID) async throws -> Void)?
   ) async throws {
     guard let erase else {
       if try await hasData(name, kind) {
         if let closedAt { try await open(name, closedAt: closedAt) }
-        throw Refusal.conflict(
-          "Users have data in \(name). To erase it together with the declaration, repeat the request with ?erase=true."
-        )
+        throw Refusal.conflict("Users have data in \(name). \(hint)")
       }
       return
     }

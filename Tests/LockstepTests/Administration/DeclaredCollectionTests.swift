@@ -397,6 +397,21 @@ struct DeclaredCollectionTests {
     }
   }
 
+  @Test("A wait on a collection that gets another kind ends, and the next read shows the new kind")
+  func waitForOtherKind() async throws {
+    try await declared { users in
+      let ada = try await users.signUp()
+      #expect(try await ada.put("/v1/playlist/a", #"{"data":{"song":"Aria"}}"#).status == 201)
+      #expect(try await ada.delete("/v1/playlist/a").status == 204)
+      let tag = try #require(try await ada.get("/v1/playlist").tag)
+      let held = try await ada.waiting("/v1/playlist?wait=50", ["If-None-Match: \"\(tag)\""])
+      await eventually { users.waiting == 1 }
+      #expect(try await users.admin.put("\(Self.path)/playlist", #"{"kind":"map"}"#).status == 200)
+      #expect(try await held.response().status == 404)
+      #expect(try await ada.get("/v1/playlist").json["values"] == [:])
+    }
+  }
+
   @Test("A repeated declaration or deletion with its idempotency key gets the first response")
   func repeated() async throws {
     try await ServerFixture.administered { users in
