@@ -33,41 +33,41 @@ struct CommandExchange: Sendable {
     _ insert: (AdminCommandRecords, String, Timestamp) throws -> Void,
     goOn: (String) throws -> String?
   ) throws -> AdminCommandRecords.Status? {
-    let orders = try Orders(in: store)
+    let table = try CommandTable(in: store)
     let id = hexadecimal((0..<16).map { _ in UInt8(truncatingIfNeeded: randomWord()) })
     // Once the command is in the store, the server runs it even if this process ends.
     interruption?.hold()
     defer { interruption?.release() }
-    try orders.write { try insert($0, id, time.now()) }
+    try table.write { try insert($0, id, time.now()) }
     let deadline = time.elapsed() + Self.patience
     while true {
-      guard let status = try orders.read({ try $0.status(of: id) }) else {
+      guard let status = try table.read({ try $0.status(of: id) }) else {
         // A server has deleted the command, because it was not valid any more.
         return nil
       }
       if try status.isComplete || status.progress == .done && !isServed {
-        try orders.write { try $0.delete(id) }
+        try table.write { try $0.delete(id) }
         return status
       }
       if interruption?.isInterrupted == true {
-        if try orders.withdraw(id) { throw AdminCommandInterruptedError.withdrawn }
+        if try table.withdraw(id) { throw AdminCommandInterruptedError.withdrawn }
         // If the command is still pending, the store was locked, and the loop tries again. Otherwise
         // the row stays, because the server deletes old rows.
-        if let status = try orders.read({ try $0.status(of: id) }), status.progress != .pending {
+        if let status = try table.read({ try $0.status(of: id) }), status.progress != .pending {
           if let outcome = status.outcome, status.reply == nil { throw AdminCommandInterruptedError.tooLate(outcome) }
           throw AdminCommandInterruptedError.begun
         }
       }
       if status.progress == .running, try !isServed, let reply = try goOn(id) {
-        try orders.write { try $0.delete(id) }
+        try table.write { try $0.delete(id) }
         return .init(.done, reply: reply, isComplete: true)
       }
-      if try time.elapsed() >= deadline || hasLostServers, try orders.withdraw(id) { return nil }
+      if try time.elapsed() >= deadline || hasLostServers, try table.withdraw(id) { return nil }
       pause(Self.pollInterval)
     }
   }
 
-  /// Whether the leases of all servers are over. The servers of a database may have ended without a sign.
+  /// Whether the leases of all servers are over. The servers of a database may have crashed.
   private var hasLostServers: Bool {
     get throws {
       guard case .database(let database) = store else { return false }
@@ -90,7 +90,7 @@ struct CommandExchange: Sendable {
 }
 
 /// The admin commands of a store that a server uses.
-private enum Orders {
+private enum CommandTable {
   case file(SQLiteConnection)
   case database(StoreDatabase)
 

@@ -14,7 +14,7 @@ extension UserModule {
   /// erases the user's list.
   ///
   /// - Parameters:
-  ///   - name: A small letter, then up to 63 letters, digits, `_` or `-`. Stores contain
+  ///   - name: A lower-case letter, then up to 63 letters, digits, `_` or `-`. Stores contain
   ///     the name, so never change it.
   ///   - element: The Swift type of the list's elements.
   ///   - quota: The largest size of one user's list.

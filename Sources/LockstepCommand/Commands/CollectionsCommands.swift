@@ -18,10 +18,10 @@ enum CollectionsCommands {
     Option.data.within(\Settings.configuration), Option.store.within(\Settings.configuration),
   ]
   private static let serverNotes = """
-    A running server has the change at once, without a restart. If a server uses a store in a file, this command
-    writes an admin command into the store, and waits until the server has run it, usually a second or two. If
-    no server uses the file, this command does the work itself. With PostgreSQL, it joins the servers of the
-    database while it works.
+    The change is in effect at once, without a restart of the server. If a server uses a store in a file, this
+    command writes an admin command into the store, and waits until the server has run it, usually a second or
+    two. If no server uses the file, this command does the work itself. With a store in PostgreSQL, this command
+    is a node of the fleet while it works.
     """
 
   // MARK: apply
@@ -32,18 +32,20 @@ enum CollectionsCommands {
         name: "collections apply",
         summary: "Declare collections, or change their declarations.",
         about: """
-          Declare the collections of a JSON file, or replace their declarations: all of them, or none. The file
-          (- for standard input) contains an array of declarations. Collections that the file does not name stay as they are:
+          Declare the collections of a JSON file, or replace their declarations: all of them, or none.
+          Collections that the file does not name stay as they are. The file (- for standard input) contains an
+          array of declarations:
 
             [{ "name": "playlist", "kind": "list",
                "schema": { "type": "object", "required": ["song"],
                            "properties": { "song": { "type": "string", "maxLength": 200 } } } }]
           """,
         notes: """
-          Stored data stays as it is when a schema changes. The new schema holds from the next write on.
+          When a schema changes, stored data stays as it is. The server checks later writes by the new schema.
           \(serverNotes)
-          Exits with code 65 if the file is not valid: then it prints each fault with its place, as a JSON
-          Pointer. Exits with code 73 if the kind of a collection would change while users have data in it.
+          If the file is not valid, prints each fault with its place, as a JSON Pointer, and exits with code 65.
+          If the kind of a collection would change while users have data in it, or if the store would have too
+          many collections, exits with code 73.
           """,
         operands: [CommandOption("<file>", \.operand, .text("<file>"))],
         options: store + [.flag("--dry-run", \.isDryRun, "Show what would change, and change nothing.")],
@@ -60,9 +62,12 @@ enum CollectionsCommands {
       guard case .applied(let difference) = try run(.apply(declarations), administrator, signals) else {
         return .success
       }
-      let lines =
-        difference.created.map { "\($0): created\n" } + difference.changed.map { "\($0): changed\n" }
-        + difference.unchanged.map { "\($0): unchanged\n" }
+      let lines = declarations.map { declaration in
+        let name = declaration.name
+        let effect =
+          difference.created.contains(name) ? "created" : difference.changed.contains(name) ? "changed" : "unchanged"
+        return "\(name): \(effect)\n"
+      }
       return Terminal.print(lines.joined())
     }
   }
@@ -103,7 +108,7 @@ enum CollectionsCommands {
         summary: "List the declared collections.",
         about: """
           List the declared collections in the order of their names: name, kind, access, the most elements and
-          bytes of a user, and description.
+          bytes that a user may have, and description.
           """,
         options: store + [
           .flag("--json", \.json, "Print the declarations as JSON, in the form that `collections apply` reads.")
@@ -167,7 +172,7 @@ enum CollectionsCommands {
   private static func missing(_ name: String) -> CommandError {
     CommandError(
       .noInput,
-      "There is no declared collection \(Terminal.harmless(name)). `lockstep collections list` lists all of them."
+      "There is no declared collection \(Terminal.harmless(name)). Run `lockstep collections list` to list all of them."
     )
   }
 

@@ -3,7 +3,7 @@ import LockstepComposition
 
 /// A file with an array of declarations of collections.
 enum DeclarationsFile {
-  /// 4,096 declarations, each with a schema of the largest size, need more. A file of that size has no use.
+  /// 4,096 declarations with the largest schemas would need more, but no real file is that large.
   private static let largest = 64 * 1_048_576
 
   /// Throws with all faults if the file is not valid. `taken` are names that no collection can have.

@@ -17,8 +17,8 @@ package final class DeclaredLedger: Sendable {
   private let make: @Sendable (DeclaredCollection) -> UserModule
   private let reserved: Set<String>
 
-  /// `reserved` are names that no declaration can have besides those of other modules. `make` makes the
-  /// module of a declaration. `notify` is called after each committed change. `isOther` tells whether a
+  /// `reserved`: names that no declaration can have, besides those of other modules. `make` makes the
+  /// module of a declaration. `notify` is called after each committed change. `isOther`: whether a
   /// collection is gone, or is of another kind.
   package init(
     _ modules: Modules,
