@@ -18,7 +18,8 @@ enum ExitCode: Int32 {
   case unavailable = 69
   /// The declaration of one of this program's modules or screens is invalid.
   case program = 70
-  /// A file cannot be created, or would have to be overwritten. Users have data in a collection.
+  /// A file cannot be created, or would have to be overwritten. A change of declared collections
+  /// is refused: users have data in one, or there would be too many.
   case cannotCreate = 73
   /// The store cannot be read, written or locked, or the output cannot be written.
   case store = 74

@@ -255,8 +255,8 @@ def measure_declared(binary, collections, count):
             start = time.perf_counter()
             for number in range(1, collections):
                 declare(server, f"collection{number}", SCHEMA)
-            result = {"a declaration: ms": (time.perf_counter() - start) * 1e3 / max(1, collections - 1)}
             declare(server, "playlist", SCHEMA)
+            result = {"a declaration: ms": (time.perf_counter() - start) * 1e3 / collections}
 
         def body(number):
             content = {"song": f"Clair de lune {number:06}", "stars": 1 + number % 5, "tags": ["piano", "1905"]}
@@ -423,31 +423,30 @@ def progress(text):
     print(f"==> {text}", file=sys.stderr, flush=True)
 
 
+def in_rounds(rounds, sizes, label, measure):
+    """The results of each size, measured in turns."""
+    measured = {size: [] for size in sizes}
+    for number in range(1, rounds + 1):
+        for size in sizes:
+            progress(f"Round {number} of {rounds}: {label.format(size)}")
+            measured[size].append(measure(size))
+    return measured
+
+
 def elements(binary, rounds, count, sizes):
     for kind in (List, DeclaredList, Map):
-        measured = {size: [] for size in sizes}
-        for number in range(1, rounds + 1):
-            for size in sizes:
-                progress(f"Round {number} of {rounds}: a {kind.name} of {size}")
-                measured[size].append(measure_elements(binary, kind, size, count))
+        label = f"a {kind.name} of {{}}"
+        measured = in_rounds(rounds, sizes, label, lambda size: measure_elements(binary, kind, size, count))
         print_table(f"{kind.name} of", measured)
 
 
 def declared(binary, rounds, count, sizes):
-    measured = {size: [] for size in sizes}
-    for number in range(1, rounds + 1):
-        for size in sizes:
-            progress(f"Round {number} of {rounds}: {size} declared collections")
-            measured[size].append(measure_declared(binary, size, count))
+    measured = in_rounds(rounds, sizes, "{} declared collections", lambda size: measure_declared(binary, size, count))
     print_table("declared collections", measured)
 
 
 def queries(binary, rounds, count, sizes):
-    measured = {size: [] for size in sizes}
-    for number in range(1, rounds + 1):
-        for size in sizes:
-            progress(f"Round {number} of {rounds}: queries on a list of {size}")
-            measured[size].append(measure_queries(binary, size, count))
+    measured = in_rounds(rounds, sizes, "queries on a list of {}", lambda size: measure_queries(binary, size, count))
     print_table("list of", measured)
 
 
@@ -456,11 +455,8 @@ def users(binary, rounds, count, sizes):
     for size in sizes:
         progress(f"Making a store of {size} users")
         stores[size] = Store(binary, size)
-    measured = {size: [] for size in sizes}
-    for number in range(1, rounds + 1):
-        for size, store in stores.items():
-            progress(f"Round {number} of {rounds}: a store of {size} users")
-            measured[size].append(measure_users(binary, store, count))
+    label = "a store of {} users"
+    measured = in_rounds(rounds, sizes, label, lambda size: measure_users(binary, stores[size], count))
     print_table("users in the store", measured)
 
 

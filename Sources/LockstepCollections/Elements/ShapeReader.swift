@@ -11,7 +11,7 @@ public protocol SchemaProviding: Codable {
 }
 
 /// Derives the JSON form of a type: it lets the type decode itself from sample values, and records
-/// what the type asks for.
+/// each value that the type reads.
 ///
 /// To find out more, such as whether a member may be missing, it decodes changed samples. A type
 /// whose form stays unclear is an error, never a wrong schema.
