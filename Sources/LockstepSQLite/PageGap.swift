@@ -1,3 +1,11 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// The unused bytes in the middle of a page.
 ///
 /// A page of a b-tree has its header and the positions of its cells at the start, and its cells at
@@ -35,12 +43,17 @@ enum PageGap {
   /// Whether the gap contains anything but zeros.
   static func hasLeftovers(_ page: UnsafeRawBufferPointer, isFirst: Bool) -> Bool {
     guard let range = range(in: page, isFirst: isFirst) else { return false }
-    return page[range].contains { $0 != 0 }
+    guard let start = page.baseAddress?.advanced(by: range.lowerBound), range.count > 1 else {
+      return page[range].contains { $0 != 0 }
+    }
+    // All bytes are zero if the first one is, and each is equal to the next one. `memcmp` is much quicker than
+    // a loop: this runs for each page that is written.
+    return page[range.lowerBound] != 0 || memcmp(start, start + 1, range.count - 1) != 0
   }
 
   /// Overwrites the gap with zeros.
   static func clear(_ page: UnsafeMutableRawBufferPointer, isFirst: Bool) {
     guard let range = range(in: UnsafeRawBufferPointer(page), isFirst: isFirst) else { return }
-    for position in range { page[position] = 0 }
+    if let start = page.baseAddress { memset(start + range.lowerBound, 0, range.count) }
   }
 }
