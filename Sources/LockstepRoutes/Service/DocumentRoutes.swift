@@ -85,6 +85,8 @@ package final class OpenAPIRoute: Sendable {
 
   private let made: ModuleDocument
   private let executor: any TaskExecutor
+  /// The routes that the document describes.
+  let described: @Sendable () -> [Route]
 
   /// Without an executor, the document is made on one of Swift's own threads.
   package init(
@@ -93,9 +95,9 @@ package final class OpenAPIRoute: Sendable {
     describing routes: @escaping @Sendable () -> [Route]
   ) {
     self.executor = executor ?? globalConcurrentExecutor
-    made = ModuleDocument(modules) { _ in
-      PreparedDocument(OpenAPIDocument.json(of: routes() + [Self.route { _ in throw Problem(.notFound) }]))
-    }
+    let described = { @Sendable in routes() + [Self.route { _ in throw Problem(.notFound) }] }
+    self.described = described
+    made = ModuleDocument(modules) { _ in PreparedDocument(OpenAPIDocument.json(of: described())) }
   }
 
   package var route: Route {

@@ -110,7 +110,7 @@ struct OpenAPITests {
   @Test("The four forms of a changeset are components, and `kind` tells those of lists from those of maps")
   func changesets() async throws {
     try await ServerFixture.run { users in
-      let schemas = try #require(try users.description().document["components"]?["schemas"])
+      let schemas = try #require(try users.openAPI()["components"]?["schemas"])
       let byKind = schemas["Changeset"]?["discriminator"]
       #expect(byKind?["propertyName"] == "kind")
       let forms: [(kind: String, whole: String, members: String, reset: String)] = [
@@ -140,7 +140,7 @@ struct OpenAPITests {
     var nouns = UserModule.notes(named: "nouns")
     nouns.noun = ElementNoun(one: "Session", many: "Sessions")
     try await ServerFixture.run(modules: own.map { .notes(named: $0) } + [nouns]) { users in
-      let document = try users.description().document
+      let document = try users.openAPI()
       let components = try #require(document["components"])
       let names = Self.names(components["schemas"] ?? .null)
       for name in names + Self.names(components["responses"] ?? .null) {
@@ -157,7 +157,7 @@ struct OpenAPITests {
       }
       // No module changes a schema of Lockstep's own.
       try await ServerFixture.run { users in
-        let plain = try #require(try users.description().document["components"]?["schemas"]?.objectValue)
+        let plain = try #require(try users.openAPI()["components"]?["schemas"]?.objectValue)
         for (name, schema) in plain where name != "Action" && name != "Export" {
           #expect(components["schemas"]?[name] == schema, "\(name)")
         }

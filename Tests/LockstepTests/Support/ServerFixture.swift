@@ -59,7 +59,7 @@ final class ServerFixture: Sendable {
   ) async throws {
     let users = try ServerFixture(change, modules: modules, screens: screens, replacing: replace)
     do {
-      if SwappedWords.current != nil { try await users.declareTestedList() }
+      if SwappedWords.current != nil { try await users.declareTwins() }
       try await body(users)
     } catch {
       Issue.record(error)
@@ -149,7 +149,12 @@ final class ServerFixture: Sendable {
     return response
   }
 
-  /// The server's OpenAPI document, for comparison with responses.
+  /// The server's OpenAPI document.
+  func openAPI() throws -> JSON {
+    try JSON(parsing: try #require(running.withLock { $0 }).components.openAPI.document().bytes)
+  }
+
+  /// The descriptions of the server's routes, for comparison with responses.
   func description() throws -> OpenAPIValidator {
     try described.withLock { described in
       // Declared collections have descriptions too.
