@@ -19,13 +19,16 @@ public struct Problem: Error, Sendable {
   package var kind: ProblemKind
   /// The error of this request and its remedy. Default: the explanation of the kind.
   package var detail: String
-  /// All faults of a body.
-  package var errors: [Fault]
+  /// The faults of a body: all of them, or the first `mostErrors`.
+  package private(set) var errors: [Fault]
   /// Additional members of the document, such as `current`. A member with a standard name is
   /// ignored.
   package var members: [(name: String, value: JSON)]
   /// Additional header fields of the response, such as `Allow`.
   package var fields: HeaderFields
+
+  /// A hostile body may have very many faults.
+  package static let mostErrors = 100
 
   package init(
     _ kind: ProblemKind,
@@ -36,7 +39,7 @@ public struct Problem: Error, Sendable {
   ) {
     self.kind = kind
     self.detail = detail ?? kind.explanation
-    self.errors = errors
+    self.errors = Array(errors.prefix(Self.mostErrors))
     self.members = members
     self.fields = fields
   }

@@ -127,8 +127,8 @@ struct ActionBatch: StateWrite {
 
   // MARK: Reading
 
-  /// Reads all actions. If there are faults, throws a problem with all of them and with the index
-  /// of the first action that has one.
+  /// Reads all actions. If there are faults, throws a problem with them and with the index of the
+  /// first action that has one. Stops when the problem can list no more faults.
   func read(_ list: [JSON], _ read: (JSON) throws(Refusal) -> BatchedAction) throws(Problem) -> ActionBatch {
     var batch = self
     var faults: [Problem.Fault] = []
@@ -145,6 +145,7 @@ struct ActionBatch: StateWrite {
       } catch {
         firstFailed = firstFailed ?? index
         faults += Problem(error) { "\(place(index))\($0)" }.errors
+        if faults.count >= Problem.mostErrors { break }
       }
     }
     guard let firstFailed else { return batch }

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Several actions in one transaction", .timeLimit(.minutes(10)), .alsoWithDeclaredList)
+@Suite("Several actions in one transaction", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
 struct ActionsRouteTests {
   /// An action of a transaction.
   static func action(_ module: String, _ type: String, _ payload: String) -> String {
@@ -135,6 +135,21 @@ struct ActionsRouteTests {
       #expect(try await ada.post("/v1/actions", "[]").problem == ProblemSummary("validation-failed", ""))
       #expect(try await ada.post("/v1/actions", Self.batch(many.dropLast())).status == 200)
       #expect(try await ada.get("/v1/favorites").json["count"] == 500)
+    }
+  }
+
+  @Test("A problem lists at most 100 faults")
+  func manyFaults() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      let faulty = Self.action("favorites", "add", #"{"id":7,"title":7}"#)
+      let refused = try await ada.post(
+        "/v1/actions",
+        Self.batch([Self.action("favorites", "clear", "{}")] + Array(repeating: faulty, count: 499))
+      )
+      let errors = refused.json["errors"]?.arrayValue ?? []
+      #expect(refused.status == 422 && refused.json["failed"] == 1)
+      #expect(errors.count == 100 && errors.last?["pointer"] == "/actions/50/payload/title", "\(errors.last ?? .null)")
     }
   }
 
