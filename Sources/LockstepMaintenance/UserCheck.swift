@@ -42,16 +42,21 @@ struct UserCheck {
         if deleted.contains(name.module) { return nil }
         return "the journal has entries of \(name), which is not a collection"
       }
-      return difference(of: name, present.collections[name], rebuilt[name].flatMap { $0.revision > .none ? $0 : nil })
+      let past = rebuilt[name].flatMap { $0.revision > .none ? $0 : nil }
+      // The history of a deleted collection that was declared again.
+      if present.collections[name] == nil, let past, past.count == 0, past.revision <= present.unserved { return nil }
+      return difference(of: name, present.collections[name], past)
     }
-    return differences + (try missingRemovals(of: user, removals))
+    return differences + (try missingRemovals(of: user, removals, unserved: present.unserved))
   }
 
-  private func missingRemovals(of user: UserID, _ needed: [CollectionName: Revision]) throws -> [String] {
+  private func missingRemovals(of user: UserID, _ needed: [CollectionName: Revision], unserved: Revision) throws
+    -> [String]
+  {
     if needed.isEmpty { return [] }
     let recorded = try RemovalRecords.revisions(of: user, in: connection)
     return needed.sorted { $0.key < $1.key }.compactMap { name, revision in
-      if recorded[name, default: .none].number >= revision.number { return nil }
+      if max(recorded[name, default: .none], unserved).number >= revision.number { return nil }
       return "\(name): the table removals lacks the removal at revision \(revision.number)"
     }
   }

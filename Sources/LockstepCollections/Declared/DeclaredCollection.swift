@@ -53,6 +53,10 @@ extension DeclaredCollection {
     return .object(object)
   }
 
+  /// The member of a shown declaration whose deletion has begun. A new declaration may have it, without effect,
+  /// so that a client can send back what it has read.
+  package static let deleting = "deleting"
+
   /// Reads a declaration. Throws all its faults. `name` is the name in the path of a request. Then the
   /// declaration may leave it out.
   package init(_ json: JSON, named name: String? = nil) throws(Refusal) {
@@ -63,6 +67,7 @@ extension DeclaredCollection {
     let schema = Self.readSchema(&reader)
     let quota = Self.readQuota(&reader)
     let access = reader.choice("access", of: Access.allCases, isRequired: false)
+    reader.passOver(Self.deleting)
     try reader.finish()
     guard let ownName, let kind else { throw .invalid("", "It cannot be read.") }
     self.init(
@@ -96,7 +101,7 @@ extension DeclaredCollection {
   }
 
   private static func readSchema(_ reader: inout PayloadReader) -> ValueSchema? {
-    guard let json = reader.value("schema"), json != [:], json != true else { return nil }
+    guard let json = reader.value("schema"), !json.isNull, json != [:], json != true else { return nil }
     do throws(InvalidSchemaError) {
       return try ValueSchema(json)
     } catch {
@@ -125,6 +130,7 @@ extension PayloadReader {
     isRequired: Bool
   ) -> Choice? {
     guard let value = isRequired ? required(name) : value(name) else { return nil }
+    if value.isNull, !isRequired { return nil }
     if let choice = value.stringValue.flatMap(Choice.init(rawValue:)) { return choice }
     add(name, "It must be \(choices.map(\.rawValue).joined(separator: " or ")).")
     return nil

@@ -1,3 +1,4 @@
+import LockstepJSON
 import Synchronization
 
 /// A declared collection with its module, as one change has made it.
@@ -9,6 +10,13 @@ package final class DeclaredModule: Sendable {
   package let module: UserModule
   /// Whether the deletion of the collection has begun. Then all writes to it are refused.
   package var isClosing: Bool { module.isClosing }
+
+  /// The declaration as administrators see it.
+  package var json: JSON {
+    guard isClosing, case .object(var object) = declaration.json else { return declaration.json }
+    object[DeclaredCollection.deleting] = true
+    return .object(object)
+  }
 
   package init(
     _ declaration: DeclaredCollection,

@@ -89,7 +89,7 @@ enum CollectionsCommands {
         continue
       }
       text += "\(declaration.name): would be changed\n"
-      text += JSONDifference.lines(known.declaration.json, declaration.json).map { "  \($0)\n" }.joined()
+      text += JSONDifference.lines(known.json, declaration.json).map { "  \($0)\n" }.joined()
       if known.declaration.kind != declaration.kind, try administrator.hasData(known.declaration) {
         refusals.append("Users have data in \(declaration.name), so its kind cannot change.")
       }
@@ -108,7 +108,7 @@ enum CollectionsCommands {
         summary: "List the declared collections.",
         about: """
           List the declared collections in the order of their names: name, kind, access, the most elements and
-          bytes that a user may have, and description.
+          bytes that a user may have, and description. A collection whose deletion was cut short says so.
           """,
         options: store + [
           .flag("--json", \.json, "Print the declarations as JSON, in the form that `collections apply` reads.")
@@ -117,23 +117,25 @@ enum CollectionsCommands {
       )
     ) { settings in
       let declared = try administrator(settings, modules, nil).collections(modules).declared
-      let declarations = declared.values.map(\.declaration).sorted { $0.name < $1.name }
+      let collections = declared.values.sorted { $0.declaration.name < $1.declaration.name }
       if settings.json {
-        return Terminal.print("[\n" + declarations.map { "  \($0.json)" }.joined(separator: ",\n") + "\n]\n")
+        return Terminal.print("[\n" + collections.map { "  \($0.json)" }.joined(separator: ",\n") + "\n]\n")
       }
-      return Terminal.print(table(of: declarations))
+      return Terminal.print(table(of: collections))
     }
   }
 
-  private static func table(of declarations: [DeclaredCollection]) -> String {
-    let width = declarations.map(\.name.utf8.count).max() ?? 0
-    return declarations.map { declaration in
+  private static func table(of collections: [DeclaredModule]) -> String {
+    let width = collections.map(\.declaration.name.utf8.count).max() ?? 0
+    return collections.map { collection in
+      let declaration = collection.declaration
       let name = declaration.name + String(repeating: " ", count: width - declaration.name.utf8.count)
       let kind = declaration.kind.rawValue + String(repeating: " ", count: 4 - declaration.kind.rawValue.utf8.count)
       let access = declaration.access == .readOnly ? "readOnly " : "readWrite"
       let quota = "\(Terminal.count(declaration.quota.elements, "element")), \(Terminal.size(declaration.quota.bytes))"
       let description = declaration.description.map { "  \(Terminal.harmless($0))" } ?? ""
-      return "\(name)  \(kind)  \(access)  \(quota)\(description)\n"
+      let state = collection.isClosing ? "  (its deletion has begun)" : ""
+      return "\(name)  \(kind)  \(access)  \(quota)\(state)\(description)\n"
     }
     .joined()
   }

@@ -26,7 +26,7 @@ package struct AdminCollectionRoutes: Sendable {
     [
       Route(.get, Self.pattern, summary: "Lists the declared collections.") { request in
         try gate.admit(request, .read) { _ in
-          let items = declared.current.declared.sorted { $0.key < $1.key }.map(\.value.declaration.json)
+          let items = declared.current.declared.sorted { $0.key < $1.key }.map(\.value.json)
           return .response(PrivateDocument(["items": .array(items)]).response(try Preconditions(of: request.head)))
         }
       }
@@ -65,7 +65,7 @@ package struct AdminCollectionRoutes: Sendable {
   }
 
   private static func document(_ declared: DeclaredModule) -> PrivateDocument {
-    PrivateDocument(declared.declaration.json)
+    PrivateDocument(declared.json)
   }
 
   private static func refusal(_ error: any Error) -> StoredResponse? {
@@ -151,6 +151,8 @@ package struct AdminCollectionRoutes: Sendable {
       if preconditions.ifMatch != nil { throw Problem(.preconditionFailed, members: [("current", .null)]) }
       return
     }
+    // A change of the kind closes the collection first, which the client does not see.
+    if present.isClosing, preconditions.allowsWrite(to: PrivateDocument(present.declaration.json).tag) { return }
     do throws(AccountsError) { try document(present).check(preconditions) } catch { throw Problem(error) }
   }
 
@@ -167,16 +169,23 @@ package struct AdminCollectionRoutes: Sendable {
     "CollectionDeclaration": .schema(
       [
         "name": ["type": "string", "pattern": "^[a-z][A-Za-z0-9]{0,63}$"], "kind": ["enum": ["list", "map"]],
-        "schema": schema, "quota": .schema(["elements": .indexSchema, "bytes": .indexSchema]), "access": access,
+        "schema": schema(orNull: false), "quota": .schema(["elements": .indexSchema, "bytes": .indexSchema]),
+        "access": access,
       ],
-      optional: ["description": .textSchema]
+      optional: ["description": .textSchema, "deleting": deleting]
     )
   ]
   private static let access: JSON = ["enum": ["readWrite", "readOnly"]]
-  private static let schema: JSON = [
-    "type": ["object", "boolean"],
-    "description": "A JSON Schema (2020-12) of the data of a list's elements, or of a map's values.",
+  private static let deleting: JSON = [
+    "type": "boolean",
+    "description": "True if the deletion of the collection has begun. Then nobody can write to it.",
   ]
+  private static func schema(orNull isOptional: Bool) -> JSON {
+    [
+      "type": .array((isOptional ? ["object", "boolean", "null"] : ["object", "boolean"]).map { .string($0) }),
+      "description": "A JSON Schema (2020-12) of the data of a list's elements, or of a map's values.",
+    ]
+  }
 
   private static var listing: RouteDescription {
     .administration(
@@ -218,9 +227,9 @@ package struct AdminCollectionRoutes: Sendable {
     let body = JSON.closedSchema(
       ["kind": ["enum": ["list", "map"]]],
       optional: [
-        "name": ["type": "string"], "description": ["type": ["string", "null"], "maxLength": 1024], "schema": schema,
-        "quota": quota,
-        "access": access,
+        "name": ["type": "string"], "description": ["type": ["string", "null"], "maxLength": 1024],
+        "schema": schema(orNull: true), "quota": quota, "access": ["enum": ["readWrite", "readOnly", nil]],
+        "deleting": ["description": "It has no effect, so that a declaration can be sent back as it is shown."],
       ]
     )
     return .administration(

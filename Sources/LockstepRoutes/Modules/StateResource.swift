@@ -83,7 +83,8 @@ enum StateResource: Sendable, Equatable {
     case .element(let name, let id):
       guard let (index, item) = view.state.list(name).place(of: id) else { return .missing }
       return known(item.revision, detail: "i\(index)")
-    case .map(let name, nil), .object(let name, _): return known(view.state.map(name).revision)
+    case .map(let name, nil): return known(view.state.map(name).revision, detail: Self.mapDetail)
+    case .object(let name, _): return known(view.state.map(name).revision)
     case .entry(let name, let key): return known(view.state.map(name)[key]?.revision)
     case .suite(let name, nil):
       let own = view.state.map(Suite.collection(name))
@@ -151,15 +152,18 @@ enum StateResource: Sendable, Equatable {
     let map = view.state.map(name)
     if prefix == nil, map.length > Representation.longestArray {
       let content = [[UInt8]](#""count":\#(map.count),"values":{"#, map.texts, "}}")
-      return Representation(cursor: view.cursor(map.revision), rest: content)
+      return Representation(cursor: view.cursor(map.revision, detail: mapDetail), rest: content)
     }
     let shown = prefix.map { map.values.values(withPrefix: $0) }
     var content = Array(#""count":\#(shown?.count ?? map.count),"values":"#.utf8)
     if let shown { content.append(object: shown.map { ($0.key.text, $0.value) }) } else { content.append(whole: map) }
     content.append(UInt8(ascii: "}"))
-    let cursor = view.cursor(map.revision, detail: prefix == nil ? nil : Digest.text(of: content))
+    let cursor = view.cursor(map.revision, detail: prefix == nil ? mapDetail : Digest.text(of: content))
     return Representation(cursor: cursor, rest: content)
   }
+
+  /// Distinguishes an empty map from an empty list, because a collection may get another kind.
+  private static let mapDetail = "m"
 
   private static func entry(_ key: String, of name: CollectionName, _ view: StateView) -> Representation? {
     view.state.map(name)[key].map { Representation(cursor: view.cursor($0.revision), body: $0.encoded) }

@@ -50,6 +50,9 @@ package struct MutationLocation: Sendable {
 /// The table `removals`, which all modules share: the revision of each collection's last change
 /// that removed a row or wrote none.
 package enum RemovalRecords {
+  /// The name in the record of a user's deleted collections: the last change of any of them. No module has it.
+  package static let retired = CollectionName("~")
+
   static func note(at place: MutationLocation, in connection: SQLiteConnection) throws {
     try connection.run(
       """
@@ -67,6 +70,35 @@ package enum RemovalRecords {
     try connection.run(
       "DELETE FROM removals WHERE user_id = ? AND collection = ?",
       user,
+      collection.description
+    )
+  }
+
+  /// Takes the name of a deleted collection from the records of some users, so that a later collection with
+  /// this name begins without a past. Clients that knew the deleted one start over.
+  package static func retire(
+    _ collection: CollectionName,
+    from first: UserID,
+    to last: UserID,
+    in connection: StoreConnection
+  ) throws {
+    try connection.run(
+      """
+      INSERT INTO removals (user_id, collection, revision)
+      SELECT user_id, ?, revision FROM removals WHERE user_id >= ? AND user_id <= ? AND collection = ?
+      ON CONFLICT (user_id, collection) DO UPDATE SET revision = CASE
+        WHEN excluded.revision > removals.revision THEN excluded.revision ELSE removals.revision
+      END
+      """,
+      retired.description,
+      first,
+      last,
+      collection.description
+    )
+    try connection.run(
+      "DELETE FROM removals WHERE user_id >= ? AND user_id <= ? AND collection = ?",
+      first,
+      last,
       collection.description
     )
   }

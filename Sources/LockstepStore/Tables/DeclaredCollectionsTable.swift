@@ -96,13 +96,29 @@ package struct DeclaredCollectionsTable: Sendable {
     limit: Int,
     in connection: StoreConnection
   ) throws -> [UserID] {
+    try users(kind == .list ? Self.usersOfList : Self.usersOfMap, name, after: user, limit, connection)
+  }
+
+  /// Users with a record of the last removal in a collection, after a user in the order of their ids.
+  package func users(
+    withRecordOf name: String,
+    after user: UserID?,
+    limit: Int,
+    in connection: StoreConnection
+  ) throws -> [UserID] {
+    try users(Self.usersOfRecord, name, after: user, limit, connection)
+  }
+
+  private func users(
+    _ query: StoreSQL,
+    _ name: String,
+    after user: UserID?,
+    _ limit: Int,
+    _ connection: StoreConnection
+  ) throws -> [UserID] {
     // The primary keys begin with the user, so each user costs one look-up.
-    try connection.all(
-      kind == .list ? Self.usersOfList : Self.usersOfMap,
-      user ?? UserID(UUIDv7(milliseconds: 0, random12: 0, random62: 0)),
-      name,
-      limit
-    ) { try $0[0] as UserID }
+    let start = user ?? UserID(UUIDv7(milliseconds: 0, random12: 0, random62: 0))
+    return try connection.all(query, start, name, limit) { try $0[0] as UserID }
   }
 
   private static let usersOfList = StoreSQL(
@@ -129,4 +145,9 @@ package struct DeclaredCollectionsTable: Sendable {
       ) ORDER BY id LIMIT ?
       """
   )
+  private static let usersOfRecord: StoreSQL = """
+    SELECT id FROM users WHERE id > ? AND EXISTS (
+      SELECT 1 FROM removals e WHERE e.user_id = users.id AND e.collection = ?
+    ) ORDER BY id LIMIT ?
+    """
 }

@@ -171,6 +171,7 @@ package final class DeclaredLedger: Sendable {
             + "\(declaration.kind.rawValue)."
         )
       }
+      try await retire(declaration.name)
       closed[declaration.name] = revision
     }
     return closed
@@ -213,6 +214,7 @@ package final class DeclaredLedger: Sendable {
       try deletion.check(current)
       closedAt = try await close(name)
       try await empty(name, present.declaration.kind, closedAt, hint: deletion.hint, deletion.erase)
+      try await retire(name)
     }
     return try await ledger.change(
       SharedLedger.Change(
@@ -246,12 +248,33 @@ package final class DeclaredLedger: Sendable {
     }
     var last: UserID?
     while true {
-      let page = try await users(with: name, kind, after: last, limit: 256)
+      let page = try await users(with: name, kind, after: last, limit: Self.page)
       for user in page { try await erase(user) }
       guard let end = page.last else { return }
       last = end
     }
   }
+
+  /// Ends the past of a closed collection without data: a later collection with its name has another one.
+  private func retire(_ name: String) async throws {
+    var last: UserID?
+    while true {
+      let page = try await readers.read { [last] in
+        try DeclaredCollectionsTable().users(withRecordOf: name, after: last, limit: Self.page, in: $0)
+      }
+      guard let first = page.first, let end = page.last else { return }
+      try await withCompletion { completion in
+        try writer.submit(
+          { try RemovalRecords.retire(CollectionName(name), from: first, to: end, in: $0) },
+          completion: completion
+        )
+      }
+      last = end
+    }
+  }
+
+  /// How many users one transaction or one look-up has.
+  private static let page = 256
 
   /// Refuses further writes to a collection. Returns the revision of this change. When this returns,
   /// all earlier writes are on disk.

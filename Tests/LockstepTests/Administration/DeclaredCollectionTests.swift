@@ -7,49 +7,35 @@ import Testing
 
 @Suite("Declared collections", .timeLimit(.minutes(10)))
 struct DeclaredCollectionTests {
-  private static let path = "/v1/admin/collections"
-  private static let playlist = """
-    {"kind":"list","description":"Songs in order.","quota":{"elements":3},"schema":{
-      "type":"object","required":["song"],"additionalProperties":false,
-      "properties":{"song":{"type":"string","maxLength":20},"stars":{"type":"integer","minimum":1,"maximum":5}}
-    }}
-    """
-  private static let levels = #"{"kind":"map","schema":{"type":"integer","minimum":0,"maximum":10}}"#
-
-  private func declared(_ body: @escaping @Sendable (ServerFixture) async throws -> Void) async throws {
-    try await ServerFixture.administered { users in
-      #expect(try await users.admin.put("\(Self.path)/playlist", Self.playlist).status == 201)
-      #expect(try await users.admin.put("\(Self.path)/levels", Self.levels).status == 201)
-      try await body(users)
-    }
-  }
-
   // MARK: Declarations
 
   @Test("A declaration is shown with its defaults, and its tag guards its next change")
   func declaring() async throws {
     try await ServerFixture.administered { users in
-      let created = try await users.admin.put("\(Self.path)/inbox", #"{"kind":"list"}"#)
+      let created = try await users.admin.put("\(DeclaredExamples.path)/inbox", #"{"kind":"list"}"#)
       #expect(created.status == 201)
-      #expect(created.field("Location") == "\(Self.path)/inbox")
+      #expect(created.field("Location") == "\(DeclaredExamples.path)/inbox")
       #expect(
         created.json == [
           "name": "inbox", "kind": "list", "schema": [:], "quota": ["elements": 10_000, "bytes": 16_777_216],
           "access": "readWrite",
         ]
       )
-      let shown = try await users.admin.get("\(Self.path)/inbox")
+      let shown = try await users.admin.get("\(DeclaredExamples.path)/inbox")
       #expect(shown.json == created.json && shown.tag == created.tag)
-      #expect(try await users.admin.get(Self.path).json["items"] == [created.json])
+      #expect(try await users.admin.get(DeclaredExamples.path).json["items"] == [created.json])
       let tag = "\"\(shown.tag ?? "")\""
-      #expect(try await users.admin.get("\(Self.path)/inbox", ["If-None-Match: \(tag)"]).status == 304)
+      #expect(try await users.admin.get("\(DeclaredExamples.path)/inbox", ["If-None-Match: \(tag)"]).status == 304)
       let read = #"{"name":"inbox","kind":"list","access":"readOnly"}"#
-      #expect(try await users.admin.put("\(Self.path)/inbox", read, ["If-Match: \(tag)"]).status == 200)
-      let late = try await users.admin.put("\(Self.path)/inbox", read, ["If-Match: \(tag)"])
+      #expect(try await users.admin.put("\(DeclaredExamples.path)/inbox", read, ["If-Match: \(tag)"]).status == 200)
+      let late = try await users.admin.put("\(DeclaredExamples.path)/inbox", read, ["If-Match: \(tag)"])
       #expect(late.problem == ProblemSummary("precondition-failed"))
       #expect(late.json["current"]?["access"] == "readOnly")
-      #expect(try await users.admin.put("\(Self.path)/new", #"{"kind":"list"}"#, ["If-Match: \(tag)"]).status == 412)
-      #expect(try await users.admin.put("\(Self.path)/inbox", read, ["If-None-Match: *"]).status == 412)
+      #expect(
+        try await users.admin.put("\(DeclaredExamples.path)/new", #"{"kind":"list"}"#, ["If-Match: \(tag)"]).status
+          == 412
+      )
+      #expect(try await users.admin.put("\(DeclaredExamples.path)/inbox", read, ["If-None-Match: *"]).status == 412)
     }
   }
 
@@ -60,7 +46,7 @@ struct DeclaredCollectionTests {
         {"name":"other","kind":"set","access":"none","quota":{"elements":0,"rows":1},"more":1,
          "schema":{"type":"text","properties":{"a":{"pattern":"x"}}}}
         """
-      let response = try await users.admin.put("\(Self.path)/inbox", body)
+      let response = try await users.admin.put("\(DeclaredExamples.path)/inbox", body)
       #expect(response.status == 422)
       let pointers = (response.json["errors"]?.arrayValue ?? []).compactMap { $0["pointer"]?.stringValue }.sorted()
       #expect(
@@ -69,12 +55,12 @@ struct DeclaredCollectionTests {
           "/schema/type",
         ]
       )
-      #expect(try await users.admin.put("\(Self.path)/In-box", #"{"kind":"list"}"#).status == 400)
+      #expect(try await users.admin.put("\(DeclaredExamples.path)/In-box", #"{"kind":"list"}"#).status == 400)
       for name in ["me", "favorites", "actions", "admin", "export", "sessions", "user", "journal"] {
-        let reserved = try await users.admin.put("\(Self.path)/\(name)", #"{"kind":"list"}"#)
+        let reserved = try await users.admin.put("\(DeclaredExamples.path)/\(name)", #"{"kind":"list"}"#)
         #expect(reserved.problem == ProblemSummary("conflict"), "\(name)")
       }
-      #expect(try await users.admin.get("\(Self.path)/inbox").problem == ProblemSummary("not-found"))
+      #expect(try await users.admin.get("\(DeclaredExamples.path)/inbox").problem == ProblemSummary("not-found"))
     }
   }
 
@@ -82,10 +68,10 @@ struct DeclaredCollectionTests {
   func scopes() async throws {
     try await ServerFixture.administered { users in
       let (ada, reader) = (try await users.signUp(), try await users.service("reader", "read"))
-      #expect(try await ada.put("\(Self.path)/inbox", #"{"kind":"list"}"#).status == 403)
-      #expect(try await reader.put("\(Self.path)/inbox", #"{"kind":"list"}"#).status == 403)
-      #expect(try await reader.delete("\(Self.path)/inbox").status == 403)
-      #expect(try await reader.get(Self.path).json["items"] == [])
+      #expect(try await ada.put("\(DeclaredExamples.path)/inbox", #"{"kind":"list"}"#).status == 403)
+      #expect(try await reader.put("\(DeclaredExamples.path)/inbox", #"{"kind":"list"}"#).status == 403)
+      #expect(try await reader.delete("\(DeclaredExamples.path)/inbox").status == 403)
+      #expect(try await reader.get(DeclaredExamples.path).json["items"] == [])
     }
   }
 
@@ -93,7 +79,7 @@ struct DeclaredCollectionTests {
 
   @Test("A declared list has the routes and actions of favorites, and checks the data of its elements")
   func list() async throws {
-    try await declared { users in
+    try await DeclaredExamples.serve { users in
       let ada = try await users.signUp()
       #expect(try await ada.get("/v1/playlist").json["items"] == [])
       let added = try await ada.put("/v1/playlist/a", #"{"title":"A","data":{"song":"Aria"}}"#)
@@ -138,7 +124,7 @@ struct DeclaredCollectionTests {
 
   @Test("A declared list keeps its quota")
   func quota() async throws {
-    try await declared { users in
+    try await DeclaredExamples.serve { users in
       let ada = try await users.signUp()
       for id in ["a", "b", "c"] {
         #expect(try await ada.put("/v1/playlist/\(id)", #"{"data":{"song":"s"}}"#).status == 201)
@@ -153,7 +139,7 @@ struct DeclaredCollectionTests {
 
   @Test("A declared map has the routes and actions of a suite, without registered defaults")
   func map() async throws {
-    try await declared { users in
+    try await DeclaredExamples.serve { users in
       let ada = try await users.signUp()
       #expect(try await ada.put("/v1/levels/volume", "7").status == 201)
       #expect(try await ada.put("/v1/levels/volume", "8").status == 200)
@@ -184,7 +170,7 @@ struct DeclaredCollectionTests {
 
   @Test("Declared collections are in the feed, the journal, past states, exports, the catalogue and OpenAPI")
   func following() async throws {
-    try await declared { users in
+    try await DeclaredExamples.serve { users in
       let ada = try await users.signUp()
       let first = try await ada.put("/v1/playlist/a", #"{"data":{"song":"Aria"}}"#)
       let cursor = first.field("Cursor") ?? ""
@@ -229,7 +215,7 @@ struct DeclaredCollectionTests {
 
   @Test("Declarations and their data survive a restart")
   func restart() async throws {
-    try await declared { users in
+    try await DeclaredExamples.serve { users in
       let ada = try await users.signUp()
       #expect(try await ada.put("/v1/playlist/a", #"{"data":{"song":"Aria"}}"#).status == 201)
       #expect(try await ada.put("/v1/levels/bass", "3").status == 201)
@@ -246,7 +232,10 @@ struct DeclaredCollectionTests {
   @Test("In a collection that is read only, administrators and service tokens write, and users read")
   func readOnly() async throws {
     try await ServerFixture.administered { users in
-      #expect(try await users.admin.put("\(Self.path)/rights", #"{"kind":"map","access":"readOnly"}"#).status == 201)
+      #expect(
+        try await users.admin.put("\(DeclaredExamples.path)/rights", #"{"kind":"map","access":"readOnly"}"#).status
+          == 201
+      )
       let (ada, robot) = (try await users.signUp(), try await users.service("shop", "write"))
       for refused in [
         try await ada.put("/v1/rights/pro", "true"), try await ada.patch("/v1/rights", #"{"pro":true}"#),
@@ -262,192 +251,6 @@ struct DeclaredCollectionTests {
       #expect(try await robot.put(ada.administered("/rights/pro"), "true").status == 201)
       #expect(try await ada.get("/v1/rights").json["values"] == ["pro": true])
       #expect(try await ada.delete("/v1/rights/pro").status == 403)
-    }
-  }
-
-  // MARK: Changing and deleting
-
-  @Test("A changed schema leaves stored elements as they are, and holds for the next write")
-  func changedSchema() async throws {
-    try await declared { users in
-      let ada = try await users.signUp()
-      #expect(try await ada.put("/v1/playlist/a", #"{"data":{"song":"Aria"}}"#).status == 201)
-      let strict = #"{"kind":"list","schema":{"type":"object","required":["song","stars"]}}"#
-      #expect(try await users.admin.put("\(Self.path)/playlist", strict).status == 200)
-      // openapi.json has the present schema, and the stored element need not match it. So these
-      // responses are not compared with it.
-      func unchecked(_ method: String, _ target: String, _ body: String = "") async throws -> RawResponse {
-        let client = try users.connect()
-        defer { client.close() }
-        let fields = ["Authorization: Bearer \(ada.token)", "Content-Length: \(body.utf8.count)"]
-        try await client.send(Array((StubbedServer.request(method, target, fields) + body).utf8))
-        return try await client.response()
-      }
-      #expect(try await unchecked("GET", "/v1/playlist/a").json["data"] == ["song": "Aria"])
-      #expect(try await unchecked("PUT", "/v1/playlist/a/position", #"{"index":0}"#).status == 200)
-      #expect(try await ada.patch("/v1/playlist/a", #"{"title":"A"}"#).json["errors"]?[0]?["pointer"] == "/data/stars")
-      #expect(try await ada.patch("/v1/playlist/a", #"{"data":{"stars":1}}"#).status == 200)
-      try await users.restart()
-      #expect(try await ada.get("/v1/playlist/a").json["data"] == ["song": "Aria", "stars": 1])
-    }
-  }
-
-  @Test("A collection with data is deleted only together with the data, which the journal shows")
-  func deleting() async throws {
-    try await declared { users in
-      let (ada, bob) = (try await users.signUp(), try await users.signUp("bob"))
-      for user in [ada, bob] {
-        #expect(try await user.put("/v1/playlist/a", #"{"data":{"song":"Aria"}}"#).status == 201)
-      }
-      let refused = try await users.admin.delete("\(Self.path)/playlist")
-      #expect(refused.problem == ProblemSummary("conflict"))
-      #expect(try await ada.put("/v1/playlist/b", #"{"data":{"song":"still open"}}"#).status == 201)
-      let cursor = try await ada.get("/v1/playlist").field("Cursor") ?? ""
-      let held = try await ada.waiting(
-        "/v1/playlist?wait=50",
-        ["If-None-Match: \"\(try await ada.get("/v1/playlist").tag ?? "")\""]
-      )
-      await eventually { users.waiting == 1 }
-      #expect(try await users.admin.delete("\(Self.path)/playlist?erase=true").status == 204)
-      #expect([200, 404].contains(try await held.response().status))
-      #expect(try await ada.get("/v1/playlist").status == 404)
-      #expect(try await ada.put("/v1/playlist/a", #"{"data":{"song":"Aria"}}"#).status == 404)
-      let gone = #"{"actions":[{"module":"playlist","type":"clear"}]}"#
-      #expect(try await ada.post("/v1/actions", gone).json["errors"]?[0]?["pointer"] == "/actions/0/module")
-      #expect(
-        try await ada.get("/v1/journal?since=\(cursor)").json["entries"]?.arrayValue?.last?["by"] == "administrator"
-      )
-      let names = try await bob.get("/v1/changes").json["changesets"]?.arrayValue?.compactMap {
-        $0["collection"]?.stringValue
-      }
-      #expect(names == ["favorites", "levels", "profile"])
-      #expect(try await bob.get("/openapi.json").json["paths"]?["/v1/playlist"] == nil)
-      #expect(try await users.admin.delete("\(Self.path)/playlist").problem == ProblemSummary("not-found"))
-      #expect(try await users.admin.delete("\(Self.path)/levels").status == 204)
-      try await users.restart()
-      #expect(try await ada.get("/v1/playlist").status == 404)
-    }
-  }
-
-  @Test("The kind of a collection changes only while no user has data in it")
-  func otherKind() async throws {
-    try await declared { users in
-      let ada = try await users.signUp()
-      #expect(try await ada.put("/v1/playlist/a", #"{"data":{"song":"Aria"}}"#).status == 201)
-      let cursor = try await ada.get("/v1/playlist").field("Cursor") ?? ""
-      let map = #"{"kind":"map"}"#
-      #expect(try await users.admin.put("\(Self.path)/playlist", map).problem == ProblemSummary("conflict"))
-      #expect(try await ada.delete("/v1/playlist/a").status == 204)
-      #expect(try await users.admin.put("\(Self.path)/playlist", map).status == 200)
-      #expect(try await ada.get("/v1/playlist").json["values"] == [:])
-      #expect(try await ada.put("/v1/playlist/a", #""now a value""#).status == 201)
-      #expect(try await ada.get("/v1/playlist").json["values"] == ["a": "now a value"])
-      #expect(try await ada.get("/v1/playlist?at=\(cursor)").json["values"] == [:])
-      try await users.restart()
-      #expect(try await ada.get("/v1/playlist").json["values"] == ["a": "now a value"])
-      #expect(try await ada.get("/v1/playlist?at=\(cursor)").json["values"] == [:])
-    }
-  }
-
-  @Test("A client that was away while a collection was deleted starts over without it, once")
-  func startingOver() async throws {
-    try await declared { users in
-      let ada = try await users.signUp()
-      #expect(try await ada.put("/v1/playlist/a", #"{"data":{"song":"Aria"}}"#).status == 201)
-      let cursor = try await ada.get("/v1/playlist").field("Cursor") ?? ""
-      #expect(try await users.admin.delete("\(Self.path)/playlist?erase=true").status == 204)
-      #expect(try await ada.put("/v1/favorites/b", "{}").status == 201)
-      for _ in 1...2 {
-        let changes = try await ada.get("/v1/changes?since=\(cursor)").json
-        #expect(changes["reset"] == true)
-        let names = changes["changesets"]?.arrayValue?.map { $0["collection"] }
-        #expect(names == ["favorites", "levels", "profile"])
-        let next = try await ada.get("/v1/changes?since=\(changes["cursor"]?.stringValue ?? "")").json
-        #expect(next["reset"] == false && next["changesets"] == [])
-        try await users.restart()
-      }
-      // When it is declared again, its history has the removal.
-      #expect(try await users.admin.put("\(Self.path)/playlist", Self.playlist).status == 201)
-      let changes = try await ada.get("/v1/changes?since=\(cursor)").json
-      #expect(changes["reset"] == false)
-      #expect(changes["changesets"]?[1]?["deletions"] == [["index": 0, "id": "a"]])
-    }
-  }
-
-  @Test("A collection of another kind than at the client's cursor has a changeset that begins with nothing")
-  func changesetOfOtherKind() async throws {
-    try await declared { users in
-      let ada = try await users.signUp()
-      #expect(try await ada.put("/v1/playlist/a", #"{"data":{"song":"Aria"}}"#).status == 201)
-      #expect(try await ada.put("/v1/levels/one", "1").status == 201)
-      let cursor = try await ada.get("/v1/levels").field("Cursor") ?? ""
-      #expect(try await ada.delete("/v1/playlist/a").status == 204)
-      #expect(try await ada.delete("/v1/levels/one").status == 204)
-      #expect(try await users.admin.put("\(Self.path)/playlist", #"{"kind":"map"}"#).status == 200)
-      #expect(try await users.admin.put("\(Self.path)/levels", #"{"kind":"list"}"#).status == 200)
-      #expect(try await ada.put("/v1/playlist/b", "1").status == 201)
-      #expect(try await ada.put("/v1/levels/two", "{}").status == 201)
-      for _ in 1...2 {
-        let changes = try await ada.get("/v1/changes?since=\(cursor)").json["changesets"]
-        #expect(changes?[0]?["collection"] == "levels" && changes?[0]?["insertions"]?[0]?["item"]?["id"] == "two")
-        #expect(changes?[0]?["deletions"] == [])
-        #expect(changes?[1] == ["collection": "playlist", "kind": "map", "set": ["b": 1], "removed": []])
-        try await users.restart()
-      }
-    }
-  }
-
-  @Test("A wait on a collection that gets another kind ends, and the next read shows the new kind")
-  func waitForOtherKind() async throws {
-    try await declared { users in
-      let ada = try await users.signUp()
-      #expect(try await ada.put("/v1/playlist/a", #"{"data":{"song":"Aria"}}"#).status == 201)
-      #expect(try await ada.delete("/v1/playlist/a").status == 204)
-      let tag = try #require(try await ada.get("/v1/playlist").tag)
-      let held = try await ada.waiting("/v1/playlist?wait=50", ["If-None-Match: \"\(tag)\""])
-      await eventually { users.waiting == 1 }
-      #expect(try await users.admin.put("\(Self.path)/playlist", #"{"kind":"map"}"#).status == 200)
-      #expect(try await held.response().status == 404)
-      #expect(try await ada.get("/v1/playlist").json["values"] == [:])
-    }
-  }
-
-  @Test("A repeated declaration or deletion with its idempotency key gets the first response")
-  func repeated() async throws {
-    try await ServerFixture.administered { users in
-      let key = ["Idempotency-Key: k1"]
-      let first = try await users.admin.put("\(Self.path)/inbox", #"{"kind":"list"}"#, key)
-      let again = try await users.admin.put("\(Self.path)/inbox", #"{"kind":"list"}"#, key)
-      #expect(first.status == 201 && again.status == 201 && again.field("Idempotency-Replayed") == "true")
-      let deletion = ["Idempotency-Key: k2"]
-      #expect(try await users.admin.delete("\(Self.path)/inbox", deletion).status == 204)
-      #expect(try await users.admin.delete("\(Self.path)/inbox", deletion).status == 204)
-      #expect(try await users.admin.delete("\(Self.path)/inbox").status == 404)
-    }
-  }
-
-  @Test("Writes while a collection is deleted and declared again are kept, or refused without a trace")
-  func races() async throws {
-    try await ServerFixture.administered { users in
-      let ada = try await users.signUp()
-      #expect(try await users.admin.put("\(Self.path)/notes", #"{"kind":"map"}"#).status == 201)
-      await withTaskGroup { group in
-        group.addTask {
-          for round in 0..<20 {
-            _ = try? await users.admin.delete("\(Self.path)/notes\(round.isMultiple(of: 2) ? "?erase=true" : "")")
-            _ = try? await users.admin.put("\(Self.path)/notes", #"{"kind":"map"}"#)
-          }
-        }
-        group.addTask {
-          for number in 0..<100 {
-            guard let response = try? await ada.put("/v1/notes/n\(number)", "1") else { continue }
-            #expect([201, 404, 409].contains(response.status))
-          }
-        }
-      }
-      let shown = try await ada.get("/v1/notes").json["values"]
-      try await users.restart()
-      #expect(try await ada.get("/v1/notes").json["values"] == shown)
     }
   }
 }

@@ -49,6 +49,9 @@ struct DeclaredStoreTests {
         #expect(try await device.put("/v1/notes/b", #"{"data":1}"#).problem == ProblemSummary("conflict"))
       }
       #expect(Set(counts) == [0, 1])
+      let shown = try await users.admin.get("\(Self.path)/notes")
+      #expect(shown.json["deleting"] == true)
+      #expect(try await users.admin.get(Self.path).json["items"]?[0]?["deleting"] == true)
       #expect(try await users.admin.delete("\(Self.path)/notes?erase=true").status == 204)
       for device in devices {
         #expect(try await device.get("/v1/notes").status == 404)
@@ -61,7 +64,10 @@ struct DeclaredStoreTests {
   func reopened() async throws {
     try await Self.twoUsers { users, devices in
       try await Self.deleteHalf("notes", users)
-      #expect(try await users.admin.put("\(Self.path)/notes", #"{"kind":"list"}"#).status == 200)
+      let shown = try await users.admin.get("\(Self.path)/notes")
+      let tag = try #require(shown.tag)
+      let opened = try await users.admin.put("\(Self.path)/notes", shown.text, ["If-Match: \"\(tag)\""])
+      #expect(opened.status == 200 && opened.json["deleting"] == nil, "\(opened.text)")
       var counts: [JSON?] = []
       for device in devices {
         counts.append(try await device.get("/v1/notes").json["count"])
@@ -98,6 +104,16 @@ struct DeclaredStoreTests {
         #expect(try await device.put("/v1/gone/a", "1").status == 201)
       }
       #expect(try await users.admin.delete("\(Self.path)/gone?erase=true").status == 204)
+      // Collections with the names of deleted ones, and one that got another kind.
+      for name in ["again", "other"] {
+        #expect(try await users.admin.put("\(Self.path)/\(name)", #"{"kind":"map"}"#).status == 201)
+        #expect(try await devices[0].put("/v1/\(name)/a", "1").status == 201)
+      }
+      #expect(try await users.admin.delete("\(Self.path)/again?erase=true").status == 204)
+      #expect(try await users.admin.put("\(Self.path)/again", #"{"kind":"list"}"#).status == 201)
+      #expect(try await devices[1].put("/v1/again/b", "{}").status == 201)
+      #expect(try await devices[0].delete("/v1/other/a").status == 204)
+      #expect(try await users.admin.put("\(Self.path)/other", #"{"kind":"list"}"#).status == 200)
       await users.stop()
       let configuration = users.configuration
       let report =
