@@ -1,35 +1,36 @@
-/// Two words that each `RawClient` swaps in everything it sends and receives. So a test about one
-/// collection becomes a test about another one. The words have the same length, because requests have a
-/// `Content-Length`.
+/// Pairs of words that each `RawClient` swaps in everything it sends and receives. So a test about some
+/// collections becomes a test about others. The words of a pair have the same length, because requests have
+/// a `Content-Length`.
 public struct SwappedWords: Sendable {
   /// The words of the present task.
   @TaskLocal public static var current: SwappedWords?
 
-  /// The first word, as it stands in the test.
-  public let word: [UInt8]
-  /// The other word, as the server sees it.
-  public let other: [UInt8]
+  private let pairs: [(word: [UInt8], other: [UInt8])]
 
-  /// Both words, which are ASCII.
-  public init(_ word: String, _ other: String) {
-    precondition(word.utf8.count == other.utf8.count, "The words have different lengths.")
-    (self.word, self.other) = (Array(word.utf8), Array(other.utf8))
+  /// Pairs of a word as it stands in the test, and the other word as the server sees it. All are ASCII.
+  public init(_ pairs: KeyValuePairs<String, String>) {
+    self.pairs = pairs.flatMap { word, other in
+      precondition(word.utf8.count == other.utf8.count, "The words have different lengths.")
+      return [(Array(word.utf8), Array(other.utf8)), (Array(other.utf8), Array(word.utf8))]
+    }
   }
+
+  /// The text with each word in the other's place.
+  public func swapping(_ text: String) -> String { String(decoding: swapping(Array(text.utf8)), as: UTF8.self) }
 
   /// The bytes with each word in the other's place.
   public func swapping(_ bytes: [UInt8]) -> [UInt8] {
     var bytes = bytes
     var place = 0
-    while place + word.count <= bytes.count {
-      let part = bytes[place..<(place + word.count)]
-      if part.elementsEqual(word) {
-        bytes.replaceSubrange(place..<(place + word.count), with: other)
-      } else if part.elementsEqual(other) {
-        bytes.replaceSubrange(place..<(place + word.count), with: word)
-      } else {
+    while place < bytes.count {
+      let found = pairs.first { word, _ in
+        bytes[place] == word[0] && bytes[place...].starts(with: word)
+      }
+      guard let (word, other) = found else {
         place += 1
         continue
       }
+      bytes.replaceSubrange(place..<(place + word.count), with: other)
       place += word.count
     }
     return bytes
@@ -38,11 +39,11 @@ public struct SwappedWords: Sendable {
 
 extension RawResponse {
   /// The response with the words of the present task swapped.
-  var swapped: RawResponse {
+  public var swapped: RawResponse {
     guard let words = SwappedWords.current else { return self }
     return RawResponse(
       status: status,
-      fields: fields.map { String(decoding: words.swapping(Array($0.utf8)), as: UTF8.self) },
+      fields: fields.map { words.swapping($0) },
       body: words.swapping(body)
     )
   }

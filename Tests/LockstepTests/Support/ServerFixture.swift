@@ -145,7 +145,9 @@ final class ServerFixture: Sendable {
     if let body { fields.append("Content-Length: \(body.count)") }
     try await client.send(Array(StubbedServer.request(method, target, fields).utf8) + (body ?? []))
     let response = try await client.response(toHead: method == "HEAD")
-    for fault in try description().faults(response, toMethod: method, target) { Issue.record("\(fault)") }
+    // Compared as the server has sent it.
+    let asked = SwappedWords.current?.swapping(target) ?? target
+    for fault in try description().faults(response.swapped, toMethod: method, asked) { Issue.record("\(fault)") }
     return response
   }
 

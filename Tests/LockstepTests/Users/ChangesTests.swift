@@ -10,7 +10,7 @@ import Testing
 @Suite(
   "The feed returns the changes since a cursor, combined and complete",
   .timeLimit(.minutes(10)),
-  .alsoWithDeclaredList
+  .alsoWithDeclaredTwins
 )
 struct ChangesTests {
   @Test("Without a cursor, the response has all collections and a cursor")
@@ -213,7 +213,7 @@ struct ChangesTests {
     }
   }
 
-  @Test("Registered defaults reach all users who have not set these keys")
+  @Test("Registered defaults reach all users who have not set these keys", .withoutDeclaredMap)
   func registered() async throws {
     try await ServerFixture.run({ $0.administratorToken = "secret" }) { users in
       let (ada, bob) = (try await users.signUp(), try await users.signUp("bob"))

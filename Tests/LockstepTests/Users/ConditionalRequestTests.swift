@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Conditional requests", .timeLimit(.minutes(10)), .alsoWithDeclaredList)
+@Suite("Conditional requests", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
 struct ConditionalRequestTests {
   /// All resources of a user's state. Each has some content.
   static let resources = [

@@ -119,7 +119,7 @@ struct DeclaredPropertyTests {
         let (fields, cursor) = (step.fields, numbers.one(of: cursors))
         let path = { (cursor: String) in step.path.replacing("CURSOR", with: cursor) }
         let expected = try await ada.ask(step.method, path(cursor.0), step.body, fields)
-        let other = try await SwappedWords.$current.withValue(SwappedWords("favorites", "playlists")) {
+        let other = try await SwappedWords.$current.withValue(SwappedWords(["favorites": "playlists"])) {
           try await bob.ask(step.method, path(cursor.1), step.body, fields)
         }
         let plain = Self.comparable(other)

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("User defaults over HTTP", .timeLimit(.minutes(10)))
+@Suite("User defaults over HTTP", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
 struct DefaultsRouteTests {
   @Test("A value is set by its body, replaces any other value, and is read back unchanged")
   func put() async throws {
@@ -23,7 +23,7 @@ struct DefaultsRouteTests {
     }
   }
 
-  @Test("A suite has its values by key, and an unknown suite is empty")
+  @Test("A suite has its values by key, and an unknown suite is empty", .withoutDeclaredMap)
   func suite() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -51,7 +51,7 @@ struct DefaultsRouteTests {
     }
   }
 
-  @Test("The list of suites has the number of values and bytes of each")
+  @Test("The list of suites has the number of values and bytes of each", .withoutDeclaredMap)
   func suites() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -96,7 +96,7 @@ struct DefaultsRouteTests {
     }
   }
 
-  @Test("A JSON patch applies to the user's own values, as a whole or not at all")
+  @Test("A JSON patch applies to the user's own values, as a whole or not at all", .withoutDeclaredMap)
   func jsonPatch() async throws {
     try await ServerFixture.run {
       $0.administratorToken = "boss"

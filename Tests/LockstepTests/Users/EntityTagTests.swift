@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("ETags and cursors", .timeLimit(.minutes(10)), .alsoWithDeclaredList)
+@Suite("ETags and cursors", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
 struct EntityTagTests {
   /// Reads the resources at these paths.
   private func read(_ paths: [String], _ ada: Device) async throws -> [String: RawResponse] {
@@ -11,7 +11,7 @@ struct EntityTagTests {
     return responses
   }
 
-  @Test("An ETag changes if and only if its resource changes")
+  @Test("An ETag changes if and only if its resource changes", .withoutDeclaredMap)
   func changes() async throws {
     let paths = [
       "/v1/favorites", "/v1/favorites/a", "/v1/favorites/b", "/v1/favorites/c", "/v1/defaults", "/v1/defaults/standard",

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Favorites over HTTP", .timeLimit(.minutes(10)), .alsoWithDeclaredList)
+@Suite("Favorites over HTTP", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
 struct FavoritesRouteTests {
   @Test("A new favorite is added at the end, and the response is its item")
   func put() async throws {

@@ -8,7 +8,7 @@ import Testing
 @Suite(
   "Every resource can be waited on, and a wait ends only if the resource changes",
   .timeLimit(.minutes(10)),
-  .alsoWithDeclaredList
+  .alsoWithDeclaredTwins
 )
 struct WaitingTests {
   /// Each resource, a change of it, and a change of something else.
@@ -287,7 +287,7 @@ struct WaitingTests {
     }
   }
 
-  @Test("Registered defaults wake the waiters that see them")
+  @Test("Registered defaults wake the waiters that see them", .withoutDeclaredMap)
   func registered() async throws {
     try await ServerFixture.run({ $0.administratorToken = "secret" }) { users in
       let (ada, bob) = (try await users.signUp(), try await users.signUp("bob"))

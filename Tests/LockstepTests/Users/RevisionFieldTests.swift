@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("The field Revision, and the keys of own writes in the feed", .timeLimit(.minutes(10)), .alsoWithDeclaredList)
+@Suite("The field Revision, and the keys of own writes in the feed", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
 struct RevisionFieldTests {
   @Test("Each response about a user's state has the number of transactions that the state includes")
   func responses() async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Unknown members of bodies", .timeLimit(.minutes(10)), .alsoWithDeclaredList)
+@Suite("Unknown members of bodies", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
 struct UnknownMemberTests {
   private struct Case: Sendable {
     let method: String
