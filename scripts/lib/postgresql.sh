@@ -9,8 +9,9 @@ postgresql_url=
 # Starts a cluster for the tests, unless the caller's environment names a server for them.
 provide_postgresql() {
   [[ -z ${LOCKSTEP_TEST_POSTGRESQL:-} ]] || return 0
-  # Each of the servers under test makes several connections.
-  start_postgresql 'max_connections = 1000'
+  # Each of the servers under test makes several connections. The tests make and drop thousands of schemas,
+  # which autovacuum would clean up all the time.
+  start_postgresql 'max_connections = 1000' 'autovacuum = off' 'jit = off'
   export LOCKSTEP_TEST_POSTGRESQL=$postgresql_url
 }
 
