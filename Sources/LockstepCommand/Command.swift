@@ -9,7 +9,7 @@ enum Command {
       ServeCommand.entry(modules, screens), BackupCommand.entry, RestoreCommand.entry(modules),
       CheckCommand.entry(modules),
       MigrateCommand.entry(modules), CopyCommand.entry(modules),
-    ] + UserCommands.entries(modules) + CollectionsCommands.entries(modules) + [
+    ] + UserCommands.entries(modules) + CollectionsCommands.entries(modules, screens) + [
       TailCommand.entry, HealthCommand.entry, OpenAPICommand.entry(modules, screens),
       TypesCommand.swift, TypesCommand.typeScript, NewCommand.entry, CompletionsCommand.entry,
     ]

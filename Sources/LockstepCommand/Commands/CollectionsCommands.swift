@@ -12,7 +12,21 @@ enum CollectionsCommands {
     var erasesData = false
   }
 
-  static func entries(_ modules: [UserModule]) -> [CommandEntry] { [apply(modules), list(modules), delete(modules)] }
+  static func entries(_ modules: [UserModule], _ screens: [ScreenDeclaration]) -> [CommandEntry] {
+    let program = Program(modules: modules, screens: screens)
+    return [apply(program), list(program), delete(program)]
+  }
+
+  /// What a program has besides Lockstep's own parts.
+  private struct Program: Sendable {
+    let modules: [UserModule]
+    let screens: [ScreenDeclaration]
+
+    /// The names that no collection can have.
+    var taken: Set<String> {
+      Services.namesWithoutDeclarations.union(modules.map(\.name)).union(screens.map(\.name))
+    }
+  }
 
   private static let store = [
     Option.data.within(\Settings.configuration), Option.store.within(\Settings.configuration),
@@ -26,7 +40,7 @@ enum CollectionsCommands {
 
   // MARK: apply
 
-  private static func apply(_ modules: [UserModule]) -> CommandEntry {
+  private static func apply(_ program: Program) -> CommandEntry {
     CommandEntry(
       CommandSyntax<Settings>(
         name: "collections apply",
@@ -52,12 +66,11 @@ enum CollectionsCommands {
         exclusive: [storeOptionNames]
       )
     ) { settings in
-      let taken = Services.namesWithoutDeclarations.union(modules.map(\.name))
-      let declarations = try DeclarationsFile.read(settings.operand, taken: taken)
+      let declarations = try DeclarationsFile.read(settings.operand, taken: program.taken)
       let signals = try SignalInterceptor()
-      let administrator = try administrator(settings, modules, signals)
+      let administrator = try administrator(settings, program, signals)
       if settings.isDryRun {
-        return try showDifference(of: declarations, from: administrator.collections(modules), administrator)
+        return try showDifference(of: declarations, from: administrator.collections(program.modules), administrator)
       }
       guard case .applied(let difference) = try run(.apply(declarations), administrator, signals) else {
         return .success
@@ -101,7 +114,7 @@ enum CollectionsCommands {
 
   // MARK: list
 
-  private static func list(_ modules: [UserModule]) -> CommandEntry {
+  private static func list(_ program: Program) -> CommandEntry {
     CommandEntry(
       CommandSyntax<Settings>(
         name: "collections list",
@@ -116,7 +129,7 @@ enum CollectionsCommands {
         exclusive: [storeOptionNames]
       )
     ) { settings in
-      let declared = try administrator(settings, modules, nil).collections(modules).declared
+      let declared = try administrator(settings, program, nil).collections(program.modules).declared
       let collections = declared.values.sorted { $0.declaration.name < $1.declaration.name }
       if settings.json {
         return Terminal.print("[\n" + collections.map { "  \($0.json)" }.joined(separator: ",\n") + "\n]\n")
@@ -142,7 +155,7 @@ enum CollectionsCommands {
 
   // MARK: delete
 
-  private static func delete(_ modules: [UserModule]) -> CommandEntry {
+  private static func delete(_ program: Program) -> CommandEntry {
     CommandEntry(
       CommandSyntax<Settings>(
         name: "collections delete",
@@ -163,9 +176,9 @@ enum CollectionsCommands {
       )
     ) { settings in
       let signals = try SignalInterceptor()
-      let administrator = try administrator(settings, modules, signals)
+      let administrator = try administrator(settings, program, signals)
       let name = settings.operand
-      guard try administrator.collections(modules).declared[name] != nil else { throw missing(name) }
+      guard try administrator.collections(program.modules).declared[name] != nil else { throw missing(name) }
       _ = try run(.delete(name: name, erasesData: settings.erasesData), administrator, signals)
       return Terminal.print("\(name): deleted\n")
     }
@@ -182,7 +195,7 @@ enum CollectionsCommands {
 
   private static func administrator(
     _ settings: Settings,
-    _ modules: [UserModule],
+    _ program: Program,
     _ signals: SignalInterceptor?
   ) throws -> CollectionsAdministrator {
     let configuration = settings.configuration
@@ -192,7 +205,14 @@ enum CollectionsCommands {
       pause: CurrentThread.sleep
     ) { work, key in
       try CurrentThread.run {
-        try await Services.perform(work, key: key, configuration, modules: modules, time: .system)
+        try await Services.perform(
+          work,
+          key: key,
+          configuration,
+          modules: program.modules,
+          screens: program.screens,
+          time: .system
+        )
       }
     }
   }

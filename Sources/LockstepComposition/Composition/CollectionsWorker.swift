@@ -17,9 +17,10 @@ extension Services {
     key: IdempotencyKey?,
     _ configuration: Configuration,
     modules: [UserModule],
+    screens: [ScreenDeclaration] = [],
     time: TimeSource
   ) async throws -> CollectionsOutcome {
-    let services = try durable(configuration, modules: modules, time: time)
+    let services = try durable(configuration, modules: modules, screens: screens, time: time)
     defer { services.shutDown() }
     guard let users = services.users else { return .refused(.missing, "The store has no users.") }
     return try await users.perform(work, key: key)

@@ -163,7 +163,11 @@ package final class DeclaredLedger: Sendable {
       }
       try change.check(current)
       let kind = present.declaration.kind
-      let revision = try await close(declaration.name)
+      let revision: Revision
+      do { revision = try await close(declaration.name) } catch Refusal.notFound {
+        // It was deleted meanwhile, so the declaration is that of a new collection.
+        continue
+      }
       if try await hasData(declaration.name, kind) {
         try await open(declaration.name, closedAt: revision)
         throw Refusal.conflict(
