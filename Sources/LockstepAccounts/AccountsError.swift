@@ -65,7 +65,7 @@ extension AccountsError: CustomStringConvertible {
     case .tokenNameTaken: "There is a service token with this name already. Choose another name."
     case .tooManyTokens:
       "There are \(ServiceTokens.most) service tokens already, which is the limit. Delete those that are not in use."
-    case .changed: "What the request would change has changed, and has another ETag now. Read it again."
+    case .changed: "The precondition of the request is false for the present ETag. Read the resource again."
     case .tooManyAttempts(let seconds): "Too many attempts. Try again in \(seconds) seconds."
     case .overloaded: "The server has too much work. Try again in a moment."
     case .keyInUse: "A request with this idempotency key has not finished."

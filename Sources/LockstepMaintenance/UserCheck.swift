@@ -43,7 +43,8 @@ struct UserCheck {
         return "the journal has entries of \(name), which is not a collection"
       }
       let past = rebuilt[name].flatMap { $0.revision > .none ? $0 : nil }
-      // The history of a deleted collection that was declared again.
+      // The collection was deleted and declared again, or got another kind: see
+      // `RemovalRecords.retired`.
       if present.collections[name] == nil, let past, past.count == 0, past.revision <= present.unserved { return nil }
       return difference(of: name, present.collections[name], past)
     }
@@ -56,6 +57,7 @@ struct UserCheck {
     if needed.isEmpty { return [] }
     let recorded = try RemovalRecords.revisions(of: user, in: connection)
     return needed.sorted { $0.key < $1.key }.compactMap { name, revision in
+      // `unserved` includes the record of retired collections.
       if max(recorded[name, default: .none], unserved).number >= revision.number { return nil }
       return "\(name): the table removals lacks the removal at revision \(revision.number)"
     }

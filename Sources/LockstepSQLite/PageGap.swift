@@ -46,8 +46,8 @@ enum PageGap {
     guard let start = page.baseAddress?.advanced(by: range.lowerBound), range.count > 1 else {
       return page[range].contains { $0 != 0 }
     }
-    // All bytes are zero if the first one is, and each is equal to the next one. `memcmp` is much quicker than
-    // a loop: this runs for each page that is written.
+    // All bytes are zero if the first one is, and each is equal to the next one. `memcmp` is much
+    // quicker than a loop: this runs for each page that is written.
     return page[range.lowerBound] != 0 || memcmp(start, start + 1, range.count - 1) != 0
   }
 

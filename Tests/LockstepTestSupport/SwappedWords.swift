@@ -1,13 +1,13 @@
-/// Pairs of words that each `RawClient` swaps in everything it sends and receives. So a test about some
-/// collections becomes a test about others. The words of a pair have the same length, because requests have
-/// a `Content-Length`.
+/// Pairs of words that each `RawClient` swaps in everything it sends and receives. So a test about
+/// some collections becomes a test about others. The words of a pair have the same length, because
+/// requests have a `Content-Length`.
 public struct SwappedWords: Sendable {
   /// The words of the present task.
   @TaskLocal public static var current: SwappedWords?
 
   private let pairs: [(word: [UInt8], other: [UInt8])]
 
-  /// Pairs of a word as it stands in the test, and the other word as the server sees it. All are ASCII.
+  /// Each pair has the word in the test and the word that the server gets. All are ASCII.
   public init(_ pairs: KeyValuePairs<String, String>) {
     self.pairs = pairs.flatMap { word, other in
       precondition(word.utf8.count == other.utf8.count, "The words have different lengths.")

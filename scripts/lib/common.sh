@@ -72,9 +72,9 @@ install_packages() {
   if ! command -v apt-get >/dev/null || ! command -v "${as_root[0]}" >/dev/null; then
     die 69 "install these packages (names as in Debian) and try again: $*"
   fi
-  # Scripts that run at the same time install one after the other.
+  # Only one script at a time runs apt. The lock is in /tmp, because scripts change TMPDIR.
   local lock
-  exec {lock}>"${TMPDIR:-/tmp}/lockstep-apt-$UID.lock"
+  exec {lock}>"/tmp/lockstep-apt-$UID.lock"
   flock "$lock"
   say "Installing $* (apt)"
   if ! "${as_root[@]}" apt-get update -q >&2 ||

@@ -9,9 +9,10 @@ postgresql_url=
 # Starts a cluster for the tests, unless the caller's environment names a server for them.
 provide_postgresql() {
   [[ -z ${LOCKSTEP_TEST_POSTGRESQL:-} ]] || return 0
-  # Each of the servers under test makes several connections. The tests make and drop thousands of schemas,
-  # which autovacuum would clean up all the time.
-  start_postgresql 'max_connections = 1000' 'autovacuum = off' 'jit = off'
+  # Each of the servers under test makes several connections. The tests create and drop thousands of
+  # schemas. Autovacuum would run all the time, and PostgreSQL keeps the files of dropped tables
+  # until a checkpoint.
+  start_postgresql 'max_connections = 1000' 'autovacuum = off' 'checkpoint_timeout = 30s'
   export LOCKSTEP_TEST_POSTGRESQL=$postgresql_url
 }
 

@@ -53,8 +53,8 @@ extension DeclaredCollection {
     return .object(object)
   }
 
-  /// The member of a shown declaration whose deletion has begun. A new declaration may have it, without effect,
-  /// so that a client can send back what it has read.
+  /// The member that marks a closed collection in responses. `PUT` ignores it, so that a client can
+  /// send back a declaration that it has read.
   package static let deleting = "deleting"
 
   /// Reads a declaration. Throws all its faults. `name` is the name in the path of a request. Then the

@@ -8,7 +8,7 @@ package final class DeclaredModule: Sendable {
   /// The revision of the declared collections that made it.
   package let revision: Revision
   package let module: UserModule
-  /// Whether the deletion of the collection has begun. Then all writes to it are refused.
+  /// Whether all writes are refused, because the collection is being deleted or gets another kind.
   package var isClosing: Bool { module.isClosing }
 
   /// The declaration as administrators see it.

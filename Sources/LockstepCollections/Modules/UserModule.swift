@@ -25,7 +25,8 @@ public struct UserModule: Sendable {
   package var description: String?
   /// Whether only the administrator and service tokens may write.
   package var isReadOnly = false
-  /// Whether the deletion of a declared collection has begun. Then all writes to it are refused.
+  /// Whether all writes are refused, because a declared collection is being deleted or gets another
+  /// kind.
   package var isClosing = false
   package let shape: Shape
   package let reducer: CollectionReducer

@@ -14,7 +14,8 @@ package struct UserState: Sendable {
   }
 
   /// The last revision that removed something from a collection that the server does not have any
-  /// more. Only states that were read from the store know it.
+  /// more, or that has got another kind since then. Only states that were read from the store know
+  /// it.
   package var unserved = Revision.none
 
   /// Identifies the contents of `collections`. Copies of a state have the same version.

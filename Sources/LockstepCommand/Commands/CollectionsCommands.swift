@@ -17,7 +17,7 @@ enum CollectionsCommands {
     return [apply(program), list(program), delete(program)]
   }
 
-  /// What a program has besides Lockstep's own parts.
+  /// The modules and screens that a program adds to Lockstep's own.
   private struct Program: Sendable {
     let modules: [UserModule]
     let screens: [ScreenDeclaration]
@@ -121,7 +121,7 @@ enum CollectionsCommands {
         summary: "List the declared collections.",
         about: """
           List the declared collections in the order of their names: name, kind, access, the most elements and
-          bytes that a user may have, and description. A collection whose deletion was cut short says so.
+          bytes that a user may have, whether the collection is closed for writes, and description.
           """,
         options: store + [
           .flag("--json", \.json, "Print the declarations as JSON, in the form that `collections apply` reads.")
@@ -147,7 +147,7 @@ enum CollectionsCommands {
       let access = declaration.access == .readOnly ? "readOnly " : "readWrite"
       let quota = "\(Terminal.count(declaration.quota.elements, "element")), \(Terminal.size(declaration.quota.bytes))"
       let description = declaration.description.map { "  \(Terminal.harmless($0))" } ?? ""
-      let state = collection.isClosing ? "  (its deletion has begun)" : ""
+      let state = collection.isClosing ? "  (closed for writes)" : ""
       return "\(name)  \(kind)  \(access)  \(quota)\(state)\(description)\n"
     }
     .joined()

@@ -27,7 +27,7 @@ public struct Problem: Error, Sendable {
   /// Additional header fields of the response, such as `Allow`.
   package var fields: HeaderFields
 
-  /// A hostile body may have very many faults.
+  /// The most faults that a problem lists. A hostile body may have many thousands.
   package static let mostErrors = 100
 
   package init(

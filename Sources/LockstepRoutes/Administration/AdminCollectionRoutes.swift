@@ -151,7 +151,7 @@ package struct AdminCollectionRoutes: Sendable {
       if preconditions.ifMatch != nil { throw Problem(.preconditionFailed, members: [("current", .null)]) }
       return
     }
-    // A change of the kind closes the collection first, which the client does not see.
+    // Closing a collection changes its tag. The tag from before the closing is still accepted.
     if present.isClosing, preconditions.allowsWrite(to: PrivateDocument(present.declaration.json).tag) { return }
     do throws(AccountsError) { try document(present).check(preconditions) } catch { throw Problem(error) }
   }
@@ -178,7 +178,7 @@ package struct AdminCollectionRoutes: Sendable {
   private static let access: JSON = ["enum": ["readWrite", "readOnly"]]
   private static let deleting: JSON = [
     "type": "boolean",
-    "description": "True if the deletion of the collection has begun. Then nobody can write to it.",
+    "description": "True while the collection refuses writes, because it is being deleted or gets another kind.",
   ]
   private static func schema(orNull isOptional: Bool) -> JSON {
     [
@@ -229,7 +229,7 @@ package struct AdminCollectionRoutes: Sendable {
       optional: [
         "name": ["type": "string"], "description": ["type": ["string", "null"], "maxLength": 1024],
         "schema": schema(orNull: true), "quota": quota, "access": ["enum": ["readWrite", "readOnly", nil]],
-        "deleting": ["description": "It has no effect, so that a declaration can be sent back as it is shown."],
+        "deleting": ["description": "Ignored, so that a client can send back a declaration that it has read."],
       ]
     )
     return .administration(

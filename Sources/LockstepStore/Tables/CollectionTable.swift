@@ -50,7 +50,8 @@ package struct MutationLocation: Sendable {
 /// The table `removals`, which all modules share: the revision of each collection's last change
 /// that removed a row or wrote none.
 package enum RemovalRecords {
-  /// The name in the record of a user's deleted collections: the last change of any of them. No module has it.
+  /// The name under which a user's deleted collections, and those that got another kind, share one
+  /// record: the highest of their revisions. No module has this name.
   package static let retired = CollectionName("~")
 
   static func note(at place: MutationLocation, in connection: SQLiteConnection) throws {
@@ -74,8 +75,8 @@ package enum RemovalRecords {
     )
   }
 
-  /// Takes the name of a deleted collection from the records of some users, so that a later collection with
-  /// this name begins without a past. Clients that knew the deleted one start over.
+  /// Merges the records of a collection into the record `retired`, because the collection is being
+  /// deleted or gets another kind. A client with an earlier cursor gets a reset.
   package static func retire(
     _ collection: CollectionName,
     from first: UserID,

@@ -99,7 +99,8 @@ package struct DeclaredCollectionsTable: Sendable {
     try users(kind == .list ? Self.usersOfList : Self.usersOfMap, name, after: user, limit, connection)
   }
 
-  /// Users with a record of the last removal in a collection, after a user in the order of their ids.
+  /// Users with a record of the last removal in a collection, after a user in the order of their
+  /// ids.
   package func users(
     withRecordOf name: String,
     after user: UserID?,

@@ -259,7 +259,8 @@ package final class DeclaredLedger: Sendable {
     }
   }
 
-  /// Ends the past of a closed collection without data: a later collection with its name has another one.
+  /// Retires the removal records of a closed collection without data. Otherwise a later collection
+  /// with this name would look unchanged to a client that still has old elements.
   private func retire(_ name: String) async throws {
     var last: UserID?
     while true {

@@ -41,7 +41,9 @@ struct TransactionExecution {
   private mutating func run(_ action: UserAction, at position: Int) throws {
     let name = action.collection.module
     guard let module = tables[name] else { throw Refusal.notFound("There is no collection \(name) any more.") }
-    if module.isClosing, !action.isErasure { throw Refusal.conflict("The collection \(name) is being deleted.") }
+    if module.isClosing, !action.isErasure {
+      throw Refusal.conflict("\(name) is closed for writes: it is being deleted, or gets another kind.")
+    }
     if module.isReadOnly, transaction.session.agent == nil {
       throw Refusal.forbidden("Only the administrator and service tokens can change \(name).")
     }

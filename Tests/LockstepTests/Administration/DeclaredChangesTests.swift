@@ -170,7 +170,7 @@ struct DeclaredChangesTests {
     }
   }
 
-  @Test("A change of the kind keeps to If-Match, and is refused with a tag that is not the present one")
+  @Test("A change of the kind is refused if If-Match has another tag")
   func otherKindWithTag() async throws {
     try await DeclaredExamples.serve { users in
       let path = "\(DeclaredExamples.path)/playlist"

@@ -11,14 +11,15 @@ import Testing
 
 /// Compares real responses with the descriptions in a server's OpenAPI document.
 ///
-/// A document of all routes takes long to make, so each route that a test uses gets a document of its own.
+/// A document of all routes takes long to make, so each route that a test uses gets a document of
+/// its own.
 final class OpenAPIValidator: Sendable {
   /// Statuses that any route may return: problems of parsing and of the server's condition. The
   /// document describes them as the default response.
   private static let anywhere: Set<Int> = [405, 408, 413, 414, 415, 417, 431, 500, 501, 503, 505]
 
   private let tables: RouteTables
-  /// The schemas that the routes refer to.
+  /// The schemas that the routes define, by name.
   private let schemas: [String: JSON]
   /// By the method and the pattern of the route.
   private let documents = LockedState<[String: JSON]>([:])
@@ -41,7 +42,7 @@ final class OpenAPIValidator: Sendable {
     }
   }
 
-  /// The description with all schemas that it refers to. In the whole document, other routes may have them.
+  /// The description with all schemas that it refers to. Another route may define them.
   private func withNeededSchemas(_ description: RouteDescription) -> RouteDescription {
     var description = description
     let content = description.responses.flatMap(\.content).map(\.schema)

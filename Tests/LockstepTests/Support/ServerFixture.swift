@@ -59,7 +59,7 @@ final class ServerFixture: Sendable {
   ) async throws {
     let users = try ServerFixture(change, modules: modules, screens: screens, replacing: replace)
     do {
-      if SwappedWords.current != nil { try await users.declareTwins() }
+      if SwappedWords.current != nil { try await users.declareReplacements() }
       try await body(users)
     } catch {
       Issue.record(error)
@@ -145,7 +145,7 @@ final class ServerFixture: Sendable {
     if let body { fields.append("Content-Length: \(body.count)") }
     try await client.send(Array(StubbedServer.request(method, target, fields).utf8) + (body ?? []))
     let response = try await client.response(toHead: method == "HEAD")
-    // Compared as the server has sent it.
+    // The descriptions have the server's names, so the words are swapped back.
     let asked = SwappedWords.current?.swapping(target) ?? target
     for fault in try description().faults(response.swapped, toMethod: method, asked) { Issue.record("\(fault)") }
     return response

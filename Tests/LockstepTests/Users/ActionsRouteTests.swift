@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Several actions in one transaction", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
+@Suite("Several actions in one transaction", .timeLimit(.minutes(10)), .alsoWithDeclaredCollections)
 struct ActionsRouteTests {
   /// An action of a transaction.
   static func action(_ module: String, _ type: String, _ payload: String) -> String {

@@ -10,7 +10,7 @@ import Testing
 @Suite(
   "The feed returns the changes since a cursor, combined and complete",
   .timeLimit(.minutes(10)),
-  .alsoWithDeclaredTwins
+  .alsoWithDeclaredCollections
 )
 struct ChangesTests {
   @Test("Without a cursor, the response has all collections and a cursor")

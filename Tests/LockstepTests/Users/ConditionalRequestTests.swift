@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Conditional requests", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
+@Suite("Conditional requests", .timeLimit(.minutes(10)), .alsoWithDeclaredCollections)
 struct ConditionalRequestTests {
   /// All resources of a user's state. Each has some content.
   static let resources = [

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("User defaults over HTTP", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
+@Suite("User defaults over HTTP", .timeLimit(.minutes(10)), .alsoWithDeclaredCollections)
 struct DefaultsRouteTests {
   @Test("A value is set by its body, replaces any other value, and is read back unchanged")
   func put() async throws {

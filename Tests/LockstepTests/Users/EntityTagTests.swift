@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("ETags and cursors", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
+@Suite("ETags and cursors", .timeLimit(.minutes(10)), .alsoWithDeclaredCollections)
 struct EntityTagTests {
   /// Reads the resources at these paths.
   private func read(_ paths: [String], _ ada: Device) async throws -> [String: RawResponse] {

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Favorites over HTTP", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
+@Suite("Favorites over HTTP", .timeLimit(.minutes(10)), .alsoWithDeclaredCollections)
 struct FavoritesRouteTests {
   @Test("A new favorite is added at the end, and the response is its item")
   func put() async throws {

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Repeated writes to states", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
+@Suite("Repeated writes to states", .timeLimit(.minutes(10)), .alsoWithDeclaredCollections)
 struct IdempotencyTests {
   static let key = ["Idempotency-Key: 0192e4a0-1"]
 

@@ -7,7 +7,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepRoutes
 
-@Suite("Lists with conditions and in another order", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
+@Suite("Lists with conditions and in another order", .timeLimit(.minutes(10)), .alsoWithDeclaredCollections)
 struct ListQueryTests {
   /// A path with these parameters, percent-encoded.
   private static func path(_ list: String = "/v1/favorites", _ parameters: (String, String)...) -> String {

@@ -8,7 +8,7 @@ import Testing
 @Suite(
   "Every resource can be waited on, and a wait ends only if the resource changes",
   .timeLimit(.minutes(10)),
-  .alsoWithDeclaredTwins
+  .alsoWithDeclaredCollections
 )
 struct WaitingTests {
   /// Each resource, a change of it, and a change of something else.

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Past states", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
+@Suite("Past states", .timeLimit(.minutes(10)), .alsoWithDeclaredCollections)
 struct PastStateTests {
   @Test("Every resource can be read as of every cursor, also after a restart")
   func everything() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Quotas", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
+@Suite("Quotas", .timeLimit(.minutes(10)), .alsoWithDeclaredCollections)
 struct QuotaTests {
   /// Checks that a write is refused for its size and changes nothing.
   private func expectRefused(

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Fields of responses about users", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
+@Suite("Fields of responses about users", .timeLimit(.minutes(10)), .alsoWithDeclaredCollections)
 struct ResponseFieldsTests {
   @Test("A cache may store a response for its user only, and must revalidate it")
   func caching() async throws {

@@ -2,7 +2,11 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("The field Revision, and the keys of own writes in the feed", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
+@Suite(
+  "The field Revision, and the keys of own writes in the feed",
+  .timeLimit(.minutes(10)),
+  .alsoWithDeclaredCollections
+)
 struct RevisionFieldTests {
   @Test("Each response about a user's state has the number of transactions that the state includes")
   func responses() async throws {

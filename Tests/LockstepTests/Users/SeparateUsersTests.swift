@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Users and their devices", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
+@Suite("Users and their devices", .timeLimit(.minutes(10)), .alsoWithDeclaredCollections)
 struct SeparateUsersTests {
   @Test("All devices of a user see what one of them writes")
   func devices() async throws {

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("If-Match with a cursor of the user's state", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
+@Suite("If-Match with a cursor of the user's state", .timeLimit(.minutes(10)), .alsoWithDeclaredCollections)
 struct UnchangedSinceTests {
   /// Writes of each kind of resource, and a write to a resource beside it.
   private static let resources: [(path: String, body: String, beside: String)] = [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Unknown members of bodies", .timeLimit(.minutes(10)), .alsoWithDeclaredTwins)
+@Suite("Unknown members of bodies", .timeLimit(.minutes(10)), .alsoWithDeclaredCollections)
 struct UnknownMemberTests {
   private struct Case: Sendable {
     let method: String

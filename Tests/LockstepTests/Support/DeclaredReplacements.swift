@@ -5,13 +5,13 @@ import Testing
 @testable import LockstepComposition
 @testable import LockstepSync
 
-extension Trait where Self == AlsoWithDeclaredTwins {
-  /// Runs each test twice: the second time, a declared list stands for favorites, and a declared map for the
-  /// suite `standard`.
-  static var alsoWithDeclaredTwins: Self { AlsoWithDeclaredTwins() }
+extension Trait where Self == AlsoWithDeclaredCollections {
+  /// Runs each test twice. In the second run, a declared list replaces favorites, and a declared
+  /// map replaces the suite `standard`.
+  static var alsoWithDeclaredCollections: Self { AlsoWithDeclaredCollections() }
 }
 
-struct AlsoWithDeclaredTwins: SuiteTrait, TestTrait, TestScoping {
+struct AlsoWithDeclaredCollections: SuiteTrait, TestTrait, TestScoping {
   var isRecursive: Bool { true }
 
   func provideScope(
@@ -20,13 +20,13 @@ struct AlsoWithDeclaredTwins: SuiteTrait, TestTrait, TestScoping {
     performing function: @concurrent @Sendable () async throws -> Void
   ) async throws {
     try await function()
-    try await SwappedWords.$current.withValue(.declaredTwins) { try await function() }
+    try await SwappedWords.$current.withValue(.declaredReplacements) { try await function() }
   }
 }
 
 extension Trait where Self == WithoutDeclaredMap {
-  /// Only a declared list stands for another collection, because the test needs what a map does not have:
-  /// several suites, registered defaults, or actions with the name of a suite.
+  /// In the second run, replaces favorites only. The test needs features that a declared map lacks:
+  /// several suites, registered defaults, or actions with the member `suite`.
   static var withoutDeclaredMap: Self { WithoutDeclaredMap() }
 }
 
@@ -42,18 +42,19 @@ struct WithoutDeclaredMap: TestTrait, TestScoping {
 }
 
 extension SwappedWords {
-  /// The module that an action names: `defaults`, or the declared map that stands for its suite `standard`.
+  /// The text to write as an action's module. If a declared map replaces the suite `standard`,
+  /// `defaults` becomes `defaults/standard`, which `RawClient` swaps for the map's name.
   static func module(_ name: String) -> String {
     let suite = "defaults/standard"
     return name == "defaults" && current.map { $0.swapping(suite) != suite } == true ? suite : name
   }
 
-  static let declaredTwins = SwappedWords(["favorites": "playlists", "defaults/standard": "settingsOfTheUser"])
+  static let declaredReplacements = SwappedWords(["favorites": "playlists", "defaults/standard": "settingsOfTheUser"])
 }
 
 extension ServerFixture {
-  /// Declares the list that stands for favorites, and the map that stands for the suite `standard`.
-  func declareTwins() async throws {
+  /// Declares the list that replaces favorites, and the map that replaces the suite `standard`.
+  func declareReplacements() async throws {
     let services = try #require(running.withLock { $0?.services.users })
     let list = DeclaredCollection(name: "playlists", kind: .list, quota: configuration.favoritesQuota)
     let quota = configuration.defaultsQuota
