@@ -72,7 +72,7 @@ package struct DatabaseCheck: Sendable {
     }
     try tables.readDeclared(from: connection)
     let modules = try audit.modules()
-    let deleted = try DeclaredCollectionsTable().deletedNames(in: connection).union([RemovalRecords.retired.module])
+    let deleted = try DeclaredCollectionsTable().deletedNames(in: connection)
     report.users = try audit.users()
     var (page, done) = (try audit.users(after: nil), 0)
     while !page.ids.isEmpty {
@@ -80,7 +80,7 @@ package struct DatabaseCheck: Sendable {
       for fault in try audit.strayCollections(
         of: page,
         kind: { kind(of: $0, modules) },
-        isDeleted: deleted.contains
+        isDeleted: { deleted.contains($0) || RemovalRecords.isRetired($0) }
       ) { report.add(.users, fault) }
       for id in page.ids {
         guard let user = UserID(id) else {

@@ -42,23 +42,16 @@ struct UserCheck {
         if deleted.contains(name.module) { return nil }
         return "the journal has entries of \(name), which is not a collection"
       }
-      let past = rebuilt[name].flatMap { $0.revision > .none ? $0 : nil }
-      // The collection was deleted and declared again, or got another kind: see
-      // `RemovalRecords.retired`.
-      if present.collections[name] == nil, let past, past.count == 0, past.revision <= present.unserved { return nil }
-      return difference(of: name, present.collections[name], past)
+      return difference(of: name, present.collections[name], rebuilt[name].flatMap { $0.revision > .none ? $0 : nil })
     }
-    return differences + (try missingRemovals(of: user, removals, unserved: present.unserved))
+    return differences + (try missingRemovals(of: user, removals))
   }
 
-  private func missingRemovals(of user: UserID, _ needed: [CollectionName: Revision], unserved: Revision) throws
-    -> [String]
-  {
+  private func missingRemovals(of user: UserID, _ needed: [CollectionName: Revision]) throws -> [String] {
     if needed.isEmpty { return [] }
     let recorded = try RemovalRecords.revisions(of: user, in: connection)
     return needed.sorted { $0.key < $1.key }.compactMap { name, revision in
-      // `unserved` includes the record of retired collections.
-      if max(recorded[name, default: .none], unserved).number >= revision.number { return nil }
+      if recorded[name, default: .none].number >= revision.number { return nil }
       return "\(name): the table removals lacks the removal at revision \(revision.number)"
     }
   }

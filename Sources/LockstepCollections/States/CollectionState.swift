@@ -4,6 +4,13 @@ import LockstepJSON
 package enum CollectionMutation: Sendable, Equatable {
   case list(ListMutation)
   case map(MapMutation)
+
+  package var kind: Kind {
+    switch self {
+    case .list: .list
+    case .map: .map
+    }
+  }
 }
 
 /// A collection at one revision: a list or a map.

@@ -108,6 +108,9 @@ enum CollectionsCommands {
       }
     }
     try Terminal.show(text)
+    let limit = DeclaredCollection.Bounds.collections
+    let count = Set(declarations.map(\.name)).union(present.declared.keys).count
+    if count > limit { refusals.append("A store may have \(limit) declared collections, not \(count).") }
     if !refusals.isEmpty { throw CommandError(.cannotCreate, refusals.joined(separator: "\n")) }
     return .success
   }

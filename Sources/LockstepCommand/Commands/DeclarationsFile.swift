@@ -5,6 +5,8 @@ import LockstepComposition
 enum DeclarationsFile {
   /// 4,096 declarations with the largest schemas would need more, but no real file is that large.
   private static let largest = 64 * 1_048_576
+  /// As many as a response of the server lists.
+  private static let listedFaults = 100
 
   /// Throws with all faults if the file is not valid. `taken` are names that no collection can have.
   static func read(_ path: String, taken: Set<String>) throws(CommandError) -> [DeclaredCollection] {
@@ -40,7 +42,9 @@ enum DeclarationsFile {
       }
     }
     if faults.isEmpty { return declarations }
-    let lines = ["The declarations are not valid, and nothing was changed."] + faults.map { "  \($0)" }
+    var lines = ["The declarations are not valid, and nothing was changed."]
+    lines += faults.prefix(listedFaults).map { "  \($0)" }
+    if faults.count > listedFaults { lines.append("  and \(faults.count - listedFaults) more faults") }
     throw CommandError(.data, lines.joined(separator: "\n"))
   }
 

@@ -61,7 +61,8 @@ extension StateResource {
     switch comparison(since: point.cursor, in: view) {
     case .unchanged: true
     case .changed: false
-    case .missing: !point.hadResource
+    // The past of a deleted collection is not known any more.
+    case .missing: !point.hadResource && view.state.unserved <= point.cursor.revision
     }
   }
 

@@ -50,9 +50,11 @@ package struct MutationLocation: Sendable {
 /// The table `removals`, which all modules share: the revision of each collection's last change
 /// that removed a row or wrote none.
 package enum RemovalRecords {
-  /// The name under which a user's deleted collections, and those that got another kind, share one
-  /// record: the highest of their revisions. No module has this name.
-  package static let retired = CollectionName("~")
+  /// Begins the name of a second record, of a collection that was deleted or got another kind: the
+  /// end of its past. A later collection with its name begins there. No module has such a name.
+  private static let retired = "~"
+
+  package static func isRetired(_ module: String) -> Bool { module.hasPrefix(retired) }
 
   static func note(at place: MutationLocation, in connection: SQLiteConnection) throws {
     try connection.run(
@@ -66,17 +68,18 @@ package enum RemovalRecords {
     )
   }
 
-  /// Deletes the record of an empty collection.
+  /// Deletes the records of an empty collection.
   package static func forget(_ collection: CollectionName, of user: UserID, in connection: StoreConnection) throws {
     try connection.run(
-      "DELETE FROM removals WHERE user_id = ? AND collection = ?",
+      "DELETE FROM removals WHERE user_id = ? AND collection IN (?, ?)",
       user,
-      collection.description
+      collection.description,
+      retired + collection.description
     )
   }
 
-  /// Merges the records of a collection into the record `retired`, because the collection is being
-  /// deleted or gets another kind. A client with an earlier cursor gets a reset.
+  /// Ends the past of a collection of some users, because the collection is being deleted or gets
+  /// another kind. A client with an earlier cursor gets a reset.
   package static func retire(
     _ collection: CollectionName,
     from first: UserID,
@@ -87,21 +90,25 @@ package enum RemovalRecords {
       """
       INSERT INTO removals (user_id, collection, revision)
       SELECT user_id, ?, revision FROM removals WHERE user_id >= ? AND user_id <= ? AND collection = ?
-      ON CONFLICT (user_id, collection) DO UPDATE SET revision = CASE
-        WHEN excluded.revision > removals.revision THEN excluded.revision ELSE removals.revision
-      END
+      ON CONFLICT (user_id, collection) DO UPDATE SET revision = excluded.revision
       """,
-      retired.description,
+      retired + collection.description,
       first,
       last,
       collection.description
     )
-    try connection.run(
-      "DELETE FROM removals WHERE user_id >= ? AND user_id <= ? AND collection = ?",
-      first,
-      last,
-      collection.description
-    )
+  }
+
+  /// Where the past of a user's collections ended, for those that were deleted or got another kind.
+  package static func ends(of user: UserID, in connection: StoreConnection) throws -> [CollectionName: Revision] {
+    let rows = try connection.all(
+      "SELECT collection, revision FROM removals WHERE user_id = ? AND substr(collection, 1, 1) = ?",
+      user,
+      retired
+    ) { row in
+      (CollectionName(text: (try row[0] as String).dropFirst(retired.count)), try row[1] as Revision)
+    }
+    return Dictionary(uniqueKeysWithValues: rows)
   }
 
   /// The recorded revisions of a user's collections.

@@ -59,18 +59,24 @@ package struct StateHistory: Sendable {
     // History is pruned from its beginning. So if the journal still has the revision of the start, it
     // has all later entries.
     let start = try start.flatMap { try knows($0.revision, of: user, from: connection) ? $0 : nil }
+    let ends = try RemovalRecords.ends(of: user, in: connection)
     var rebuilt: [CollectionName: Rebuilt] = [:]
     for name in names {
       guard let reducer = states[name.module]?.reducer else { continue }
-      if let start {
+      // Earlier entries belong to a collection that was deleted, or had another kind.
+      let beginning = ends[name, default: .none]
+      if let start, start.revision >= beginning {
         let state = start.collections[name] ?? reducer.initialState
         rebuilt[name] = Rebuilt(reducer: reducer, since: start.revision, state: state)
       } else {
         let snapshot = try Snapshots(connection: connection).latest(of: name, of: user, upTo: revision)
-        var state = snapshot?.state ?? reducer.initialState
-        // An earlier declaration had another kind. Its collection was empty when the kind changed.
-        if state.kind != reducer.kind { state = reducer.initialState.changed(at: state.revision) }
-        rebuilt[name] = Rebuilt(reducer: reducer, since: snapshot?.revision ?? .none, state: state)
+        if let snapshot, snapshot.revision > beginning {
+          rebuilt[name] = Rebuilt(reducer: reducer, since: snapshot.revision, state: snapshot.state)
+        } else {
+          let empty = reducer.initialState
+          let state = beginning > .none && beginning <= revision ? empty.changed(at: beginning) : empty
+          rebuilt[name] = Rebuilt(reducer: reducer, since: beginning, state: state)
+        }
       }
     }
     guard let start = rebuilt.values.map(\.since).min() else { return [:] }

@@ -103,25 +103,32 @@ package final class DeclaredLedger: Sendable {
   /// Declares collections, or replaces their declarations. Throws a refusal, errors of `check` and of
   /// the store, `IdempotencyKeyInUseError` and `IdempotencyKeyReusedError`.
   package func declare(_ change: Change) async throws -> KeyedResponse {
-    let emptied = try await emptiedForOtherKinds(change)
+    var closings: [Closing] = []
+    let result: Result<KeyedResponse, any Error>
     do {
-      return try await ledger.change(
-        SharedLedger.Change(
-          key: change.key,
-          owner: change.owner,
-          perform: { [self] set, revision, connection in
-            try change.check(set)
-            let before = set
-            try write(change.declarations, to: &set, revision, emptied, connection)
-            return change.response(before, set)
-          },
-          refusal: change.refusal
+      try await closeForOtherKinds(change, &closings)
+      let emptied = Dictionary(closings.map { ($0.name, $0.revision) }) { $1 }
+      result = .success(
+        try await ledger.change(
+          SharedLedger.Change(
+            key: change.key,
+            owner: change.owner,
+            perform: { [self] set, revision, connection in
+              try change.check(set)
+              let before = set
+              try write(change.declarations, to: &set, revision, emptied, connection)
+              return change.response(before, set)
+            },
+            refusal: change.refusal
+          )
         )
       )
     } catch {
-      for (name, closedAt) in emptied { try? await open(name, closedAt: closedAt) }
-      throw error
+      result = .failure(error)
     }
+    // Only those that were not changed are opened: a success may be a recorded refusal.
+    for closing in closings { await undo(closing) }
+    return try result.get()
   }
 
   private func write(
@@ -132,7 +139,7 @@ package final class DeclaredLedger: Sendable {
     _ connection: StoreConnection
   ) throws {
     var declared = set.declared
-    var hasChanged = false
+    var changed: [DeclaredModule] = []
     for declaration in declarations {
       let name = declaration.name
       if let fault = fault(ofName: name) { throw Refusal.conflict(fault) }
@@ -142,43 +149,38 @@ package final class DeclaredLedger: Sendable {
         throw Self.changed(name)
       }
       let new = DeclaredModule(declaration, revision, make(declaration))
-      try DeclaredCollectionsTable().write(new.stored, to: connection)
       declared[name] = new
-      hasChanged = true
+      changed.append(new)
     }
     let limit = DeclaredCollection.Bounds.collections
     if declared.count > limit {
       throw Refusal.quotaExceeded("A store may have \(limit) declared collections, not \(declared.count).")
     }
-    if hasChanged { set = set.replacing(declared: declared, revision: revision) }
+    // Written after all checks, because the transaction may record a refusal.
+    for new in changed { try DeclaredCollectionsTable().write(new.stored, to: connection) }
+    if !changed.isEmpty { set = set.replacing(declared: declared, revision: revision) }
   }
 
-  /// Closes the collections whose kind would change, and checks that no user has data in them. Returns
-  /// the revisions at which they were closed.
-  private func emptiedForOtherKinds(_ change: Change) async throws -> [String: Revision] {
-    var closed: [String: Revision] = [:]
+  /// Closes the collections whose kind would change, and checks that no user has data in them.
+  private func closeForOtherKinds(_ change: Change, _ closings: inout [Closing]) async throws {
     for declaration in change.declarations {
       guard let present = current.declared[declaration.name], present.declaration.kind != declaration.kind else {
         continue
       }
       try change.check(current)
       let kind = present.declaration.kind
-      let revision: Revision
-      do { revision = try await close(declaration.name) } catch Refusal.notFound {
+      do { closings.append(try await close(declaration.name)) } catch Refusal.notFound {
         // It was deleted meanwhile, so the declaration is that of a new collection.
         continue
       }
       if try await hasData(declaration.name, kind) {
-        try await open(declaration.name, closedAt: revision)
         throw Refusal.conflict(
           "Users have data in \(declaration.name), so its kind cannot change from \(kind.rawValue) to "
             + "\(declaration.kind.rawValue)."
         )
       }
       try await retire(declaration.name)
-      closed[declaration.name] = revision
     }
-    return closed
   }
 
   // MARK: Deleting
@@ -212,21 +214,28 @@ package final class DeclaredLedger: Sendable {
   /// Deletes a declaration. Throws as `declare` does.
   package func delete(_ deletion: Deletion, response: StoredResponse) async throws -> KeyedResponse {
     let name = deletion.name
-    var closedAt: Revision?
+    var closing: Closing?
     // If there is no such collection, the response may have been recorded for the key.
     if let present = current.declared[name] {
       try deletion.check(current)
-      closedAt = try await close(name)
-      try await empty(name, present.declaration.kind, closedAt, hint: deletion.hint, deletion.erase)
-      try await retire(name)
+      let made = try await close(name)
+      closing = made
+      do {
+        try await empty(name, present.declaration.kind, hint: deletion.hint, deletion.erase)
+        try await retire(name)
+      } catch {
+        // Without the rest of its data, it stays closed.
+        if deletion.erase == nil { await undo(made) }
+        throw error
+      }
     }
     return try await ledger.change(
       SharedLedger.Change(
         key: deletion.key,
         owner: deletion.owner,
-        perform: { [closedAt] set, revision, connection in
+        perform: { [closing] set, revision, connection in
           guard let present = set.declared[name] else { throw Self.missing(name) }
-          guard present.revision == closedAt else { throw Self.changed(name) }
+          guard present.revision == closing?.revision else { throw Self.changed(name) }
           try DeclaredCollectionsTable().remove(name, at: revision, from: connection)
           set = set.replacing(declared: set.declared.filter { $0.key != name }, revision: revision)
           return response
@@ -239,13 +248,11 @@ package final class DeclaredLedger: Sendable {
   private func empty(
     _ name: String,
     _ kind: CollectionMutation.Kind,
-    _ closedAt: Revision?,
     hint: String,
     _ erase: (@Sendable (UserID) async throws -> Void)?
   ) async throws {
     guard let erase else {
       if try await hasData(name, kind) {
-        if let closedAt { try await open(name, closedAt: closedAt) }
         throw Refusal.conflict("Users have data in \(name). \(hint)")
       }
       return
@@ -281,23 +288,31 @@ package final class DeclaredLedger: Sendable {
   /// How many users one transaction or one look-up has.
   private static let page = 256
 
-  /// Refuses further writes to a collection. Returns the revision of this change. When this returns,
-  /// all earlier writes are on disk.
-  private func close(_ name: String) async throws -> Revision {
-    let revision = try await setClosing(true, name, closedAt: nil)
+  /// A change that closed a collection for writes.
+  private struct Closing: Sendable {
+    let name: String
+    let revision: Revision
+    /// Whether the collection was open before. Otherwise an earlier deletion did not finish.
+    let wasOpen: Bool
+  }
+
+  /// Refuses further writes to a collection. When this returns, all earlier writes are on disk.
+  private func close(_ name: String) async throws -> Closing {
+    let closing = try await setClosing(true, name, closedAt: nil)
     // Transactions that were decided before the collection was closed are written before this unit.
     try await withCompletion { completion in
       try writer.submit({ _ in }, completion: completion)
     }
-    return revision
+    return closing
   }
 
-  private func open(_ name: String, closedAt: Revision) async throws {
-    _ = try await setClosing(false, name, closedAt: closedAt)
+  /// Opens the collection if it was open before, and was not changed since it was closed.
+  private func undo(_ closing: Closing) async {
+    if closing.wasOpen { _ = try? await setClosing(false, closing.name, closedAt: closing.revision) }
   }
 
-  private func setClosing(_ isClosing: Bool, _ name: String, closedAt: Revision?) async throws -> Revision {
-    let made = LockedState(Revision.none)
+  private func setClosing(_ isClosing: Bool, _ name: String, closedAt: Revision?) async throws -> Closing {
+    let made = LockedState(Closing(name: name, revision: .none, wasOpen: false))
     _ = try await ledger.change(
       SharedLedger.Change(
         key: nil,
@@ -310,7 +325,7 @@ package final class DeclaredLedger: Sendable {
           var declared = set.declared
           declared[name] = new
           set = set.replacing(declared: declared, revision: revision)
-          made.withLock { $0 = revision }
+          made.withLock { $0 = Closing(name: name, revision: revision, wasOpen: !present.isClosing) }
           return StoredResponse(status: 204, fields: [], body: nil)
         },
         refusal: { _ in nil }

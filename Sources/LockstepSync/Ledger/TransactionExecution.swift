@@ -48,6 +48,10 @@ struct TransactionExecution {
       throw Refusal.forbidden("Only the administrator and service tokens can change \(name).")
     }
     let decided = try action.decide(ActionContext(state: state, registered: before.registered, now: now))
+    // The request may have arrived before the collection got another kind.
+    if decided.contains(where: { $0.kind != module.reducer.kind }) {
+      throw Refusal.conflict("\(name) has got another kind. Read it again.")
+    }
     mutations.append(decided)
     guard !decided.isEmpty else { return }
     let size = state.size(of: action.collection)

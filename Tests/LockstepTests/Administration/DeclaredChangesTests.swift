@@ -3,7 +3,12 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
+@testable import LockstepAccounts
 @testable import LockstepComposition
+@testable import LockstepMaintenance
+@testable import LockstepStore
+@testable import LockstepSync
+import LockstepThreading
 
 @Suite("Changing and deleting declared collections", .timeLimit(.minutes(10)))
 struct DeclaredChangesTests {
@@ -152,6 +157,76 @@ struct DeclaredChangesTests {
         )
         try await users.restart()
       }
+    }
+  }
+
+  @Test("A collection with the name of a deleted one has no past, also as a condition")
+  func withoutPast() async throws {
+    try await DeclaredExamples.serve { users in
+      let ada = try await users.signUp()
+      #expect(try await ada.put("/v1/playlist/a", #"{"data":{"song":"Aria"}}"#).status == 201)
+      let cursor = try await ada.get("/v1/playlist").field("Cursor") ?? ""
+      #expect(try await users.admin.delete("\(DeclaredExamples.path)/playlist?erase=true").status == 204)
+      #expect(try await users.admin.put("\(DeclaredExamples.path)/playlist", DeclaredExamples.playlist).status == 201)
+      for _ in 1...2 {
+        #expect(try await ada.get("/v1/playlist?at=\(cursor)").json["count"] == 0)
+        #expect(try await ada.get("/v1/playlist/a?at=\(cursor)").status == 404)
+        let refused = try await ada.put("/v1/playlist/a", #"{"data":{"song":"b"}}"#, ["If-Match: \"\(cursor)\""])
+        #expect(refused.status == 412, "\(refused.text)")
+        try await users.restart()
+      }
+      #expect(try await ada.put("/v1/playlist/b", #"{"data":{"song":"Coda"}}"#).status == 201)
+      let next = try await ada.get("/v1/playlist").field("Cursor") ?? ""
+      for kind in ["map", "list"] {
+        _ = try await ada.delete("/v1/playlist/b")
+        let changed = try await users.admin.put("\(DeclaredExamples.path)/playlist", #"{"kind":"\#(kind)"}"#)
+        #expect(changed.status == 200)
+      }
+      try await users.restart()
+      #expect(try await ada.get("/v1/playlist?at=\(next)").json["count"] == 0)
+    }
+  }
+
+  @Test("A write of another kind than its collection has by now is refused")
+  func writeOfOtherKind() async throws {
+    try await DeclaredExamples.serve { users in
+      let ada = try await users.signUp()
+      let services = try #require(users.running.withLock { $0?.services.users })
+      let user = try #require(UserID(ada.user))
+      // As if the request had arrived before the collection became a map.
+      let action = UserAction(collection: CollectionName("levels"), record: #"{"type":"clear"}"#) { _ in
+        [.list(.cleared)]
+      }
+      let transaction = Transaction(
+        user: user,
+        session: LiveSession(of: user, for: services.serviceTokens.administrator),
+        actions: [action],
+        response: { _ in StoredResponse(status: 204, fields: []) },
+        refusal: { _ in nil }
+      )
+      let reservation = services.ledger.reserve(user)
+      if reservation.needsLoading { try await services.ledger.load(reservation) }
+      await #expect(throws: ActionRefusal.self) {
+        _ = try await withCompletion {
+          try services.ledger.submit(transaction, reservation, completion: $0)
+        }
+      }
+      #expect(try await ada.get("/v1/journal").json["entries"] == [])
+    }
+  }
+
+  @Test("A change that is refused as a whole writes nothing, also if its refusal is recorded for a key")
+  func refusedAsAWhole() async throws {
+    try await DeclaredExamples.serve { users in
+      let services = try #require(users.running.withLock { $0?.services.users })
+      let work = CollectionsWork.apply([.init(name: "notes", kind: .list), .init(name: "favorites", kind: .list)])
+      guard case .refused = try await services.perform(work, key: .ofCommand("k")) else {
+        Issue.record("It was not refused.")
+        return
+      }
+      #expect(try await users.admin.get("\(DeclaredExamples.path)/notes").status == 404)
+      try await users.restart()
+      #expect(try await users.admin.get("\(DeclaredExamples.path)/notes").status == 404)
     }
   }
 

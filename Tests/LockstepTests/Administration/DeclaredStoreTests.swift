@@ -51,6 +51,9 @@ struct DeclaredStoreTests {
       #expect(Set(counts) == [0, 1])
       let shown = try await users.admin.get("\(Self.path)/notes")
       #expect(shown.json["deleting"] == true)
+      // A refused request does not open it.
+      #expect(try await users.admin.delete("\(Self.path)/notes").status == 409)
+      #expect(try await users.admin.put("\(Self.path)/notes", #"{"kind":"map"}"#).status == 409)
       #expect(try await users.admin.get(Self.path).json["items"]?[0]?["deleting"] == true)
       #expect(try await users.admin.delete("\(Self.path)/notes?erase=true").status == 204)
       for device in devices {
