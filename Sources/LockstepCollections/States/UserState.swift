@@ -17,6 +17,9 @@ package struct UserState: Sendable {
   /// more, or that has got another kind since then. Only states that were read from the store know
   /// it.
   package var unserved = Revision.none
+  /// Where the past of collections ended that were deleted or got another kind. Only states that
+  /// were read from the store know it.
+  package var ends: [CollectionName: Revision] = [:]
 
   /// Identifies the contents of `collections`. Copies of a state have the same version.
   private var version = Version()

@@ -61,9 +61,14 @@ extension StateResource {
     switch comparison(since: point.cursor, in: view) {
     case .unchanged: true
     case .changed: false
-    // The past of a deleted collection is not known any more.
-    case .missing: !point.hadResource && view.state.unserved <= point.cursor.revision
+    // If the collection's past ended since then, the resource of that time is not known any more.
+    case .missing: !point.hadResource && end(in: view) <= point.cursor.revision
     }
+  }
+
+  private func end(in view: StateView) -> Revision {
+    guard case .collection(let name) = extent else { return .none }
+    return view.state.ends[name] ?? .none
   }
 
   private func comparison(since cursor: Cursor, in view: StateView) -> Comparison {

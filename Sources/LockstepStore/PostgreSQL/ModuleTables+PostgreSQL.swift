@@ -15,7 +15,7 @@ extension ModuleTables {
     try results[parts[2]].forEach { row in
       let name = CollectionName(text: try row.text(at: 0))
       let revision = Revision(rawValue: try row.integer(at: 1))
-      guard let kind = self[name.module]?.reducer.kind else { return state.unserved = max(state.unserved, revision) }
+      guard let kind = self[name.module]?.reducer.kind else { return RemovalRecords.add(name, revision, to: &state) }
       var empty = PackedTreeBuilder(kind)
       state.collections[name] = (state.collections[name] ?? empty.state()).changed(at: revision)
     }

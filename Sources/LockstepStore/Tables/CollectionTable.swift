@@ -56,6 +56,13 @@ package enum RemovalRecords {
 
   package static func isRetired(_ module: String) -> Bool { module.hasPrefix(retired) }
 
+  /// Adds a record of a module that the server does not have.
+  static func add(_ name: CollectionName, _ revision: Revision, to state: inout UserState) {
+    state.unserved = max(state.unserved, revision)
+    guard isRetired(name.module) else { return }
+    state.ends[CollectionName(text: name.description.dropFirst(retired.count))] = revision
+  }
+
   static func note(at place: MutationLocation, in connection: SQLiteConnection) throws {
     try connection.run(
       """
@@ -143,7 +150,7 @@ package enum RemovalRecords {
         (state.revision, state.written) = (revision, Journal.possible(try row[2]))
         return
       }
-      guard let kind = kind(name.module) else { return state.unserved = max(state.unserved, revision) }
+      guard let kind = kind(name.module) else { return add(name, revision, to: &state) }
       var empty = PackedTreeBuilder(kind)
       state.collections[name] = (state.collections[name] ?? empty.state()).changed(at: revision)
     }
