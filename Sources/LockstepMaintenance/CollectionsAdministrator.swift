@@ -33,8 +33,7 @@ package struct CollectionsAdministrator: Sendable {
   /// The declared collections, with the modules of this program.
   package func collections(_ modules: [UserModule]) throws -> ModuleSet {
     try store.read { connection in
-      let (stored, revision) = try DeclaredCollectionsTable().load(from: connection)
-      return ModuleSet(modules).replacing(stored, at: revision) { .declared($0) }
+      ModuleSet(modules).replacing(try DeclaredCollectionsTable().load(from: connection)) { .declared($0) }
     }
   }
 

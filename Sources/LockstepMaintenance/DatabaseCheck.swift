@@ -72,7 +72,7 @@ package struct DatabaseCheck: Sendable {
     }
     try tables.readDeclared(from: connection)
     let modules = try audit.modules()
-    let deleted = try DeclaredCollectionsTable().deletedNames(in: connection)
+    let deleted = try DeclaredCollectionsTable().load(from: connection).deleted
     report.users = try audit.users()
     var (page, done) = (try audit.users(after: nil), 0)
     while !page.ids.isEmpty {

@@ -8,7 +8,7 @@ extension ModuleTables {
   func readDeclared(from connection: StoreConnection) throws {
     // A backup with an older schema has none.
     guard try connection.hasDeclaredCollections() else { return }
-    let (stored, revision) = try DeclaredCollectionsTable().load(from: connection)
-    modules.publish(modules.current.replacing(stored, at: revision) { .declared($0) })
+    let content = try DeclaredCollectionsTable().load(from: connection)
+    modules.publish(modules.current.replacing(content) { .declared($0) })
   }
 }

@@ -14,7 +14,7 @@ struct UserCheck {
   init(states: ModuleTables, defaults: DefaultsQuota, connection: StoreConnection) throws {
     (self.states, self.defaults, self.connection) = (states, defaults, connection)
     let isKnown = try connection.hasDeclaredCollections()
-    deleted = isKnown ? try DeclaredCollectionsTable().deletedNames(in: connection) : []
+    deleted = isKnown ? try DeclaredCollectionsTable().load(from: connection).deleted : []
   }
 
   func check(_ user: UserID, _ report: inout CheckReport) throws {

@@ -54,6 +54,6 @@ enum PageGap {
   /// Overwrites the gap with zeros.
   static func clear(_ page: UnsafeMutableRawBufferPointer, isFirst: Bool) {
     guard let range = range(in: UnsafeRawBufferPointer(page), isFirst: isFirst) else { return }
-    if let start = page.baseAddress { memset(start + range.lowerBound, 0, range.count) }
+    UnsafeMutableRawBufferPointer(rebasing: page[range]).initializeMemory(as: UInt8.self, repeating: 0)
   }
 }

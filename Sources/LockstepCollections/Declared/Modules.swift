@@ -37,6 +37,8 @@ package final class ModuleSet: Sendable {
   package let fixed: [UserModule]
   /// The declared collections by their names.
   package let declared: [String: DeclaredModule]
+  /// The names of declared collections that were deleted. Clients may still follow them.
+  package let deleted: Set<String>
   /// The last change of the declared collections.
   package let revision: Revision
   private let fixedByName: [String: UserModule]
@@ -46,6 +48,7 @@ package final class ModuleSet: Sendable {
       fixed,
       Dictionary(fixed.map { ($0.name, $0) }) { first, _ in first },
       declared: [:],
+      deleted: [],
       revision: .none
     )
   }
@@ -54,13 +57,21 @@ package final class ModuleSet: Sendable {
     _ fixed: [UserModule],
     _ fixedByName: [String: UserModule],
     declared: [String: DeclaredModule],
+    deleted: Set<String>,
     revision: Revision
   ) {
     (self.fixed, self.fixedByName, self.declared, self.revision) = (fixed, fixedByName, declared, revision)
+    self.deleted = deleted
   }
 
-  package func replacing(declared: [String: DeclaredModule], revision: Revision) -> ModuleSet {
-    ModuleSet(fixed, fixedByName, declared: declared, revision: revision)
+  /// `deleted`: names of deleted collections, besides those of the present set.
+  package func replacing(
+    declared: [String: DeclaredModule],
+    deleted: Set<String> = [],
+    revision: Revision
+  ) -> ModuleSet {
+    let deleted = self.deleted.union(deleted).filter { declared[$0] == nil }
+    return ModuleSet(fixed, fixedByName, declared: declared, deleted: deleted, revision: revision)
   }
 
   /// The fixed modules, then the declared collections in the order of their names.

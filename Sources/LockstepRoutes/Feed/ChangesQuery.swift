@@ -73,12 +73,15 @@ final class ChangesQuery: Sendable {
 }
 
 extension CollectionName {
-  /// Reads the name of a module or of one collection. Throws `invalid-parameter` if there is none
+  /// Reads the name of a module or of one collection, which may have been deleted: a client that
+  /// follows it must not lose its other collections. Throws `invalid-parameter` if there is none
   /// with this name.
   init(_ text: Substring, of modules: ModuleSet) throws(Problem) {
     let name = CollectionName(text: text)
     let isSuite = name.module == "defaults" && name.part.map { Suite.fault(of: $0) == nil } ?? true
-    guard modules[name.module] != nil, name.part == nil || (name.module == "defaults" && isSuite) else {
+    guard modules[name.module] != nil || modules.deleted.contains(name.module),
+      name.part == nil || (name.module == "defaults" && isSuite)
+    else {
       let all = modules.listing.replacing("defaults", with: "defaults/<suite>", maxReplacements: 1)
       throw Problem(.invalidParameter, detail: "There is no collection “\(text)”, only \(all).")
     }

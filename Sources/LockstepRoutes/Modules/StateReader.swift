@@ -206,7 +206,9 @@ package final class StateReader: Sendable {
   ) throws -> HandlerResult {
     let comparison = resource.isPart ? LastComparison() : nil
     return try waiting.wait(request, for: wait, of: session) { [self] cached, registered, look in
-      guard let module = modules[resource.module], resource.isServed(by: module) else { throw Problem(.notFound) }
+      guard let module = modules[resource.module], resource.isServed(by: module) else {
+        throw Problem(.notFound, detail: "\(resource.module) was deleted, or has got another kind. Read it again.")
+      }
       let view = StateView(store: store, LedgerView(state: cached.state, registered: registered))
       if let unchanged = comparison?.unchanged(resource, view) ?? unchanged(resource, preconditions, view) {
         return look.isLast ? .ready(.response(unchanged.waited(wait))) : .unchanged

@@ -32,27 +32,30 @@ package struct DeclaredCollectionsTable: Sendable {
 
   package init() {}
 
-  /// All declared collections, and the revision of the last change.
-  package func load(from connection: StoreConnection) throws -> (declared: [StoredDeclaration], revision: Revision) {
-    var declared: [StoredDeclaration] = []
-    var last = Revision.none
-    try connection.forEach("SELECT name, declaration, revision, is_closing FROM declared_collections") { row in
-      let revision: Revision = try row[2]
-      last = max(last, revision)
-      guard let text: String = try row[1] else { return }
-      let isClosing = try row[3] as Int != 0
-      declared.append(
-        StoredDeclaration(name: try row[0], declaration: Array(text.utf8), revision: revision, isClosing: isClosing)
-      )
-    }
-    return (declared, last)
+  /// All of the table.
+  package struct Content: Sendable {
+    package var declared: [StoredDeclaration] = []
+    /// The names of collections that were deleted and not declared again.
+    package var deleted: Set<String> = []
+    /// The revision of the last change.
+    package var revision = Revision.none
   }
 
-  /// The names of collections that were deleted and not declared again.
-  package func deletedNames(in connection: StoreConnection) throws -> Set<String> {
-    Set(
-      try connection.all("SELECT name FROM declared_collections WHERE declaration IS NULL") { try $0[0] as String }
-    )
+  package func load(from connection: StoreConnection) throws -> Content {
+    var content = Content()
+    try connection.forEach("SELECT name, declaration, revision, is_closing FROM declared_collections") { row in
+      let (name, revision): (String, Revision) = (try row[0], try row[2])
+      content.revision = max(content.revision, revision)
+      guard let text: String = try row[1] else {
+        content.deleted.insert(name)
+        return
+      }
+      let isClosing = try row[3] as Int != 0
+      content.declared.append(
+        StoredDeclaration(name: name, declaration: Array(text.utf8), revision: revision, isClosing: isClosing)
+      )
+    }
+    return content
   }
 
   package func lastRevision(in connection: StoreConnection) throws -> Revision {

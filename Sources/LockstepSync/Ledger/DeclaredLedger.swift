@@ -35,8 +35,7 @@ package final class DeclaredLedger: Sendable {
     (self.modules, self.writer, self.readers, self.make) = (modules, writer, readers, make)
     self.reserved = reserved.union(modules.current.fixed.map(\.name))
     let load = { @Sendable (connection: StoreConnection) throws -> ModuleSet in
-      let (stored, revision) = try DeclaredCollectionsTable().load(from: connection)
-      return modules.current.replacing(stored, at: revision, make: make)
+      modules.current.replacing(try DeclaredCollectionsTable().load(from: connection), make: make)
     }
     let present = try load(connection)
     modules.publish(present)
@@ -237,7 +236,8 @@ package final class DeclaredLedger: Sendable {
           guard let present = set.declared[name] else { throw Self.missing(name) }
           guard present.revision == closing?.revision else { throw Self.changed(name) }
           try DeclaredCollectionsTable().remove(name, at: revision, from: connection)
-          set = set.replacing(declared: set.declared.filter { $0.key != name }, revision: revision)
+          let rest = set.declared.filter { $0.key != name }
+          set = set.replacing(declared: rest, deleted: [name], revision: revision)
           return response
         },
         refusal: deletion.refusal

@@ -5,12 +5,11 @@ import LockstepStore
 extension ModuleSet {
   /// The same fixed modules, with declared collections as they are stored.
   package func replacing(
-    _ stored: [StoredDeclaration],
-    at revision: Revision,
+    _ content: DeclaredCollectionsTable.Content,
     make: (DeclaredCollection) -> UserModule
   ) -> ModuleSet {
     var declared: [String: DeclaredModule] = [:]
-    for stored in stored {
+    for stored in content.declared {
       // A collection that has not changed keeps its object, so that other parts keep what they made of it.
       if let known = self.declared[stored.name], known.revision == stored.revision {
         declared[stored.name] = known
@@ -19,7 +18,7 @@ extension ModuleSet {
           DeclaredModule(declaration, stored.revision, make(declaration), isClosing: stored.isClosing)
       }
     }
-    return replacing(declared: declared, revision: revision)
+    return replacing(declared: declared, deleted: content.deleted, revision: content.revision)
   }
 }
 

@@ -160,6 +160,27 @@ struct DeclaredChangesTests {
     }
   }
 
+  @Test("A client that follows a deleted collection keeps its other collections")
+  func followingDeleted() async throws {
+    try await DeclaredExamples.serve { users in
+      let ada = try await users.signUp()
+      #expect(try await ada.put("/v1/playlist/a", #"{"data":{"song":"Aria"}}"#).status == 201)
+      #expect(try await ada.put("/v1/levels/one", "1").status == 201)
+      let feed = "/v1/changes?collections=playlist,levels"
+      let cursor = try await ada.get(feed).cursor ?? ""
+      #expect(try await users.admin.delete("\(DeclaredExamples.path)/playlist?erase=true").status == 204)
+      for _ in 1...2 {
+        let changes = try await ada.get("\(feed)&since=\(cursor)")
+        #expect(changes.json["reset"] == true, "\(changes.text)")
+        #expect(changes.json["changesets"]?.arrayValue?.map { $0["collection"] } == ["levels"])
+        try await users.restart()
+      }
+      let entries = try await users.admin.get("/v1/admin/journal?collection=playlist").json["entries"]
+      #expect(entries?.arrayValue?.count == 2)
+      #expect(try await ada.get("/v1/changes?collections=playlists").status == 400)
+    }
+  }
+
   @Test("A collection with the name of a deleted one has no past, also as a condition")
   func withoutPast() async throws {
     try await DeclaredExamples.serve { users in
