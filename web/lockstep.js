@@ -481,6 +481,7 @@ export class Lockstep {
         throw error
       case 'resolve': return this.#writes.get(key).resolve?.(current, clone(known.actions))
       case 'session':
+        this.#abort?.abort()
         if (wipe || session.user && this.#session.user && session.user !== this.#session.user) await this.#wipe()
         this.#enterAs({ user: this.#session.user, ...session })
         await this.#save()

@@ -108,6 +108,35 @@ withUsers('A logout wipes the store', async (server, ada) => {
   assert.ok(![...store.kept.values()].join().match(/sent|token|ada/), [...store.kept].join('\n'))
 })
 
+withUsers('A response that arrives during a logout brings nothing back', async (server, ada) => {
+  const store = rows()
+  let isHolding, release
+  const client = make(server, {
+    store,
+    fetch: async (url, request) => {
+      const response = await fetch(url, request)
+      if (isHolding && url.includes('/v1/changes')) await new Promise(resolve => { release = resolve })
+      return response
+    }
+  })
+  await client.logIn({ email: ada.email, password })
+  client.start()
+  await eventually(() => client.state.name === 'live')
+  isHolding = true
+  await server.request(ada.token, '/v1/favorites/late', 'PUT', {})
+  await eventually(() => release)
+  const { write } = store
+  store.write = async changes => {
+    release()
+    await new Promise(resolve => setTimeout(resolve, 50))
+    await write(changes)
+  }
+  await client.logOut()
+  assert.deepEqual([ids(client), client.state.name], [[], 'needsLogin'])
+  await client.stop()
+  assert.ok(![...store.kept.values()].join().includes('late'))
+})
+
 withUsers("A token of another user gets neither the copy nor the outbox", async (server, ada, bob) => {
   const store = rows()
   let token = ada.token
