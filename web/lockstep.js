@@ -323,7 +323,7 @@ export class Lockstep {
     this.#name = `lockstep:${this.#url}:${name}`
     this.#names = collections ? [...collections].sort() : null
     const isBrowser = !store && globalThis.indexedDB
-    this.#store = store ?? (isBrowser ? indexedStore(this.#name) : memoryStore())
+    this.#store = isBrowser ? indexedStore(this.#name) : store ?? memoryStore()
     this.#isShared = isBrowser && globalThis.navigator?.locks && globalThis.BroadcastChannel
     this.#show()
   }
