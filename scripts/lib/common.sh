@@ -72,16 +72,11 @@ install_packages() {
   if ! command -v apt-get >/dev/null || ! command -v "${as_root[0]}" >/dev/null; then
     die 69 "install these packages (names as in Debian) and try again: $*"
   fi
-  # Only one script at a time runs apt. The lock is in /tmp, because scripts change TMPDIR.
-  local lock
-  exec {lock}>"/tmp/lockstep-apt-$UID.lock"
-  flock "$lock"
   say "Installing $* (apt)"
   if ! "${as_root[@]}" apt-get update -q >&2 ||
     ! "${as_root[@]}" DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" >&2; then
     die 69 "apt failed; install these packages and try again: $*"
   fi
-  exec {lock}>&-
 }
 
 # The flags of a release build; keep the Dockerfile in step.

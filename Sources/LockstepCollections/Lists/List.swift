@@ -69,8 +69,8 @@ extension List: Sequence {
     public mutating func next() -> Element? {
       if elements != nil { return elements?.next() }
       while let item = items?.next() {
-        // The client leaves out an element that its version of the type cannot read. A server refuses
-        // to load a list with such an element.
+        // The client leaves out an element that its version of the type cannot read. A server
+        // refuses to load a list with such an element.
         if let element = List.decode(item, defaults) { return element }
       }
       return nil

@@ -17,8 +17,8 @@ public protocol ListModule<Element>: Sendable {
   /// actions has an enumeration with one case for these mutations.
   associatedtype Action: Sendable = List<Element>.Mutation
 
-  /// The name: a lower-case letter, then up to 63 letters, digits, `_` or `-`. Stores contain it, so
-  /// never change it.
+  /// The name: a lower-case letter, then up to 63 letters, digits, `_` or `-`. Stores contain it,
+  /// so never change it.
   static var name: String { get }
   /// Bounds and defaults of members. Default: none.
   static var rules: [ElementRule] { get }

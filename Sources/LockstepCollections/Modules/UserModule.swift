@@ -35,8 +35,9 @@ public struct UserModule: Sendable {
   package let actions: JSON
   /// The JSON Schema of its state, as clients get it.
   package let state: JSON
-  /// The schema of a state that was written by the present declaration, for the types of clients. If nil,
-  /// it is `state`. Data that was stored before the schema of a declared collection changed may differ.
+  /// The schema of a state that was written by the present declaration, for the types of clients.
+  /// If nil, it is `state`. Data that was stored before the schema of a declared collection changed
+  /// may differ.
   package var writtenState: JSON?
   /// A phrase about a mistake in the declaration, such as a member that its elements have twice.
   package internal(set) var mistake: String?

@@ -1,8 +1,8 @@
 /// An exact decimal number, for money and other amounts that must not be rounded.
 ///
-/// It has at most 15 digits before the point and 18 after it. In JSON it is a string, such as `"12.5"`,
-/// because most programs read a JSON number as a binary fraction, which cannot represent 0.1 exactly. `"12.50"` is
-/// the same number, and is stored as `"12.5"`.
+/// It has at most 15 digits before the point and 18 after it. In JSON it is a string, such as
+/// `"12.5"`, because most programs read a JSON number as a binary fraction, which cannot represent
+/// 0.1 exactly. `"12.50"` is the same number, and is stored as `"12.5"`.
 public struct DecimalNumber: Sendable, Hashable, Comparable, ExpressibleByIntegerLiteral, CustomStringConvertible {
   /// The number times 10^18.
   private let scaled: Int128

@@ -5,8 +5,8 @@ import LockstepTime
 package struct AdminCommandRecords {
   /// How long a row is kept, in milliseconds: ten minutes, far longer than a command waits.
   static let lifetime: Int64 = 600_000
-  /// How long a command stays valid, in milliseconds. If the operator's program was killed, its command
-  /// stays in the table. A server that starts hours later must not run it.
+  /// How long a command stays valid, in milliseconds. If the operator's program was killed, its
+  /// command stays in the table. A server that starts hours later must not run it.
   static let validity: Int64 = 60_000
 
   package struct Status: Sendable, Equatable {

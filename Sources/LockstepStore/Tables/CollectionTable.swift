@@ -115,7 +115,7 @@ package enum RemovalRecords {
     ) { row in
       (CollectionName(text: (try row[0] as String).dropFirst(retired.count)), try row[1] as Revision)
     }
-    return Dictionary(uniqueKeysWithValues: rows)
+    return Dictionary(rows) { max($0, $1) }
   }
 
   /// The recorded revisions of a user's collections.

@@ -17,9 +17,9 @@ package final class DeclaredLedger: Sendable {
   private let make: @Sendable (DeclaredCollection) -> UserModule
   private let reserved: Set<String>
 
-  /// `reserved`: names that no declaration can have, besides those of other modules. `make` makes the
-  /// module of a declaration. `notify` is called after each committed change. `isOther`: whether a
-  /// collection is gone, or is of another kind.
+  /// `reserved`: names that no declaration can have, besides those of other modules. `make` makes
+  /// the module of a declaration. `notify` is called after each committed change. `isOther`:
+  /// whether a collection is gone, or is of another kind.
   package init(
     _ modules: Modules,
     reserved: Set<String>,
@@ -266,8 +266,8 @@ package final class DeclaredLedger: Sendable {
     }
   }
 
-  /// Retires the removal records of a closed collection without data. Otherwise a later collection
-  /// with this name would look unchanged to a client that still has old elements.
+  /// Ends the past of a closed collection without data. Otherwise a later collection with this name
+  /// would look unchanged to a client that still has old elements.
   private func retire(_ name: String) async throws {
     var last: UserID?
     while true {

@@ -12,6 +12,15 @@ import LockstepThreading
 
 @Suite("Changing and deleting declared collections", .timeLimit(.minutes(10)))
 struct DeclaredChangesTests {
+  /// The whole states that a client with an old cursor gets. Its next request gets no reset.
+  private static func reset(of device: Device, since cursor: String) async throws -> [JSON] {
+    let changes = try await device.get("/v1/changes?since=\(cursor)").json
+    #expect(changes["reset"] == true)
+    let next = try await device.get("/v1/changes?since=\(changes["cursor"]?.stringValue ?? "")").json
+    #expect(next["reset"] == false && next["changesets"] == [])
+    return try #require(changes["changesets"]?.arrayValue)
+  }
+
   @Test("A changed schema leaves stored elements as they are, and holds for the next write")
   func changedSchema() async throws {
     try await DeclaredExamples.serve { users in
@@ -103,21 +112,15 @@ struct DeclaredChangesTests {
       #expect(try await users.admin.delete("\(DeclaredExamples.path)/playlist?erase=true").status == 204)
       #expect(try await ada.put("/v1/favorites/b", "{}").status == 201)
       for _ in 1...2 {
-        let changes = try await ada.get("/v1/changes?since=\(cursor)").json
-        #expect(changes["reset"] == true)
-        let names = changes["changesets"]?.arrayValue?.map { $0["collection"] }
-        #expect(names == ["favorites", "levels", "profile"])
-        let next = try await ada.get("/v1/changes?since=\(changes["cursor"]?.stringValue ?? "")").json
-        #expect(next["reset"] == false && next["changesets"] == [])
+        let changesets = try await Self.reset(of: ada, since: cursor)
+        #expect(changesets.map { $0["collection"] } == ["favorites", "levels", "profile"])
         try await users.restart()
       }
       // A collection that is declared again with the name is another one.
       #expect(try await users.admin.put("\(DeclaredExamples.path)/playlist", DeclaredExamples.playlist).status == 201)
       #expect(try await ada.put("/v1/playlist/c", #"{"data":{"song":"Coda"}}"#).status == 201)
       for _ in 1...2 {
-        let changes = try await ada.get("/v1/changes?since=\(cursor)").json
-        #expect(changes["reset"] == true)
-        let items = changes["changesets"]?[2]?["items"]?.arrayValue
+        let items = try await Self.reset(of: ada, since: cursor)[2]["items"]?.arrayValue
         #expect(items?.map { $0["id"] } == ["c"])
         try await users.restart()
       }
@@ -137,11 +140,8 @@ struct DeclaredChangesTests {
       #expect(try await users.admin.put("\(DeclaredExamples.path)/playlist", #"{"kind":"map"}"#).status == 200)
       #expect(try await users.admin.put("\(DeclaredExamples.path)/levels", #"{"kind":"list"}"#).status == 200)
       for _ in 1...2 {
-        let changes = try await ada.get("/v1/changes?since=\(cursor)").json
-        #expect(changes["reset"] == true)
-        #expect(changes["changesets"]?[1] == ["collection": "levels", "kind": "list", "items": []])
-        let next = try await ada.get("/v1/changes?since=\(changes["cursor"]?.stringValue ?? "")").json
-        #expect(next["reset"] == false && next["changesets"] == [])
+        let changesets = try await Self.reset(of: ada, since: cursor)
+        #expect(changesets[1] == ["collection": "levels", "kind": "list", "items": []])
         // The client knew already that both were empty.
         #expect(try await ada.get("/v1/changes?since=\(after)").json["reset"] == false)
         try await users.restart()
