@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define LOCKSTEP_CURL_FUNCTIONS(USE)                                                               \
   USE(global_init) USE(easy_init) USE(easy_setopt) USE(easy_getinfo) USE(easy_strerror)            \
@@ -73,6 +74,8 @@ typedef struct lockstep_transfer {
   size_t received;
   size_t limit;
   int has_head;
+  // The value of the last field Cache-Control, or empty. A longer value is left out.
+  char cache_control[256];
   // The body of the response. It has at most `limit` bytes.
   char *body;
   size_t body_length;
@@ -112,11 +115,21 @@ static inline size_t lockstep_take_body(char *bytes, size_t size, size_t count, 
 }
 
 // Called for each line of a head. libcurl accepts a head without an empty line at its end.
-static inline size_t lockstep_count_line(char *bytes, size_t size, size_t count, void *transfer) {
-  size_t length = size * count;
-  if (length >= 5 && !memcmp(bytes, "HTTP/", 5)) ((lockstep_transfer *)transfer)->has_head = 0;
-  if (length <= 2 && length > 0 && bytes[length - 1] == '\n') ((lockstep_transfer *)transfer)->has_head = 1;
-  return lockstep_count_bytes(length, (lockstep_transfer *)transfer);
+static inline size_t lockstep_take_line(char *bytes, size_t size, size_t count, void *transfer) {
+  static const char name[] = "cache-control:";
+  lockstep_transfer *into = (lockstep_transfer *)transfer;
+  size_t length = size * count, begin = sizeof name - 1;
+  if (length >= 5 && !memcmp(bytes, "HTTP/", 5)) {
+    // The head of the response follows those of interim responses and proxies.
+    into->has_head = 0;
+    into->cache_control[0] = 0;
+  }
+  if (length <= 2 && length > 0 && bytes[length - 1] == '\n') into->has_head = 1;
+  if (length > begin && length - begin < sizeof into->cache_control && !strncasecmp(bytes, name, begin)) {
+    memcpy(into->cache_control, bytes + begin, length - begin);
+    into->cache_control[length - begin] = 0;
+  }
+  return lockstep_count_bytes(length, into);
 }
 
 static inline void lockstep_transfer_free(const lockstep_curl *curl, lockstep_transfer *transfer) {
@@ -178,7 +191,7 @@ static inline lockstep_transfer *lockstep_transfer_begin(const lockstep_curl *cu
   }
   LOCKSTEP_SET(CURLOPT_WRITEFUNCTION, &lockstep_take_body);
   LOCKSTEP_SET(CURLOPT_WRITEDATA, transfer);
-  LOCKSTEP_SET(CURLOPT_HEADERFUNCTION, &lockstep_count_line);
+  LOCKSTEP_SET(CURLOPT_HEADERFUNCTION, &lockstep_take_line);
   LOCKSTEP_SET(CURLOPT_HEADERDATA, transfer);
   LOCKSTEP_SET(CURLOPT_ERRORBUFFER, transfer->error);
   LOCKSTEP_SET(CURLOPT_PRIVATE, transfer);

@@ -85,9 +85,3 @@ package final class HTTPClient: Sendable {
     return thread.withLock { $0.take() }
   }
 }
-
-/// A complete response.
-package struct TransferResponse: Sendable, Equatable {
-  package let status: Int
-  package let body: [UInt8]
-}

@@ -150,7 +150,7 @@ final class Transfers: @unchecked Sendable {
   private func finish(_ running: inout [Handle: Transfer]) {
     while case let ending = lockstep_multi_ended(curl.functions, multi), let handle = ending.transfer {
       if ending.code == CURLE_OK {
-        end(handle, &running, .success(TransferResponse(status: ending.status, body: Self.body(of: handle))))
+        end(handle, &running, .success(Self.response(of: handle, status: ending.status)))
       } else {
         var text = [CChar](repeating: 0, count: Int(CURL_ERROR_SIZE))
         lockstep_ending_text(curl.functions, ending, &text, text.count)
@@ -173,8 +173,16 @@ final class Transfers: @unchecked Sendable {
     transfer.continuation.resume(returning: result)
   }
 
-  private static func body(of handle: Handle) -> [UInt8] {
-    Array(UnsafeRawBufferPointer(start: handle.pointee.body, count: handle.pointee.body_length))
+  private static func response(of handle: Handle, status: Int) -> TransferResponse {
+    // The field ends with a zero byte.
+    let cacheControl = withUnsafeBytes(of: handle.pointee.cache_control) {
+      String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+    }
+    return TransferResponse(
+      status: status,
+      body: Array(UnsafeRawBufferPointer(start: handle.pointee.body, count: handle.pointee.body_length)),
+      maxAge: TransferResponse.maxAge(in: cacheControl)
+    )
   }
 
   /// At least 1, because libcurl takes 0 as no limit, and at most a day.

@@ -1,0 +1,27 @@
+/// A complete response.
+package struct TransferResponse: Sendable, Equatable {
+  package let status: Int
+  package let body: [UInt8]
+  /// How long a cache may use the response, by `max-age` of its field `Cache-Control`. Zero for `no-cache` and
+  /// `no-store`. Nil if the field does not say it.
+  package let maxAge: Duration?
+
+  package init(status: Int, body: [UInt8], maxAge: Duration? = nil) {
+    (self.status, self.body, self.maxAge) = (status, body, maxAge)
+  }
+
+  static func maxAge(in cacheControl: String) -> Duration? {
+    var maxAge: Duration?
+    for directive in cacheControl.lowercased().split(whereSeparator: { ", \t\r\n".contains($0) }) {
+      if directive == "no-cache" || directive == "no-store" { return .zero }
+      guard directive.hasPrefix("max-age="), maxAge == nil else { continue }
+      let digits = directive.dropFirst("max-age=".count)
+      // At most ten digits, so that the number is not too large for a duration.
+      guard (1...10).contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+        continue
+      }
+      maxAge = Int(digits).map { .seconds($0) }
+    }
+    return maxAge
+  }
+}
