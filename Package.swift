@@ -27,7 +27,9 @@ let package = Package(
     .library(name: "LockstepServerTesting", targets: ["LockstepServerTesting"]),
   ],
   targets: [
-    // C libraries of the system. libcurl and libpq are not linked; they are loaded when they are needed.
+    // C libraries of the system. libcrypto, libcrypt, libcurl and libpq are not linked; they are loaded when they are
+    // needed.
+    .systemLibrary(name: "CLockstepCrypto", providers: [.apt(["libssl-dev", "libcrypt-dev"])]),
     .systemLibrary(name: "CLockstepCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CLockstepLinux"),
     .systemLibrary(name: "CLockstepPostgreSQL", providers: [.apt(["libpq-dev"])]),
@@ -97,6 +99,14 @@ let package = Package(
       dependencies: ["CLockstepLinux", "LockstepHTTP", "LockstepThreading", "LockstepTime"]
     ),
     .target(name: "LockstepHTTPClient", dependencies: ["CLockstepCurl", "LockstepThreading"]),
+    .target(name: "LockstepCryptography", dependencies: ["CLockstepCrypto", "CLockstepSodium"]),
+    .target(
+      name: "LockstepIdentity",
+      dependencies: [
+        "CLockstepSodium", "LockstepCryptography", "LockstepHTTPClient", "LockstepJSON", "LockstepThreading",
+        "LockstepTime",
+      ]
+    ),
     .target(
       name: "LockstepCollections",
       dependencies: ["LockstepJSON", "LockstepSchema", "LockstepTime"]
@@ -250,6 +260,17 @@ let package = Package(
     .testTarget(
       name: "LockstepHTTPClientTests",
       dependencies: ["LockstepHTTP", "LockstepHTTPClient", "LockstepTestSupport"]
+    ),
+    .testTarget(
+      name: "LockstepCryptographyTests",
+      dependencies: ["LockstepCryptography", "LockstepTestSupport"]
+    ),
+    .testTarget(
+      name: "LockstepIdentityTests",
+      dependencies: [
+        "LockstepCryptography", "LockstepHTTPClient", "LockstepIdentity", "LockstepJSON", "LockstepTestSupport",
+        "LockstepThreading", "LockstepTime",
+      ]
     ),
     .testTarget(
       name: "LockstepTests",

@@ -1,0 +1,112 @@
+import LockstepCryptography
+import LockstepThreading
+import LockstepTime
+
+/// The keys of one issuer: fetched when they are needed, and by one fetch at a time for all requests.
+final class IssuerKeys: Sendable {
+  private struct State: Sendable {
+    var schedule = KeySchedule()
+    var waiting: [CheckedContinuation<Void, Never>] = []
+  }
+
+  let provider: IdentityProvider
+  private let fetcher: KeyFetcher
+  private let tasks: TaskScope
+  private let time: TimeSource
+  private let report: @Sendable (KeyEvent) -> Void
+  private let state = LockedState(State())
+
+  init(
+    _ provider: IdentityProvider,
+    source: any DocumentSource,
+    tasks: TaskScope,
+    time: TimeSource,
+    report: @escaping @Sendable (KeyEvent) -> Void
+  ) {
+    self.provider = provider
+    fetcher = KeyFetcher(provider, source: source)
+    (self.tasks, self.time, self.report) = (tasks, time, report)
+  }
+
+  /// The key for a token, with the number of the keys it belongs to. Waits for a fetch if it must. Cancelling the task
+  /// does not end the wait, which the source bounds.
+  nonisolated(nonsending) func key(
+    _ id: String,
+    for algorithm: SignatureAlgorithm
+  ) async throws(TokenRefusal) -> (SignatureKey, generation: Int) {
+    var hasWaited = false
+    while true {
+      let now = time.monotonic()
+      let step = state.withLock { [hasWaited] state in
+        state.schedule.step(keyID: id, algorithm: algorithm, now: now, hasWaited: hasWaited)
+      }
+      switch step {
+      case .use(let key, let generation):
+        refreshIfDue(now)
+        return (key, generation)
+      case .refuse(let fault): throw .notValid(fault)
+      case .unavailable(let nanoseconds):
+        throw .keysUnavailable(issuer: provider.issuer, retryAfter: .nanoseconds(nanoseconds))
+      case .wait:
+        await fetch()
+        hasWaited = true
+      }
+    }
+  }
+
+  /// The number of the keys if they are in use, so that a remembered token with the same number is still valid.
+  /// Begins a refresh if it is due.
+  func generation() -> Int? {
+    let now = time.monotonic()
+    let (generation, isDue) = state.withLock { ($0.schedule.generation(now: now), $0.schedule.isDue(now)) }
+    if isDue { beginFetch() }
+    return generation
+  }
+
+  /// Fetches the keys now, or waits for a fetch that runs.
+  nonisolated(nonsending) func fetch() async {
+    await withCheckedContinuation { continuation in
+      state.withLock { $0.waiting.append(continuation) }
+      beginFetch()
+    }
+  }
+
+  private func refreshIfDue(_ now: Int64) {
+    if state.withLock({ $0.schedule.isDue(now) }) { beginFetch() }
+  }
+
+  /// Starts a task for the fetch, so that it goes on when the request that needs it is cancelled.
+  private func beginFetch() {
+    guard state.withLock({ $0.schedule.begin() }) else { return }
+    do throws(TaskScope.ShutDownError) {
+      try tasks.start { await self.runFetch() }
+    } catch {
+      end { $0.fail(now: time.monotonic()) }
+    }
+  }
+
+  private func runFetch() async {
+    do throws(KeyFetcher.Failure) {
+      let (keys, maxAge) = try await fetcher.fetch()
+      end { $0.succeed(keys, maxAge: maxAge, now: time.monotonic()) }
+      report(.fetched(issuer: provider.issuer, keys: keys.count, skipped: keys.skipped))
+    } catch {
+      let keepsKeys = end { schedule in
+        schedule.fail(now: time.monotonic())
+        return schedule.current != nil
+      }
+      report(.failed(issuer: provider.issuer, reason: error.reason, keepsKeys: keepsKeys))
+    }
+  }
+
+  /// Changes the schedule after a fetch, and continues the requests that wait.
+  @discardableResult
+  private func end<Result>(_ change: (inout KeySchedule) -> Result) -> Result {
+    let (waiting, result) = state.withLock { state in
+      defer { state.waiting = [] }
+      return (state.waiting, change(&state.schedule))
+    }
+    for request in waiting { request.resume() }
+    return result
+  }
+}

@@ -1,0 +1,63 @@
+import LockstepCryptography
+import LockstepJSON
+
+/// A public key of an issuer, with its id and the algorithm that it is for.
+struct JSONWebKey: Sendable, Equatable {
+  let id: String
+  let key: SignatureKey
+  /// The only algorithm for this key. Nil: any that fits its type.
+  let algorithm: SignatureAlgorithm?
+
+  /// Why a key is skipped. Completes a sentence about the key.
+  struct Fault: Error, Equatable {
+    let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+  }
+
+  /// Reads a key of a key set (RFC 7517).
+  init(_ json: JSON) throws(Fault) {
+    guard let members = json.objectValue else { throw Fault("is not a JSON object") }
+    guard let id = members["kid"]?.stringValue, (1...256).contains(id.utf8.count) else {
+      throw Fault("has no kid of 1 to 256 bytes")
+    }
+    self.id = id
+    if let use = members["use"], use != "sig" { throw Fault("is not for signatures") }
+    if let operations = members["key_ops"], operations.arrayValue?.contains("verify") != true {
+      throw Fault("is not for verifying")
+    }
+    if members.contains(name: "d") { throw Fault("is private, so that anybody can make tokens; replace it at once") }
+    let numbers = try Self.numbers(in: members)
+    do throws(SignatureKeyError) { key = try SignatureKey(numbers) } catch { throw Fault("is not usable: \(error)") }
+    algorithm = try members["alg"].map { algorithm throws(Fault) in
+      guard let algorithm = algorithm.stringValue.flatMap(SignatureAlgorithm.init(rawValue:)) else {
+        throw Fault("is for an algorithm that the server does not support")
+      }
+      return algorithm
+    }
+    if let algorithm, algorithm.keyKind != key.kind { throw Fault("has an alg that does not fit its type") }
+  }
+
+  func fits(_ algorithm: SignatureAlgorithm) -> Bool {
+    algorithm.keyKind == key.kind && (self.algorithm == nil || self.algorithm == algorithm)
+  }
+
+  private static func numbers(in members: JSONObject) throws(Fault) -> SignatureKey.Numbers {
+    func bytes(_ name: String) throws(Fault) -> [UInt8] {
+      guard let text = members[name]?.stringValue, let bytes = Base64.decodeURL(text.utf8) else {
+        throw Fault("has no \(name) in base64url without padding")
+      }
+      return bytes
+    }
+    switch (members["kty"]?.stringValue, members["crv"]?.stringValue) {
+    case ("RSA", _): return .rsa(modulus: try bytes("n"), exponent: try bytes("e"))
+    case ("EC", "P-256"): return .p256(x: try bytes("x"), y: try bytes("y"))
+    case ("OKP", "Ed25519"): return .ed25519(try bytes("x"))
+    default: throw Fault("has a type or curve that the server does not support")
+    }
+  }
+
+  static func == (left: JSONWebKey, right: JSONWebKey) -> Bool {
+    left.id == right.id && left.algorithm == right.algorithm && left.key.numbers == right.key.numbers
+  }
+}

@@ -1,0 +1,83 @@
+import LockstepHTTPClient
+import LockstepJSON
+import LockstepThreading
+
+/// Gets documents of issuers by HTTP. A test has its own.
+package protocol DocumentSource: Sendable {
+  nonisolated(nonsending) func get(_ url: String) async throws(TransferError) -> TransferResponse
+}
+
+extension HTTPClient: DocumentSource {}
+
+extension HTTPClient.Configuration {
+  /// For the documents of issuers.
+  package static func forKeys(userAgent: String) -> HTTPClient.Configuration {
+    var configuration = HTTPClient.Configuration(userAgent: userAgent)
+    configuration.bounds.responseBytes = KeyFetcher.longestDocument
+    configuration.bounds.totalTime = .seconds(10)
+    return configuration
+  }
+}
+
+/// Fetches the key set of an issuer, after its discovery document if no URL is configured.
+final class KeyFetcher: Sendable {
+  static let longestDocument = 512 * 1024
+
+  /// Why there is no key set. Completes a sentence.
+  struct Failure: Error, Equatable {
+    let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+  }
+
+  private let provider: IdentityProvider
+  private let source: any DocumentSource
+  /// The URL of the key set, once it is known. Discovered again after a failure.
+  private let keysURL: LockedState<String?>
+
+  init(_ provider: IdentityProvider, source: any DocumentSource) {
+    (self.provider, self.source) = (provider, source)
+    keysURL = LockedState(provider.keysURL)
+  }
+
+  nonisolated(nonsending) func fetch() async throws(Failure) -> (keys: KeySet, maxAge: Duration?) {
+    let url: String
+    if let known = keysURL.withLock({ $0 }) { url = known } else { url = try await discover() }
+    do throws(Failure) {
+      let (json, maxAge) = try await document(url)
+      guard let keys = KeySet(json) else { throw Failure("\(url) is not a key set: it has no array “keys”") }
+      keysURL.withLock { $0 = url }
+      return (keys, maxAge)
+    } catch {
+      keysURL.withLock { $0 = provider.keysURL }
+      throw error
+    }
+  }
+
+  nonisolated(nonsending) private func discover() async throws(Failure) -> String {
+    let url = provider.discoveryURL
+    let (json, _) = try await document(url)
+    guard let issuer = json["issuer"]?.stringValue else { throw Failure("\(url) has no issuer") }
+    guard issuer == provider.issuer else {
+      // The name is from outside.
+      let name = String(issuer.prefix(200)).filter { !$0.isNewline }
+      throw Failure("\(url) is of the issuer \(name); write exactly that name in --identity, if it is the right one")
+    }
+    guard let keys = json["jwks_uri"]?.stringValue else { throw Failure("\(url) has no jwks_uri") }
+    if let fault = ProviderURL.fault(keys) { throw Failure("the jwks_uri in \(url) \(fault)") }
+    return keys
+  }
+
+  nonisolated(nonsending) private func document(_ url: String) async throws(Failure) -> (JSON, Duration?) {
+    let response: TransferResponse
+    do throws(TransferError) {
+      response = try await source.get(url)
+    } catch {
+      throw Failure("\(url): \(error)")
+    }
+    guard response.status == 200 else { throw Failure("\(url) responded with \(response.status)") }
+    guard response.body.count <= Self.longestDocument else { throw Failure("\(url) is too long") }
+    guard let json = try? JSON(parsing: response.body, maximumDepth: 16) else { throw Failure("\(url) is not JSON") }
+    return (json, response.maxAge)
+  }
+}

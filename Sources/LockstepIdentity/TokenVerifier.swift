@@ -1,0 +1,90 @@
+import LockstepCryptography
+import LockstepThreading
+import LockstepTime
+
+/// Verifies the tokens of other issuers (JWT), such as those of Firebase, Auth0 or Keycloak.
+///
+/// A token that was verified is remembered until it expires. If a key is no longer in the issuer's set, its tokens end
+/// with the next fetch, so within the lifetime of the keys: 10 minutes to 24 hours, as the issuer's `Cache-Control` says.
+package final class TokenVerifier: Sendable {
+  private let issuers: [String: IssuerKeys]
+  private let remembered: RememberedTokens
+  private let time: TimeSource
+
+  /// Loads libcrypto, and throws if it is missing. Each issuer may occur once in `providers`; see
+  /// `IdentityProvider.list`. The fetches run in `tasks`, and end with it.
+  ///
+  /// `capacity` is the number of tokens to remember. Each takes about half a kilobyte.
+  package init(
+    _ providers: [IdentityProvider],
+    source: any DocumentSource,
+    tasks: TaskScope,
+    time: TimeSource,
+    capacity: Int = 65_536,
+    report: @escaping @Sendable (KeyEvent) -> Void
+  ) throws(CryptographyError) {
+    try CryptoLibrary.load()
+    var issuers: [String: IssuerKeys] = [:]
+    for provider in providers {
+      issuers[provider.issuer] = IssuerKeys(provider, source: source, tasks: tasks, time: time, report: report)
+    }
+    (self.issuers, self.time) = (issuers, time)
+    remembered = RememberedTokens(capacity: capacity)
+  }
+
+  /// Whether the bytes may be a token of another issuer: they begin as Base64 of a JSON object does, and have a point.
+  /// The server's own tokens do not.
+  package static func isCandidate(_ token: UnsafeRawBufferPointer) -> Bool {
+    token.count > 2 && token[0] == UInt8(ascii: "e") && token[1] == UInt8(ascii: "y")
+      && token.contains(UInt8(ascii: "."))
+  }
+
+  /// Fetches the keys of all issuers, so that the first request does not wait for them. Does not throw if an issuer is
+  /// down: `report` is called, and a request with its token tries again.
+  nonisolated(nonsending) package func fetchKeys() async {
+    for issuer in issuers.values { await issuer.fetch() }
+  }
+
+  /// The identity of a token that was verified before and is still valid. Takes a few microseconds. Nil means: call
+  /// `verify`.
+  package func remembered(_ token: UnsafeRawBufferPointer) -> VerifiedIdentity? {
+    remembered(RememberedTokens.Digest(of: token))
+  }
+
+  /// Verifies a token. The first one of an issuer waits for its keys.
+  nonisolated(nonsending) package func verify(_ token: [UInt8]) async throws(TokenRefusal) -> VerifiedIdentity {
+    guard token.count <= CompactToken.longest else { throw .notValid(.tooLong) }
+    let digest = token.withUnsafeBytes { RememberedTokens.Digest(of: $0) }
+    if let identity = remembered(digest) { return identity }
+    let (token, issuer, identity) = try check(token)
+    let (key, generation) = try await issuer.key(token.keyID, for: token.algorithm)
+    guard key.verify(token.signature, of: token.signed, by: token.algorithm) else { throw .notValid(.signature) }
+    remembered.insert(.init(identity: identity, issuer: issuer, generation: generation), digest)
+    return identity
+  }
+
+  /// Checks everything but the signature, so that a token with a wrong claim costs no fetch.
+  private func check(
+    _ token: [UInt8]
+  ) throws(TokenRefusal) -> (CompactToken, IssuerKeys, VerifiedIdentity) {
+    do throws(TokenFault) {
+      let token = try CompactToken(token)
+      let claims = TokenClaims(token.claims)
+      guard let issuer = issuers[try claims.issuer()] else { throw .issuer }
+      guard issuer.provider.algorithms.contains(token.algorithm) else { throw .algorithm }
+      return (token, issuer, try claims.identity(for: issuer.provider, now: time.now()))
+    } catch {
+      throw .notValid(error)
+    }
+  }
+
+  private func remembered(_ digest: RememberedTokens.Digest) -> VerifiedIdentity? {
+    guard let entry = remembered.entry(digest) else { return nil }
+    let end = entry.identity.expiresAt.millisecondsSince1970 + TokenClaims.leeway
+    guard time.millisecondsSince1970() < end else {
+      remembered.remove(digest)
+      return nil
+    }
+    return entry.issuer.generation() == entry.generation ? entry.identity : nil
+  }
+}
