@@ -223,9 +223,11 @@ let package = Package(
     // outside.
     .target(
       name: "LockstepTestSupport",
-      dependencies: ["LockstepHTTP", "LockstepHTTPServer", "LockstepThreading", "LockstepTime"],
+      dependencies: [
+        "CLockstepCrypto", "LockstepHTTP", "LockstepHTTPServer", "LockstepJSON", "LockstepThreading", "LockstepTime",
+      ],
       path: "Tests/LockstepTestSupport",
-      resources: [.embedInCode("hostile-catalogue.json")]
+      resources: [.embedInCode("hostile-catalogue.json"), .embedInCode("test-keys.json")]
     ),
     .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
     .testTarget(
@@ -263,7 +265,8 @@ let package = Package(
     ),
     .testTarget(
       name: "LockstepCryptographyTests",
-      dependencies: ["LockstepCryptography", "LockstepTestSupport"]
+      dependencies: ["LockstepCryptography", "LockstepJSON", "LockstepTestSupport"],
+      resources: [.embedInCode("signature-vectors.json")]
     ),
     .testTarget(
       name: "LockstepIdentityTests",

@@ -26,7 +26,9 @@ struct BcryptScheme: PasswordScheme {
         fault: "it is not $2b$, a cost of two digits, $ and 53 characters of salt and hash"
       )
     }
-    guard let cost = Int(hash.dropFirst(4).prefix(2)), cost >= Self.costs.lowerBound else {
+    guard bytes[4...5].allSatisfy({ (0x30...0x39).contains($0) }), let cost = Int(hash.dropFirst(4).prefix(2)),
+      cost >= Self.costs.lowerBound
+    else {
       throw .malformed(form: "bcrypt", fault: "its cost is not a number of at least 04")
     }
     guard Self.costs.contains(cost) else {

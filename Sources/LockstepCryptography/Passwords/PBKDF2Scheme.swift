@@ -17,7 +17,7 @@ struct PBKDF2Scheme: PasswordScheme {
   }
 
   /// How often the hash function may run for one password. SHA-512 takes about twice as long as the others.
-  private static let work = 4_000_000
+  private static let work = 2_500_000
 
   private let hash: Hash
   private let iterations: Int
