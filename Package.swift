@@ -223,9 +223,7 @@ let package = Package(
     // outside.
     .target(
       name: "LockstepTestSupport",
-      dependencies: [
-        "CLockstepCrypto", "LockstepHTTP", "LockstepHTTPServer", "LockstepJSON", "LockstepThreading", "LockstepTime",
-      ],
+      dependencies: ["LockstepHTTP", "LockstepHTTPServer", "LockstepJSON", "LockstepThreading", "LockstepTime"],
       path: "Tests/LockstepTestSupport",
       resources: [.embedInCode("hostile-catalogue.json"), .embedInCode("test-keys.json")]
     ),

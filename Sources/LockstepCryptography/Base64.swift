@@ -1,12 +1,17 @@
-import CLockstepSodium
-
 /// Base64 (RFC 4648).
+///
+/// libsodium 1.0.18 decodes bytes above 0x7F as if they were in the alphabet, so that two texts have one value.
 package enum Base64 {
+  private static let standard = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+  private static let url = Array(standard.dropLast(2)) + Array("-_".utf8)
+
+  /// The value of each byte; 255 for bytes outside the alphabet.
+  private static let standardValues = values(of: standard)
+  private static let urlValues = values(of: url)
+
   /// Decodes base64url without padding, as JOSE requires. Nil for any other character, and if unused bits are set, so
   /// that each value has one spelling.
-  package static func decodeURL(_ text: some Collection<UInt8>) -> [UInt8]? {
-    decode(Array(text), sodium_base64_VARIANT_URLSAFE_NO_PADDING)
-  }
+  package static func decodeURL(_ text: some Collection<UInt8>) -> [UInt8]? { decode(text, urlValues) }
 
   /// Decodes Base64 with or without padding, with either alphabet, and with `.` for `+` as passlib writes it.
   static func decode(_ text: Substring) -> [UInt8]? {
@@ -21,46 +26,45 @@ package enum Base64 {
       default: break
       }
     }
-    return decode(bytes, sodium_base64_VARIANT_ORIGINAL_NO_PADDING)
+    return decode(bytes, standardValues)
   }
 
   /// Encodes with the standard alphabet, without padding.
-  static func encode(_ bytes: [UInt8]) -> String { encode(bytes, sodium_base64_VARIANT_ORIGINAL_NO_PADDING) }
-
-  /// Encodes as base64url without padding.
-  package static func encodeURL(_ bytes: [UInt8]) -> String { encode(bytes, sodium_base64_VARIANT_URLSAFE_NO_PADDING) }
-
-  private static func encode(_ bytes: [UInt8], _ variant: Int32) -> String {
-    var text = [CChar](repeating: 0, count: sodium_base64_encoded_len(bytes.count, variant))
-    // The text has the length that the library asks for, with a zero byte at its end.
-    sodium_bin2base64(&text, text.count, bytes, bytes.count, variant)
-    return String(decoding: text.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-  }
-
-  private static func decode(_ text: [UInt8], _ variant: Int32) -> [UInt8]? {
-    var bytes = [UInt8](repeating: 0, count: text.count / 4 * 3 + 3)
-    let capacity = bytes.count
-    var count = 0
-    let code = text.withUnsafeBufferPointer { text in
-      text.withMemoryRebound(to: CChar.self) {
-        sodium_base642bin(&bytes, capacity, $0.baseAddress, $0.count, nil, &count, nil, variant)
+  static func encode(_ bytes: [UInt8]) -> String {
+    var (text, bits, count) = ([UInt8](), 0, 0)
+    text.reserveCapacity(bytes.count / 3 * 4 + 4)
+    for byte in bytes {
+      // Only the last bits are needed.
+      (bits, count) = (bits << 8 & 0xFFFF | Int(byte), count + 8)
+      while count >= 6 {
+        count -= 6
+        text.append(standard[bits >> count & 63])
       }
     }
-    return code == 0 ? Array(bytes.prefix(count)) : nil
+    if count > 0 { text.append(standard[bits << (6 - count) & 63]) }
+    return String(decoding: text, as: UTF8.self)
   }
-}
 
-enum Hexadecimal {
-  private static let digits = Array("0123456789abcdef".utf8)
-
-  static func encode(_ bytes: [UInt8]) -> [UInt8] { bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] } }
-
-  /// Nil if the text is not pairs of digits.
-  static func decode(_ text: Substring) -> [UInt8]? {
-    let text = Array(text.utf8)
-    guard text.count % 2 == 0, text.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else { return nil }
-    return stride(from: 0, to: text.count, by: 2).compactMap { place in
-      UInt8(String(decoding: text[place..<place + 2], as: UTF8.self), radix: 16)
+  private static func decode(_ text: some Collection<UInt8>, _ values: [UInt8]) -> [UInt8]? {
+    var (bytes, bits, count) = ([UInt8](), 0, 0)
+    bytes.reserveCapacity(text.count / 4 * 3 + 3)
+    for byte in text {
+      // There is a value for each byte, so no index is outside.
+      let value = values[Int(byte)]
+      guard value < 64 else { return nil }
+      (bits, count) = (bits << 6 & 0xFFFF | Int(value), count + 6)
+      if count >= 8 {
+        count -= 8
+        bytes.append(UInt8(truncatingIfNeeded: bits >> count))
+      }
     }
+    // With six bits left, the last character has no use.
+    return count < 6 && bits & (1 << count - 1) == 0 ? bytes : nil
+  }
+
+  private static func values(of alphabet: [UInt8]) -> [UInt8] {
+    var values = [UInt8](repeating: .max, count: 256)
+    for (value, byte) in alphabet.enumerated() { values[Int(byte)] = UInt8(value) }
+    return values
   }
 }

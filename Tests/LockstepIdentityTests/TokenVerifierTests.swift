@@ -1,0 +1,151 @@
+import LockstepCryptography
+import LockstepJSON
+import LockstepTestSupport
+import LockstepTime
+import Testing
+
+@testable import LockstepIdentity
+
+@Suite("Tokens of other issuers", .timeLimit(.minutes(10)))
+struct TokenVerifierTests {
+  static let signers: [(key: TestKey, algorithm: String)] = [
+    (.rsa, "RS256"), (.rsa, "PS256"), (.ec, "ES256"), (.ed25519, "EdDSA"),
+  ]
+
+  @Test("A token by each algorithm names its user", arguments: SignatureAlgorithm.allCases)
+  func verifies(algorithm: SignatureAlgorithm) async throws {
+    let fixture = try Fixture()
+    let signer = try #require(Self.signers.first { $0.algorithm == algorithm.rawValue })
+    let token = fixture.token(
+      claims: ["email": "ann@example.com", "email_verified": true, "sid": "login-1"],
+      key: signer.key,
+      algorithm: signer.algorithm
+    )
+    let identity = try await fixture.verify(token).get()
+    #expect(identity.issuer == "https://issuer.example")
+    #expect(identity.subject == "user-1")
+    #expect(identity.expiresAt.millisecondsSince1970 == fixture.now.millisecondsSince1970 / 1000 * 1000 + 3_600_000)
+    #expect(identity.issuedAt?.millisecondsSince1970 == fixture.now.millisecondsSince1970 / 1000 * 1000)
+    #expect(identity.email == "ann@example.com")
+    #expect(identity.emailVerified)
+    #expect(identity.sessionID == "login-1")
+  }
+
+  @Test("A token is remembered, so that it is verified once, until 60 seconds after it has expired")
+  func remembers() async throws {
+    let fixture = try Fixture()
+    let token = fixture.token()
+    #expect(fixture.remembered(token) == nil)
+    let identity = try await fixture.verify(token).get()
+    #expect(fixture.remembered(token) == identity)
+    #expect(fixture.remembered(token + " ") == nil)
+    #expect(fixture.remembered(String(token.dropLast())) == nil)
+    fixture.time.advance(by: 3659)
+    #expect(try await fixture.verify(token).get() == identity)
+    #expect(fixture.remembered(token) == identity)
+    fixture.time.advance(by: 1)
+    #expect(fixture.remembered(token) == nil)
+    #expect(await fixture.fault(token) == .expired)
+  }
+
+  @Test("The memory of tokens is bounded")
+  func bounded() async throws {
+    let fixture = try Fixture(capacity: 10)
+    let tokens = (0..<50).map { fixture.issuer.token(for: "user-\($0)", now: fixture.now, key: .ed25519) }
+    for token in tokens { _ = try await fixture.verify(token).get() }
+    let remembered = tokens.filter { fixture.remembered($0) != nil }
+    #expect((1...10).contains(remembered.count))
+    #expect(fixture.remembered(tokens[49]) != nil)
+  }
+
+  @Test("Claims about the address are optional, and only true or \"true\" means verified")
+  func email() async throws {
+    let fixture = try Fixture()
+    let cases: [(email: JSON?, verified: JSON?, expected: (String?, Bool))] = [
+      (nil, nil, (nil, false)), (nil, true, (nil, false)), ("a@b.example", nil, ("a@b.example", false)),
+      ("a@b.example", false, ("a@b.example", false)), ("a@b.example", "true", ("a@b.example", true)),
+      ("a@b.example", "false", ("a@b.example", false)), ("a@b.example", 1, ("a@b.example", false)),
+      ("a@b.example", "TRUE", ("a@b.example", false)), (1, true, (nil, false)), ("", true, (nil, false)),
+      ("a\n@b.example", true, (nil, false)), (.string(String(repeating: "a", count: 255)), true, (nil, false)),
+    ]
+    for (email, verified, expected) in cases {
+      let identity = try await fixture.verify(
+        fixture.token(claims: ["email": email, "email_verified": verified], key: .ed25519)
+      ).get()
+      #expect(identity.email == expected.0)
+      #expect(identity.emailVerified == expected.1, "\(String(describing: verified))")
+    }
+  }
+
+  @Test("The id of the login is in sid, or in session_id as Supabase has it")
+  func sessionID() async throws {
+    let fixture = try Fixture()
+    for (claims, expected) in [
+      ([:], nil), (["sid": "a", "session_id": "b"], "a"), (["session_id": "b"], "b"), (["sid": 1], nil),
+      (["sid": .string(String(repeating: "a", count: 256))], nil), (["sid": "a\u{7F}"], nil),
+    ] as [([String: JSON?], String?)] {
+      #expect(try await fixture.verify(fixture.token(claims: claims)).get().sessionID == expected)
+    }
+  }
+
+  @Test("The server takes a token for several audiences, and issuers are told apart")
+  func audiencesAndIssuers() async throws {
+    let other = FakeIssuer(url: "https://other.example/", audience: "b", keys: [.otherEC])
+    let fixture = try Fixture(options: [
+      "issuer=https://issuer.example,audience=app,audience=web",
+      "issuer=https://other.example/,audience=b,jwks=https://other.example//keys",
+    ])
+    fixture.source.publish(other)
+    for audience in ["app", "web", ["x", "web"], ["app"]] as [JSON] {
+      #expect(await fixture.verify(fixture.token(claims: ["aud": audience])).isSuccess)
+    }
+    let identity = try await fixture.verify(other.token(now: fixture.now)).get()
+    #expect(identity.issuer == "https://other.example/")
+    #expect(await fixture.fault(other.token(now: fixture.now, claims: ["aud": "app"])) == .audience)
+    #expect(await fixture.fault(other.token(now: fixture.now, claims: ["iss": "https://other.example"])) == .issuer)
+    // A key of the other issuer does not sign for this one.
+    #expect(await fixture.fault(fixture.token(key: .otherEC)) == .unknownKey)
+  }
+
+  @Test("Only the algorithms of the option are accepted")
+  func narrowedAlgorithms() async throws {
+    let fixture = try Fixture(options: ["issuer=https://issuer.example,audience=app,algorithms=ES256+PS256"])
+    for (key, algorithm) in Self.signers {
+      let fault = await fixture.fault(fixture.token(key: key, algorithm: algorithm))
+      #expect(fault == (["ES256", "PS256"].contains(algorithm) ? nil : .algorithm))
+    }
+  }
+
+  @Test("Clocks may differ by 60 seconds")
+  func leeway() async throws {
+    let fixture = try Fixture()
+    let now = Double(fixture.now.millisecondsSince1970) / 1000
+    let cases: [(claims: [String: JSON?], fault: TokenFault?)] = [
+      (["exp": .double(now - 59.9)], nil), (["exp": .double(now - 60)], .expired),
+      (["exp": .integer(0)], .expired), (["nbf": .double(now + 60)], nil), (["nbf": .double(now + 60.5)], .notYetValid),
+      (["nbf": .integer(0)], nil), (["iat": .double(now + 60)], nil), (["iat": .double(now + 61)], .issuedInFuture),
+      (["iat": nil, "nbf": nil], nil), (["iat": .integer(0)], nil), (["exp": .double(now + 0.5)], nil),
+    ]
+    for (claims, fault) in cases {
+      #expect(await fixture.fault(fixture.token(claims: claims, key: .ed25519)) == fault, "\(claims)")
+    }
+  }
+
+  @Test("Only texts that begin like JSON in Base64 and have a point are taken for tokens of issuers")
+  func candidates() throws {
+    let fixture = try Fixture()
+    func isCandidate(_ text: String) -> Bool { Array(text.utf8).withUnsafeBytes { TokenVerifier.isCandidate($0) } }
+    #expect(isCandidate(fixture.token()))
+    for text in ["", "e", "ey", "eyJ", "ls_00000000_abc", "a.b.c", "eY.x", ".ey."] { #expect(!isCandidate(text)) }
+  }
+
+  @Test("A refusal has one message for all, and a detail for developers")
+  func texts() {
+    #expect(TokenRefusal.message == "The token is not valid.")
+    #expect("\(TokenRefusal.notValid(.expired))" == "The token has expired.")
+    #expect(
+      "\(TokenRefusal.keysUnavailable(issuer: "https://a.example", retryAfter: .seconds(2)))"
+        == "the keys of https://a.example are not there yet; the next attempt is in 2.0 seconds"
+    )
+  }
+}
