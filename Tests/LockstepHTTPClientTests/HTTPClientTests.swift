@@ -65,6 +65,30 @@ struct HTTPClientTests {
     }
   }
 
+  @Test(
+    "A response has the lifetime that Cache-Control gives it",
+    arguments: [
+      (nil, nil), ("max-age=3600", .seconds(3600)),
+      ("public, Max-Age=19204, must-revalidate, no-transform", .seconds(19204)),
+      ("no-cache", .zero), ("max-age=60, no-store", .zero), ("max-age=0", .zero), ("private", nil), ("max-age=", nil),
+      ("max-age=-1", nil), ("max-age=1x", nil), ("max-age=99999999999", nil), ("s-maxage=10", nil),
+      ("max-age=5,max-age=6", .seconds(5)), ("x-max-age=5", nil),
+      (String(repeating: "x", count: 300) + ",max-age=5", nil),
+    ] as [(String?, Duration?)]
+  )
+  func maxAge(field: String?, expected: Duration?) async throws {
+    try await LoopbackServer.run { _ in
+      var response = Response(status: .ok, body: .bytes(Array("{}".utf8)))
+      if let field { response.fields.append(.cacheControl, field) }
+      return response
+    } _: { port in
+      try await Self.withClient { client in
+        let response = try await client.get("http://127.0.0.1:\(port)/")
+        #expect(response.maxAge == expected)
+      }
+    }
+  }
+
   @Test("A GET asks for JSON and returns the whole body, up to the limit", arguments: [0, 1, 100_000, 3_000_000])
   func gets(size: Int) async throws {
     let text = String(repeating: "0123456789", count: size / 10) + String(repeating: "x", count: size % 10)
