@@ -11,7 +11,9 @@ package enum Base64 {
 
   /// Decodes base64url without padding, as JOSE requires. Nil for any other character, and if unused bits are set, so
   /// that each value has one spelling.
-  package static func decodeURL(_ text: some Collection<UInt8>) -> [UInt8]? { decode(text, urlValues) }
+  package static func decodeURL(_ text: ArraySlice<UInt8>) -> [UInt8]? { decode(text, urlValues) }
+
+  package static func decodeURL(_ text: String) -> [UInt8]? { decode(Array(text.utf8)[...], urlValues) }
 
   /// Decodes Base64 with or without padding, with either alphabet, and with `.` for `+` as passlib writes it.
   static func decode(_ text: Substring) -> [UInt8]? {
@@ -26,7 +28,7 @@ package enum Base64 {
       default: break
       }
     }
-    return decode(bytes, standardValues)
+    return decode(bytes[...], standardValues)
   }
 
   /// Encodes with the standard alphabet, without padding.
@@ -45,7 +47,7 @@ package enum Base64 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  private static func decode(_ text: some Collection<UInt8>, _ values: [UInt8]) -> [UInt8]? {
+  private static func decode(_ text: ArraySlice<UInt8>, _ values: [UInt8]) -> [UInt8]? {
     var (bytes, bits, count) = ([UInt8](), 0, 0)
     bytes.reserveCapacity(text.count / 4 * 3 + 3)
     for byte in text {

@@ -14,7 +14,7 @@ package final class TokenVerifier: Sendable {
   /// Loads libcrypto, and throws if it is missing. Each issuer may occur once in `providers`; see
   /// `IdentityProvider.list`. The fetches run in `tasks`, and end with it.
   ///
-  /// `capacity` is the number of tokens to remember. Each takes about half a kilobyte.
+  /// `capacity` is the number of tokens to remember, or 0. Each takes about half a kilobyte.
   package init(
     _ providers: [IdentityProvider],
     source: any DocumentSource,
@@ -42,7 +42,9 @@ package final class TokenVerifier: Sendable {
   /// Fetches the keys of all issuers, so that the first request does not wait for them. Does not throw if an issuer is
   /// down: `report` is called, and a request with its token tries again.
   nonisolated(nonsending) package func fetchKeys() async {
-    for issuer in issuers.values { await issuer.fetch() }
+    await withDiscardingTaskGroup { group in
+      for issuer in issuers.values { group.addTask { await issuer.fetch() } }
+    }
   }
 
   /// The identity of a token that was verified before and is still valid. Takes a few microseconds. Nil means: call

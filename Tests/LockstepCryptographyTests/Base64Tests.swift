@@ -12,13 +12,13 @@ struct Base64Tests {
       ("foobar", "Zm9vYmFy"),
     ] {
       #expect(Base64.encode(Array(text.utf8)) == encoded)
-      #expect(Base64.decodeURL(encoded.utf8) == Array(text.utf8))
+      #expect(Base64.decodeURL(encoded) == Array(text.utf8))
       let padding = String(repeating: "=", count: (4 - encoded.utf8.count % 4) % 4)
       #expect(Base64.decode(Substring(encoded + padding)) == Array(text.utf8))
-      if !padding.isEmpty { #expect(Base64.decodeURL((encoded + padding).utf8) == nil) }
+      if !padding.isEmpty { #expect(Base64.decodeURL(encoded + padding) == nil) }
     }
-    #expect(Base64.decodeURL("-_-_".utf8) == [0xFB, 0xFF, 0xBF])
-    #expect(Base64.decodeURL("+/+/".utf8) == nil)
+    #expect(Base64.decodeURL("-_-_") == [0xFB, 0xFF, 0xBF])
+    #expect(Base64.decodeURL("+/+/") == nil)
     for text in ["-_-_", "+/+/", "._+/"] as [Substring] { #expect(Base64.decode(text) == [0xFB, 0xFF, 0xBF]) }
   }
 
@@ -27,11 +27,11 @@ struct Base64Tests {
     var numbers = SeededNumbers(seed: TestSeed.make(for: "oneSpelling"))
     for text in ["Z", "ZgZ", "Zh", "Zm9", "Zg==", "Zg=", "=", "Z g", "Zg\n", "Z\0", "Zé", "\u{FF}AAA"] {
       // “ZgZ” has unused bits that are set.
-      #expect(Base64.decodeURL(text.utf8) == nil, "\(text)")
+      #expect(Base64.decodeURL(text) == nil, "\(text)")
     }
     for _ in 0..<50_000 {
       let text = (0..<numbers.below(7)).map { _ in UInt8(numbers.below(256)) }
-      guard let bytes = Base64.decodeURL(text) else { continue }
+      guard let bytes = Base64.decodeURL(text[...]) else { continue }
       #expect(Base64Text.encode(bytes) == String(decoding: text, as: UTF8.self))
     }
     for byte in UInt8.min...UInt8.max {

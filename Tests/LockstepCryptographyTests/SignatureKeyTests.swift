@@ -35,7 +35,7 @@ struct SignatureVector: Sendable, CustomTestStringConvertible {
     }
   }()
 
-  static func bytes(_ json: JSON?) -> [UInt8] { json?.stringValue.flatMap { Base64.decodeURL($0.utf8) } ?? [] }
+  static func bytes(_ json: JSON?) -> [UInt8] { json?.stringValue.flatMap { Base64.decodeURL($0) } ?? [] }
 
   func makeKey() throws -> SignatureKey {
     func bytes(_ name: String) -> [UInt8] { Self.bytes(key[name]) }

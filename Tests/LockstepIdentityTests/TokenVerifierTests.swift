@@ -56,6 +56,9 @@ struct TokenVerifierTests {
     let remembered = tokens.filter { fixture.remembered($0) != nil }
     #expect((1...10).contains(remembered.count))
     #expect(fixture.remembered(tokens[49]) != nil)
+    let forgetful = try Fixture(capacity: 0)
+    #expect(await forgetful.verify(tokens[0]).isSuccess)
+    #expect(forgetful.remembered(tokens[0]) == nil)
   }
 
   @Test("Claims about the address are optional, and only true or \"true\" means verified")
@@ -88,7 +91,7 @@ struct TokenVerifierTests {
     }
   }
 
-  @Test("The server takes a token for several audiences, and issuers are told apart")
+  @Test("The server takes a token for several audiences, and distinguishes issuers")
   func audiencesAndIssuers() async throws {
     let other = FakeIssuer(url: "https://other.example/", audience: "b", keys: [.otherEC])
     let fixture = try Fixture(options: [

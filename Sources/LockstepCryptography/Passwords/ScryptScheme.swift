@@ -15,8 +15,9 @@ struct ScryptCost: Sendable, Equatable {
     guard (1...63).contains(exponent), block >= 1, lanes >= 1 else {
       throw .malformed(form: form, fault: "its parameters are out of range")
     }
-    // With these bounds, the products cannot overflow.
-    guard exponent <= 24, block <= 1024, lanes <= 1024, (128 << exponent) * block <= Self.memory else {
+    // With these bounds, the products cannot overflow, and the memory for the lanes has at most 512 KiB.
+    guard block <= 64, lanes <= 64 else { throw .tooCostly(form: form, fault: "r or p is greater than 64") }
+    guard exponent <= 24, (128 << exponent) * block <= Self.memory else {
       throw .tooCostly(form: form, fault: "it takes more than 64 MiB of memory")
     }
     guard (1 << exponent) * block * lanes <= Self.work else {

@@ -8,12 +8,4 @@ package enum SignatureAlgorithm: String, Sendable, CaseIterable {
   case es256 = "ES256"
   /// Ed25519.
   case edDSA = "EdDSA"
-
-  package var keyKind: SignatureKey.Kind {
-    switch self {
-    case .rs256, .ps256: .rsa
-    case .es256: .p256
-    case .edDSA: .ed25519
-    }
-  }
 }

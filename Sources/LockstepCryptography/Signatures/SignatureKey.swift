@@ -120,3 +120,13 @@ package enum SignatureKeyError: Error, Sendable, Equatable, CustomStringConverti
     }
   }
 }
+
+extension SignatureAlgorithm {
+  package var keyKind: SignatureKey.Kind {
+    switch self {
+    case .rs256, .ps256: .rsa
+    case .es256: .p256
+    case .edDSA: .ed25519
+    }
+  }
+}

@@ -44,7 +44,7 @@ struct JSONWebKey: Sendable, Equatable {
 
   private static func numbers(in members: JSONObject) throws(Fault) -> SignatureKey.Numbers {
     func bytes(_ name: String) throws(Fault) -> [UInt8] {
-      guard let text = members[name]?.stringValue, let bytes = Base64.decodeURL(text.utf8) else {
+      guard let text = members[name]?.stringValue, let bytes = Base64.decodeURL(text) else {
         throw Fault("has no \(name) in base64url without padding")
       }
       return bytes

@@ -1,4 +1,4 @@
-/// What happened to the keys of an issuer, for the log.
+/// An event about the keys of an issuer, for the log.
 package enum KeyEvent: Sendable, Equatable, CustomStringConvertible {
   /// Each text in `skipped` is a sentence about a key that the server does not use.
   case fetched(issuer: String, keys: Int, skipped: [String])

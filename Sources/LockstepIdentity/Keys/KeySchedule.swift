@@ -36,7 +36,7 @@ struct KeySchedule: Sendable {
   private var failures: Int64 = 0
   private var nextAttempt = Int64.min
 
-  /// What to do with a token at this time. With `hasWaited`, the request has waited for a fetch before.
+  /// The next step for a token at this time. With `hasWaited`, the request has waited for a fetch before.
   mutating func step(keyID: String, algorithm: SignatureAlgorithm, now: Int64, hasWaited: Bool) -> Step {
     guard let current else {
       return !hasWaited && mayWait(now) ? .wait : .unavailable(retryAfter: max(nextAttempt - now, Self.second))

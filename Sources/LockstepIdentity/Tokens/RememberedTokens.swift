@@ -30,13 +30,20 @@ final class RememberedTokens: Sendable {
     let generation: Int
   }
 
+  private let capacity: Int
   private let entries: LockedState<GenerationalCache<Digest, Entry>>
 
-  init(capacity: Int) { entries = LockedState(GenerationalCache(capacity: capacity)) }
+  /// With a capacity of 0, no token is remembered.
+  init(capacity: Int) {
+    self.capacity = capacity
+    entries = LockedState(GenerationalCache(capacity: capacity))
+  }
 
   func entry(_ digest: Digest) -> Entry? { entries.withLock { $0.use(digest) } }
 
-  func insert(_ entry: Entry, _ digest: Digest) { entries.withLock { $0.insert(entry, for: digest) } }
+  func insert(_ entry: Entry, _ digest: Digest) {
+    if capacity > 0 { entries.withLock { $0.insert(entry, for: digest) } }
+  }
 
   func remove(_ digest: Digest) { entries.withLock { $0.remove(digest) } }
 }

@@ -19,7 +19,7 @@ package enum TokenRefusal: Error, Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// What is wrong with a token.
+/// The fault of a token.
 package enum TokenFault: Error, Sendable, Equatable {
   case tooLong
   /// The token is not three parts in base64url.
