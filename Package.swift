@@ -407,6 +407,11 @@ let package = Package(
     ),
 
     // Benchmarks, run by scripts/bench.
+    .executableTarget(
+      name: "identity-benchmark",
+      dependencies: ["LockstepHTTPClient", "LockstepIdentity", "LockstepThreading", "LockstepTime"],
+      path: "Benchmarks/Identity"
+    ),
     .executableTarget(name: "json-benchmark", dependencies: ["LockstepJSON"], path: "Benchmarks/JSON"),
     .executableTarget(
       name: "outbox-benchmark",

@@ -1,0 +1,76 @@
+/// Tokens of about a kilobyte for `BenchmarkSource.option`, made with PyJWT. They expire in 2096.
+let tokens: [(algorithm: String, token: String)] = [
+  (
+    "RS256",
+    """
+    eyJhbGciOiJSUzI1NiIsImtpZCI6InJzYS0xIiwidHlwIjoiSldUIn0.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGxlIiwiYXVk\
+    IjpbImFwcCIsImFjY291bnQiXSwic3ViIjoiN2M5ZTY2NzktNzQyNS00MGRlLTk0NGItZTA3ZmMxZjkwYWU3IiwiaWF0Ijo3ODQxMTE3\
+    NzcsImV4cCI6NDAwMDAwMDAwMCwiYXV0aF90aW1lIjo3ODQxMTE3NzAsImp0aSI6IjBmOGZhZDViLWQ5Y2ItNDY5Zi1hMTY1LTcwODY3\
+    NzI4OTUwZSIsInR5cCI6IkJlYXJlciIsImF6cCI6IndlYiIsInNpZCI6IjVmMmM2YTFlLTkzZDQtNGMxYi04ZjM5LTJjM2Y1ZDZlN2E4\
+    MCIsInNjb3BlIjoib3BlbmlkIGVtYWlsIHByb2ZpbGUiLCJlbWFpbF92ZXJpZmllZCI6dHJ1ZSwibmFtZSI6IkFubiBFeGFtcGxlIiwi\
+    cHJlZmVycmVkX3VzZXJuYW1lIjoiYW5uIiwiZ2l2ZW5fbmFtZSI6IkFubiIsImZhbWlseV9uYW1lIjoiRXhhbXBsZSIsImVtYWlsIjoi\
+    YW5uQGV4YW1wbGUuY29tIiwicmVhbG1fYWNjZXNzIjp7InJvbGVzIjpbIm9mZmxpbmVfYWNjZXNzIiwiZGVmYXVsdC1yb2xlcy1leGFt\
+    cGxlIiwidW1hX2F1dGhvcml6YXRpb24iXX19.hZfw9hEmse5zxSDL7wdwQiVclyPYGlL946UOXUCSYzZrKUyc-9nKv6soebu9opkcrxt\
+    u_a7FoxpMnRFQJbjqM-wQtCzJhRKU3T-8FM-8oztGg0bIQc-Jr75WnsL8fug6KS3eQ_-akwvXEGJ025OvRrs82ksWgYKK5DjfbCS6j4u\
+    -YsvS5YLymwOagM9EtpYjo91BOh5aFA5OHqWxst_jtOI7NkG5IA1PgU3xG7hiT_mg5SfQfd7FeZvIK22MHLcuW8OuaVgQLfqLG9moQwk\
+    Ly8j8UJCVxughQrUZIHKnmyWCXv08pcFkNs0GunKc-wZJDSD6desB9cAhTW7i5a2gvA
+    """
+  ),
+  (
+    "PS256",
+    """
+    eyJhbGciOiJQUzI1NiIsImtpZCI6InJzYS0xIiwidHlwIjoiSldUIn0.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGxlIiwiYXVk\
+    IjpbImFwcCIsImFjY291bnQiXSwic3ViIjoiN2M5ZTY2NzktNzQyNS00MGRlLTk0NGItZTA3ZmMxZjkwYWU3IiwiaWF0Ijo3ODQxMTE3\
+    NzcsImV4cCI6NDAwMDAwMDAwMCwiYXV0aF90aW1lIjo3ODQxMTE3NzAsImp0aSI6IjBmOGZhZDViLWQ5Y2ItNDY5Zi1hMTY1LTcwODY3\
+    NzI4OTUwZSIsInR5cCI6IkJlYXJlciIsImF6cCI6IndlYiIsInNpZCI6IjVmMmM2YTFlLTkzZDQtNGMxYi04ZjM5LTJjM2Y1ZDZlN2E4\
+    MCIsInNjb3BlIjoib3BlbmlkIGVtYWlsIHByb2ZpbGUiLCJlbWFpbF92ZXJpZmllZCI6dHJ1ZSwibmFtZSI6IkFubiBFeGFtcGxlIiwi\
+    cHJlZmVycmVkX3VzZXJuYW1lIjoiYW5uIiwiZ2l2ZW5fbmFtZSI6IkFubiIsImZhbWlseV9uYW1lIjoiRXhhbXBsZSIsImVtYWlsIjoi\
+    YW5uQGV4YW1wbGUuY29tIiwicmVhbG1fYWNjZXNzIjp7InJvbGVzIjpbIm9mZmxpbmVfYWNjZXNzIiwiZGVmYXVsdC1yb2xlcy1leGFt\
+    cGxlIiwidW1hX2F1dGhvcml6YXRpb24iXX19.RB7bxZFINfmDnQOmydzLc4qTmWCehYRHwQhVf3YcnG5ZkY8wu7eatE7Pa_rzRTWC4w0\
+    8npKOGdGSLMJvOEbT5I49M-jUglbEjjd8YQ98YtZSpXf39mHhcUHrDcHKVgUngT40KHhVg0VtvRExMaoXUrIKe18FtzFRzJYhkAk_409\
+    HVNOgn9DNFjGCZ1icUbNAe8QzwwCvrGEh-F0d7zjeamfJ36vimVyyVzU1ax07WAXCeqmOTFHLE6qIhXV4Ns-gGw1nXzdwM-c2QfC20Yi\
+    _IZCFNJv8lgRk5rvXsfvkQ-iU1Sq-9OK94Jfg6ZOt4JlaLVZyY_GJI8Vz7hWt-QaqGA
+    """
+  ),
+  (
+    "ES256",
+    """
+    eyJhbGciOiJFUzI1NiIsImtpZCI6ImVjLTEiLCJ0eXAiOiJKV1QifQ.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGxlIiwiYXVkI\
+    jpbImFwcCIsImFjY291bnQiXSwic3ViIjoiN2M5ZTY2NzktNzQyNS00MGRlLTk0NGItZTA3ZmMxZjkwYWU3IiwiaWF0Ijo3ODQxMTE3N\
+    zcsImV4cCI6NDAwMDAwMDAwMCwiYXV0aF90aW1lIjo3ODQxMTE3NzAsImp0aSI6IjBmOGZhZDViLWQ5Y2ItNDY5Zi1hMTY1LTcwODY3N\
+    zI4OTUwZSIsInR5cCI6IkJlYXJlciIsImF6cCI6IndlYiIsInNpZCI6IjVmMmM2YTFlLTkzZDQtNGMxYi04ZjM5LTJjM2Y1ZDZlN2E4M\
+    CIsInNjb3BlIjoib3BlbmlkIGVtYWlsIHByb2ZpbGUiLCJlbWFpbF92ZXJpZmllZCI6dHJ1ZSwibmFtZSI6IkFubiBFeGFtcGxlIiwic\
+    HJlZmVycmVkX3VzZXJuYW1lIjoiYW5uIiwiZ2l2ZW5fbmFtZSI6IkFubiIsImZhbWlseV9uYW1lIjoiRXhhbXBsZSIsImVtYWlsIjoiY\
+    W5uQGV4YW1wbGUuY29tIiwicmVhbG1fYWNjZXNzIjp7InJvbGVzIjpbIm9mZmxpbmVfYWNjZXNzIiwiZGVmYXVsdC1yb2xlcy1leGFtc\
+    GxlIiwidW1hX2F1dGhvcml6YXRpb24iXX19.y-ZewcFA2cL-KsqQY7tfNO-2EWCRhP2M_VP8EiLYTcgN8qCJUG1ckJpNTAijGsdtO9w4\
+    fMlI4WL9lF3mkLE_lQ
+    """
+  ),
+  (
+    "EdDSA",
+    """
+    eyJhbGciOiJFZERTQSIsImtpZCI6ImVkLTEiLCJ0eXAiOiJKV1QifQ.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGxlIiwiYXVkI\
+    jpbImFwcCIsImFjY291bnQiXSwic3ViIjoiN2M5ZTY2NzktNzQyNS00MGRlLTk0NGItZTA3ZmMxZjkwYWU3IiwiaWF0Ijo3ODQxMTE3N\
+    zcsImV4cCI6NDAwMDAwMDAwMCwiYXV0aF90aW1lIjo3ODQxMTE3NzAsImp0aSI6IjBmOGZhZDViLWQ5Y2ItNDY5Zi1hMTY1LTcwODY3N\
+    zI4OTUwZSIsInR5cCI6IkJlYXJlciIsImF6cCI6IndlYiIsInNpZCI6IjVmMmM2YTFlLTkzZDQtNGMxYi04ZjM5LTJjM2Y1ZDZlN2E4M\
+    CIsInNjb3BlIjoib3BlbmlkIGVtYWlsIHByb2ZpbGUiLCJlbWFpbF92ZXJpZmllZCI6dHJ1ZSwibmFtZSI6IkFubiBFeGFtcGxlIiwic\
+    HJlZmVycmVkX3VzZXJuYW1lIjoiYW5uIiwiZ2l2ZW5fbmFtZSI6IkFubiIsImZhbWlseV9uYW1lIjoiRXhhbXBsZSIsImVtYWlsIjoiY\
+    W5uQGV4YW1wbGUuY29tIiwicmVhbG1fYWNjZXNzIjp7InJvbGVzIjpbIm9mZmxpbmVfYWNjZXNzIiwiZGVmYXVsdC1yb2xlcy1leGFtc\
+    GxlIiwidW1hX2F1dGhvcml6YXRpb24iXX19.81y_cHFDPWY4BSDIkvv9Xp-h_SJyYlAkD4OkbvebUp6jcBKlWe7w4xPpxsUINOj-xkbu\
+    TndXU9cr2S0x4qzQAg
+    """
+  ),
+]
+
+/// The public keys of the tokens.
+let keySet = #"""
+  {"keys":[
+  {"kty":"RSA","n":"vbO_zaBjDmLfEyLwArKf3HiQ31kyd_XqKr1D8b5oW1Lsg0cm1inK2IeT2xil_-QyuHxkoFyxuNDCsQE06yDjuw\#
+  Egx5plGSHuIYSUob7Tg5hPSbLnLzvr1znJG8yepKIc359XQjMR9ED72E-h-VXJn7Xk1Hi3nA9Ugx5glT9wXPBZ5mh2lbsPhj8WwA0zYq\#
+  ldl4pGpp9b9Hj1-RQvNwy-xViOopLhtwInypYmF0fcE1sq-tYdd_Q2ullzjhjUDnFNGDS_Ati3AXDl2KjCeLAbwmueLZyxVMF7UAQpje\#
+  NDiv8RdCic02INWsP2JrX_dI88DXnAmhye6qoDdBqFI_mULw","e":"AQAB","kid":"rsa-1"},
+  {"kty":"EC","crv":"P-256","x":"IBRofpRY4hmbPG4K9PZ7HLtjYdyGl7uLZy8tIMHfIus","y":"w6YwlJSLajdW2e2RBO2u-fC\#
+  jjXbfdR7QobZojBHTWQI","kid":"ec-1"},
+  {"kty":"OKP","crv":"Ed25519","x":"jViFcRUqlHU-JNTKsvpHmLhuXppIzbbvZ1IMUfXlwZQ","kid":"ed-1"}
+  ]}
+  """#
