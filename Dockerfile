@@ -1,7 +1,7 @@
 FROM swift:6.3.1-bookworm AS build
 RUN apt-get update \
  && apt-get install -y --no-install-recommends \
-      ca-certificates libcurl4-openssl-dev libpq-dev libsodium-dev libsqlite3-dev zlib1g-dev \
+      ca-certificates libcrypt-dev libcurl4-openssl-dev libpq-dev libsodium-dev libsqlite3-dev libssl-dev zlib1g-dev \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /lockstep
 COPY . .
@@ -10,7 +10,8 @@ RUN swift build -c release --product lockstep --static-swift-stdlib -Xswiftc -en
  && strip -o /usr/local/bin/lockstep .build/release/lockstep
 
 # Target bare: only the server, its libraries and the time zones ('docker build --target bare .').
-# It has no shell. The server refuses --profile-upstream without libcurl, and --store without libpq.
+# It has no shell. The server refuses --profile-upstream without libcurl, --store without libpq, and --identity without
+# libcurl and libcrypto.
 FROM build AS parts
 RUN apt-get update && apt-get install -y --no-install-recommends tzdata && rm -rf /var/lib/apt/lists/*
 RUN mkdir -p /bare/tmp /bare/etc /bare/var/lib/dpkg/status.d /empty \
@@ -35,8 +36,9 @@ ENV LOCKSTEP_DATA=/data/lockstep.db
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["/usr/local/bin/lockstep", "health"]
 ENTRYPOINT ["/usr/local/bin/lockstep", "serve", "--host", "::"]
 
-# Collects the libraries that the server needs and the base image lacks, libcurl for
-# --profile-upstream, and libpq for --store. It keeps dpkg's data about each package for
+# Collects the libraries that the server needs and the base image lacks: libcurl for
+# --profile-upstream and --identity, libpq for --store, libcrypto for --identity and imported
+# passwords, and libcrypt for imported passwords. It keeps dpkg's data about each package for
 # vulnerability scanners. It copies single files because whole packages would take more: libcurl's
 # package depends on libssh2, which the server does not use. The time zones are for dates that
 # people read.
@@ -44,8 +46,8 @@ FROM debian:bookworm-slim AS libraries
 COPY --from=build /usr/local/bin/lockstep /usr/local/bin/lockstep
 RUN touch /before && mkdir -p /libraries/var/lib/dpkg/status.d \
  && apt-get update \
- && apt-get install -y --no-install-recommends libcurl3-gnutls libpq5 libsodium23 libsqlite3-0 libstdc++6 zlib1g \
- && for name in /usr/lib/*/libcurl-gnutls.so.4 /usr/lib/*/libpq.so.5 $(ldd /usr/local/bin/lockstep /usr/lib/*/libcurl-gnutls.so.4 /usr/lib/*/libpq.so.5 | grep -o '/[^ :]*\.so[^ :]*' | sort -u); do \
+ && apt-get install -y --no-install-recommends libcrypt1 libcurl3-gnutls libpq5 libsodium23 libsqlite3-0 libssl3 libstdc++6 zlib1g \
+ && for name in /usr/lib/*/libcurl-gnutls.so.4 /usr/lib/*/libpq.so.5 /usr/lib/*/libcrypto.so.3 /usr/lib/*/libcrypt.so.1 $(ldd /usr/local/bin/lockstep /usr/lib/*/libcurl-gnutls.so.4 /usr/lib/*/libpq.so.5 | grep -o '/[^ :]*\.so[^ :]*' | sort -u); do \
       file=$(readlink -f "$name"); \
       [ -n "$(find "$file" -cnewer /before)" ] || continue; \
       install -D -m 644 "$file" "/libraries$(dirname "$file")/$(basename "$name")"; \

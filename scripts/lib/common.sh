@@ -8,10 +8,12 @@ script=$(realpath --relative-to="$root" "$0")
 # The libraries that the build links, or whose headers it uses: Debian's package, and a header whose
 # presence shows that it is installed.
 build_packages=(
+  libcrypt-dev:crypt.h
   libcurl4-openssl-dev:curl/curl.h
   libpq-dev:postgresql/libpq-fe.h
   libsodium-dev:sodium.h
   libsqlite3-dev:sqlite3.h
+  libssl-dev:openssl/evp.h
   zlib1g-dev:zlib.h
 )
 
