@@ -57,10 +57,12 @@ let package = Package(
         .embedInCode("sqlite/0009_session_keys.sql"), .embedInCode("sqlite/0010_administration.sql"),
         .embedInCode("sqlite/0011_declared_collections.sql"),
         .embedInCode("sqlite/0012_collection_commands.sql"),
+        .embedInCode("sqlite/0013_credentials.sql"),
         .embedInCode("postgresql/0001_identity.sql"), .embedInCode("postgresql/0002_users.sql"),
         .embedInCode("postgresql/0003_collections.sql"), .embedInCode("postgresql/0004_nodes.sql"),
         .embedInCode("postgresql/0005_feed.sql"), .embedInCode("postgresql/0006_attempts.sql"),
         .embedInCode("postgresql/0007_timelines.sql"), .embedInCode("postgresql/0008_declared_collections.sql"),
+        .embedInCode("postgresql/0009_credentials.sql"),
       ]
     ),
     .target(
@@ -121,8 +123,8 @@ let package = Package(
     .target(
       name: "LockstepAccounts",
       dependencies: [
-        "CLockstepSodium", "LockstepCollections", "LockstepJSON", "LockstepSQLite", "LockstepStore",
-        "LockstepThreading", "LockstepTime",
+        "CLockstepSodium", "LockstepCollections", "LockstepCryptography", "LockstepIdentity", "LockstepJSON",
+        "LockstepSQLite", "LockstepStore", "LockstepThreading", "LockstepTime",
       ]
     ),
     .target(
@@ -178,27 +180,29 @@ let package = Package(
     .target(
       name: "LockstepRoutes",
       dependencies: [
-        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer", "LockstepJSON",
-        "LockstepMaintenance", "LockstepMiddleware", "LockstepModules", "LockstepReactor", "LockstepSQLite",
-        "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime", "LockstepWebFiles",
+        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer", "LockstepIdentity",
+        "LockstepJSON", "LockstepMaintenance", "LockstepMiddleware", "LockstepModules", "LockstepReactor",
+        "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime",
+        "LockstepWebFiles",
       ]
     ),
     .target(
       name: "LockstepComposition",
       dependencies: [
-        "CLockstepLinux", "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer",
-        "LockstepJSON", "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations",
-        "LockstepModules", "LockstepPostgreSQL", "LockstepReactor", "LockstepRoutes", "LockstepScreens",
-        "LockstepSQLite", "LockstepStore",
-        "LockstepSync", "LockstepThreading", "LockstepTime",
+        "CLockstepLinux", "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPClient",
+        "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMaintenance",
+        "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL", "LockstepReactor",
+        "LockstepRoutes", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading",
+        "LockstepTime",
       ]
     ),
     .target(
       name: "LockstepCommand",
       dependencies: [
-        "LockstepAccounts", "LockstepComposition", "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer",
-        "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepScreens", "LockstepTemplates",
-        "LockstepThreading",
+        "LockstepAccounts", "LockstepComposition", "LockstepCryptography", "LockstepStore", "LockstepTime",
+        "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer",
+        "LockstepIdentity", "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepScreens",
+        "LockstepTemplates", "LockstepThreading",
       ]
     ),
     // Everything that a server of your own needs, as one module to import.
@@ -276,13 +280,12 @@ let package = Package(
     .testTarget(
       name: "LockstepTests",
       dependencies: [
-        "LockstepAccounts", "LockstepClient", "LockstepCollections", "LockstepLogging", "LockstepMaintenance",
-        "LockstepMiddleware",
-        "LockstepModules", "LockstepRoutes", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepTime",
-        "CLockstepSQLite", "CLockstepZlib", "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer", "LockstepJSON",
-        "Lockstep", "LockstepComposition", "LockstepMigrations", "LockstepReactor", "LockstepWebFiles",
-        "LockstepPostgreSQL", "LockstepReactorTesting", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading",
-        "CAllocationCounter",
+        "CAllocationCounter", "CLockstepSQLite", "CLockstepZlib", "Lockstep", "LockstepAccounts", "LockstepClient",
+        "LockstepCollections", "LockstepComposition", "LockstepCryptography", "LockstepHTTP", "LockstepHTTPClient",
+        "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMaintenance",
+        "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL", "LockstepReactor",
+        "LockstepReactorTesting", "LockstepRoutes", "LockstepSQLite", "LockstepScreens", "LockstepStore",
+        "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime", "LockstepWebFiles",
       ]
     ),
     .testTarget(

@@ -7,10 +7,21 @@ import LockstepThreading
 package enum AccountsError: Error, Sendable, Equatable {
   case invalid([FieldFault])
   case addressTaken
+  /// The identity belongs to another user.
+  case identityTaken
   case registrationClosed
   /// The e-mail address or the password is wrong. The client must not learn which of them.
   case wrongCredentials
   case wrongPassword
+  /// The token of another issuer is not valid, for this reason.
+  case invalidToken(String)
+  /// The keys of an issuer were never fetched, because it cannot be reached. Try again in this many
+  /// seconds, at least 1.
+  case keysUnavailable(issuer: String, retryAfter: Int)
+  /// The account has no password that could be changed or confirm a change.
+  case noPassword
+  /// The account has a password or an identity already.
+  case hasCredentials
   /// The account is disabled. Only a client with the right password learns this.
   case disabled
   /// The session has ended, or its user was erased.
@@ -30,6 +41,8 @@ package enum AccountsError: Error, Sendable, Equatable {
   case keyInUse
   case store(StoreError)
   case outOfMemory
+  /// A library that verifies imported passwords is missing.
+  case libraryMissing(String)
 
   package init(thrown error: any Error) {
     self =
@@ -54,9 +67,15 @@ extension AccountsError: CustomStringConvertible {
     switch self {
     case .invalid(let faults): faults.map { "\($0.pointer): \($0.detail)" }.joined(separator: " ")
     case .addressTaken: "There is an account with this e-mail address already."
+    case .identityTaken: "There is an account with this identity already. Log in with it instead."
     case .registrationClosed: "This server accepts no new accounts. Ask its operator for an account."
     case .wrongCredentials: "The e-mail address or the password is wrong."
+    case .invalidToken(let reason): "The token is not valid. \(reason)"
+    case .keysUnavailable(let issuer, _):
+      "The server cannot verify tokens of \(issuer) yet, because it could not fetch the keys. Try again later."
     case .wrongPassword: "The password is wrong."
+    case .noPassword: "The account has no password. Set an e-mail address and a password with PUT /v1/me/credentials."
+    case .hasCredentials: "The account has credentials already. To change the password, send PUT /v1/me/password."
     case .disabled: "The account is disabled. Ask the server's operator."
     case .sessionEnded: "The session has ended. Log in again."
     case .noSuchSession: "There is no such session."
@@ -70,6 +89,7 @@ extension AccountsError: CustomStringConvertible {
     case .overloaded: "The server has too much work. Try again in a moment."
     case .keyInUse: "A request with this idempotency key has not finished."
     case .store(let error): error.description
+    case .libraryMissing(let reason): "The server \(reason). Ask its operator to install it."
     case .outOfMemory: "There is not enough memory to hash a password. Give the server more memory."
     }
   }

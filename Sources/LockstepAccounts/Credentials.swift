@@ -15,6 +15,17 @@ package struct Credentials: Sendable {
   }
 }
 
+/// A new user without credentials, and the network of the client that asks for one.
+package struct Visitor: Sendable {
+  package let device: String?
+  package let network: ClientNetwork
+
+  package init(device: String?, network: ClientNetwork) {
+    self.device = device
+    self.network = network
+  }
+}
+
 /// A user with a new session.
 package struct SignedIn: Sendable, Equatable {
   package let user: User

@@ -21,7 +21,7 @@ extension StoredAccounts {
   /// The faults that do not depend on the user.
   package func faults(in change: AccountChange) -> [FieldFault] { check(change, storedAddress: nil).faults }
 
-  private func check(adding email: String, _ password: Password) -> (EmailAddress?, faults: [FieldFault]) {
+  func check(adding email: String, _ password: Password) -> (EmailAddress?, faults: [FieldFault]) {
     var check = FieldCheck()
     let address = check.value(at: "/email") { try EmailAddress(email) }
     check.add(configuration.passwordRules.faults(in: password, of: address), at: "/password")
@@ -65,7 +65,7 @@ extension StoredAccounts {
   ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {
     var commands: [AdminCommand] = []
     let account = change.password == nil ? nil : try await read { try UserRecords(connection: $0).account(user) }
-    let (newAddress, faults) = check(change, storedAddress: account.flatMap { try? EmailAddress($0.user.email) })
+    let (newAddress, faults) = check(change, storedAddress: account?.user.email.flatMap { try? EmailAddress($0) })
     if !faults.isEmpty { throw .invalid(faults) }
     // The address comes first, because only this command can be refused after others have written.
     if let newAddress { commands.append(AdminCommand(.changeEmail(newAddress), user)) }

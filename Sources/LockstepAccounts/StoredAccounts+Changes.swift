@@ -4,9 +4,10 @@ import LockstepStore
 extension StoredAccounts {
   /// A write that ends a session. It throws `noSuchSession` if the user has no such session.
   package func revoking(_ session: SessionID, of user: UserID) -> PreparedAccountsWrite<Void> {
-    PreparedAccountsWrite { connection in
+    let now = now
+    return PreparedAccountsWrite { connection in
       try connection.lock(user)
-      guard let ended = try SessionRecords(connection: connection).end(session, of: user) else {
+      guard let ended = try SessionRecords(connection: connection).end(session, of: user, at: now) else {
         throw AccountsError.noSuchSession
       }
       return ((), [ended])
@@ -21,37 +22,56 @@ extension StoredAccounts {
   }
 
   /// Prepares to change the password and to end every other session. Throws `invalid`,
-  /// `wrongPassword`, `tooManyAttempts`, `sessionEnded`.
+  /// `wrongPassword`, `noPassword`, `tooManyAttempts`, `sessionEnded`.
   package func prepareChangePassword(
     from current: Password,
     to new: Password,
     in session: LiveSession
   ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {
     let check = try await confirmed(current, in: session) { (account) throws(AccountsError) in
-      let faults = self.faults(inNew: new, of: try? EmailAddress(account.user.email))
+      let faults = self.faults(inNew: new, of: account.user.email.flatMap { try? EmailAddress($0) })
       if !faults.isEmpty { throw .invalid(faults) }
     }
     let hash = try await hasher.hash(new)
     let now = now
     return PreparedAccountsWrite { connection in
       try UserRecords(connection: connection).changePassword(of: session.user, to: hash, at: now)
-      return ((), try SessionRecords(connection: connection).endAll(of: session.user, except: session.id))
+      return ((), try SessionRecords(connection: connection).endAll(of: session.user, except: session.id, at: now))
     }
     .checked(by: check)
   }
 
-  /// Prepares to delete the user. Throws `wrongPassword`, `tooManyAttempts`, `sessionEnded`.
+  /// Prepares to delete the user. A user without a password confirms it by the session's token alone.
+  /// Throws `invalid`, `wrongPassword`, `tooManyAttempts`, `sessionEnded`.
   package func prepareErase(
-    confirmedBy password: Password,
+    confirmedBy password: Password?,
     in session: LiveSession
   ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {
-    let check = try await confirmed(password, in: session)
-    return PreparedAccountsWrite { connection in
-      let ended = try SessionRecords(connection: connection).endAll(of: session.user)
+    let now = now
+    let write = PreparedAccountsWrite { connection in
+      let ended = try SessionRecords(connection: connection).endAll(of: session.user, at: now)
       try UserRecords(connection: connection).erase(session.user)
       return ((), ended)
     }
-    .checked(by: check)
+    let account = try await read { try UserRecords(connection: $0).account(session.user) }
+    guard account?.passwordHash != nil else {
+      return write.checked { connection in
+        let account = try Self.account(of: session, from: connection)
+        // The user may have set a password meanwhile.
+        if account.passwordHash != nil { throw AccountsError.wrongPassword }
+      }
+    }
+    guard let password else { throw .invalid([FieldFault(pointer: "/password", detail: "The password is missing.")]) }
+    return try await write.checked(by: confirmed(password, in: session))
+  }
+
+  /// The account of a session, locked until the end of the transaction. Throws `sessionEnded`.
+  static func account(of session: LiveSession, from connection: StoreConnection) throws -> Account {
+    guard try connection.lock(session.user),
+      try SessionRecords(connection: connection).has(session.id, of: session.user),
+      let account = try UserRecords(connection: connection).account(session.user)
+    else { throw AccountsError.sessionEnded }
+    return account
   }
 
   /// Verifies the password that confirms a change, after `condition`, which is quick. Returns a
@@ -66,13 +86,11 @@ extension StoredAccounts {
       let found = try await read { try UserRecords(connection: $0).account(session.user) }
       guard let found else { throw .sessionEnded }
       try condition(found)
-      guard try await hasher.verify(password, against: found.passwordHash) else { throw .wrongPassword }
+      guard let hash = found.passwordHash else { throw .noPassword }
+      guard try await hasher.verify(password, against: hash) else { throw .wrongPassword }
       await passwords.succeeded(attempt)
       return { connection in
-        guard try connection.lock(session.user),
-          try SessionRecords(connection: connection).has(session.id, of: session.user),
-          let account = try UserRecords(connection: connection).account(session.user)
-        else { throw AccountsError.sessionEnded }
+        let account = try Self.account(of: session, from: connection)
         guard account.passwordVersion == found.passwordVersion else { throw AccountsError.wrongPassword }
       }
     } catch {

@@ -65,10 +65,11 @@ extension StoredAccounts {
     do throws(AccountsError) {
       let found = try await self.account(withKey: key)
       // One hash, whether or not there is such a user.
-      let isRight = try await hasher.verify(credentials.password, against: found?.passwordHash ?? hasher.dummy)
+      let hash = found?.passwordHash ?? hasher.dummy
+      let isRight = try await hasher.verify(credentials.password, against: hash)
       guard let found, isRight else { throw .wrongCredentials }
       account = found
-      newHash = hasher.isOutdated(found.passwordHash) ? try await hasher.hash(credentials.password) : nil
+      newHash = hasher.isOutdated(hash) ? try await hasher.hash(credentials.password) : nil
     } catch {
       if error == .wrongCredentials { passwords.failed(attempt) } else { await passwords.abandoned(attempt) }
       throw error
@@ -83,9 +84,8 @@ extension StoredAccounts {
     rehashed: PasswordHash?
   ) -> PreparedAccountsWrite<SignedIn> {
     let (id, keeping) = (account.user.id, configuration.sessionsPerUser)
-    let longExpired = new.stored.session.createdAt.advanced(by: -Self.expiryGrace)
     return PreparedAccountsWrite { connection in
-      let (users, sessions) = (UserRecords(connection: connection), SessionRecords(connection: connection))
+      let users = UserRecords(connection: connection)
       // In the meantime the password may have changed, and the user may be disabled or erased.
       try connection.lock(id)
       let current = try users.account(id)
@@ -94,12 +94,22 @@ extension StoredAccounts {
       }
       if current.isDisabled { throw AccountsError.disabled }
       if let rehashed { try users.rehash(id, rehashed) }
-      try sessions.insert(new.stored)
-      let leastRecent = try sessions.endLeastRecentlyUsed(of: id, keeping: keeping)
-      // Each login adds one session and deletes up to 16, so that no other cleanup is needed.
-      let expired = try sessions.removeExpired(before: longExpired, limit: 16)
-      return (new.signedIn, leastRecent + expired)
+      return (new.signedIn, try Self.insert(new.stored, keeping: keeping, in: connection))
     }
+  }
+
+  /// Inserts a session. Returns other sessions that have ended.
+  static func insert(
+    _ new: StoredSession,
+    keeping count: Int,
+    in connection: StoreConnection
+  ) throws -> [EndedSession] {
+    let sessions = SessionRecords(connection: connection)
+    try sessions.insert(new)
+    let leastRecent = try sessions.endLeastRecentlyUsed(of: new.user, keeping: count)
+    // Each login adds one session and deletes up to 16, so that no other cleanup is needed.
+    let longExpired = new.session.createdAt.advanced(by: -expiryGrace)
+    return leastRecent + (try sessions.removeExpired(before: longExpired, limit: 16))
   }
 
   private func check(signingUp credentials: Credentials) -> (EmailAddress?, DeviceName?, faults: [FieldFault]) {
@@ -111,31 +121,41 @@ extension StoredAccounts {
   }
 
   private static func device(_ credentials: Credentials, _ check: inout FieldCheck) -> DeviceName? {
-    guard let device = credentials.device else { return nil }
-    return check.value(at: "/device") { try DeviceName(device) }
+    device(credentials.device, &check)
+  }
+
+  static func device(_ name: String?, _ check: inout FieldCheck) -> DeviceName? {
+    guard let name else { return nil }
+    return check.value(at: "/device") { try DeviceName(name) }
   }
 
   package func account(withKey key: String) async throws(AccountsError) -> Account? {
     try await read { try UserRecords(connection: $0).account(withKey: key) }
   }
 
-  private struct NewSession: Sendable {
+  struct NewSession: Sendable {
     let stored: StoredSession
     let signedIn: SignedIn
   }
 
-  private func newSession(of user: User, device: DeviceName?) -> NewSession {
-    let (token, now) = (tokenIssuer.make(for: user.id), now)
-    let session = Session(
-      id: SessionID(ids.next()),
+  func newSession(of user: User, device: DeviceName?) -> NewSession {
+    let token = tokenIssuer.make(for: user.id)
+    let session = session(SessionID(ids.next()), device: device)
+    return NewSession(
+      stored: StoredSession(session: session, user: user.id, tokenHash: token.hash),
+      signedIn: SignedIn(user: user, session: session, token: token)
+    )
+  }
+
+  /// A new session.
+  func session(_ id: SessionID, device: DeviceName?) -> Session {
+    let now = now
+    return Session(
+      id: id,
       device: device?.text,
       createdAt: now,
       lastSeenAt: now,
       expiresAt: now.advanced(by: configuration.tokenLifetime.wholeMilliseconds)
-    )
-    return NewSession(
-      stored: StoredSession(session: session, user: user.id, tokenHash: token.hash),
-      signedIn: SignedIn(user: user, session: session, token: token)
     )
   }
 
@@ -148,9 +168,9 @@ extension StoredAccounts {
   }
 
   /// A seal with the credentials' password, for the response to one idempotency key.
-  package func seal(for credentials: Credentials, key: String) async throws(AccountsError) -> PasswordSeal {
+  package func seal(for credentials: Credentials, key: String) async throws(AccountsError) -> ResponseSeal {
     let salt = DomainHash.of("seal", Array(addressKey(of: credentials).utf8), Array(key.utf8), count: 16)
-    return try await PasswordSeal(credentials.password, salt: salt, hasher: hasher)
+    return try await ResponseSeal(credentials.password, salt: salt, hasher: hasher)
   }
 
   /// Passes the seal of the credentials to `open`. If `open` returns nil, this counts like a login
@@ -158,10 +178,10 @@ extension StoredAccounts {
   package func opening<Value>(
     _ credentials: Credentials,
     key: String,
-    _ open: (PasswordSeal) -> Value?
+    _ open: (ResponseSeal) -> Value?
   ) async throws(AccountsError) -> Value? {
     let attempt = try await passwords.logIn(account: addressKey(of: credentials), from: credentials.network)
-    let seal: PasswordSeal
+    let seal: ResponseSeal
     do throws(AccountsError) {
       seal = try await self.seal(for: credentials, key: key)
     } catch {

@@ -102,13 +102,19 @@ package enum AccountsExport {
   ) throws -> JSONObject? {
     guard let account = try UserRecords(connection: connection).account(user) else { return nil }
     let sessions = try SessionRecords(connection: connection).sessions(of: user, at: now).map(latest)
+    var object: JSONObject = [
+      "id": .string(account.user.id.description),
+      "email": account.user.email.map(JSON.string) ?? .null,
+      "emailVerified": .bool(account.user.isEmailVerified),
+      "createdAt": .string(account.user.createdAt.description),
+    ]
+    if account.user.isAnonymous { object["anonymous"] = true }
+    if account.passwordHash != nil { object["passwordChangedAt"] = .string(account.passwordChangedAt.description) }
+    if let identity = try IdentityRecords(connection: connection).identity(of: user) {
+      object["identity"] = ["issuer": .string(identity.issuer), "subject": .string(identity.subject)]
+    }
     return [
-      "user": [
-        "id": .string(account.user.id.description),
-        "email": .string(account.user.email),
-        "createdAt": .string(account.user.createdAt.description),
-        "passwordChangedAt": .string(account.passwordChangedAt.description),
-      ],
+      "user": .object(object),
       "sessions": .array(sessions.map { .object(json($0)) }),
     ]
   }

@@ -7,12 +7,15 @@ import LockstepTime
 /// A token that was verified is remembered until it expires. If a key is no longer in the issuer's set, its tokens end
 /// with the next fetch, so within the lifetime of the keys: 10 minutes to 24 hours, as the issuer's `Cache-Control` says.
 package final class TokenVerifier: Sendable {
+  /// How long after its expiry a token is accepted, in milliseconds.
+  package static let leeway = TokenClaims.leeway
+
   private let issuers: [String: IssuerKeys]
   private let remembered: RememberedTokens
   private let time: TimeSource
 
   /// Loads libcrypto, and throws if it is missing. Each issuer may occur once in `providers`; see
-  /// `IdentityProvider.list`. The fetches run in `tasks`, and end with it.
+  /// `IdentityProvider.expectDifferentIssuers`. The fetches run in `tasks`, and end with it.
   ///
   /// `capacity` is the number of tokens to remember, or 0. Each takes about half a kilobyte.
   package init(

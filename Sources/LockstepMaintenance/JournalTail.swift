@@ -11,7 +11,7 @@ package struct JournalTail {
   package struct Entry: Sendable, Equatable {
     /// The cursor of the user's state after the action, or of the journal of all users.
     package let cursor: String
-    /// The e-mail address of the user; nil if the tail follows one user.
+    /// The e-mail address of the user, or the id without one; nil if the tail follows one user.
     package var address: String?
     /// Nil if the tail follows one user.
     package var user: UserID?
@@ -112,7 +112,8 @@ package struct JournalTail {
       return true
     }
     for entry in found {
-      let address = try addresses[entry.user] ?? users.account(entry.user)?.user.email
+      // A user without an address is shown by the id.
+      let address = try addresses[entry.user] ?? users.account(entry.user)?.user.email ?? "\(entry.user)"
       addresses[entry.user] = address
       reached = entry.place
       entries.append(

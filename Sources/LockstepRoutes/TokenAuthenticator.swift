@@ -1,13 +1,17 @@
 import LockstepAccounts
 import LockstepCollections
 import LockstepHTTP
+import LockstepIdentity
 import LockstepMiddleware
 import LockstepSync
 
 /// Authenticates requests by their token.
 package struct TokenAuthenticator: Sendable {
   let directory: SessionDirectory
+  /// Nil: the server accepts no tokens of other issuers.
+  let identities: IdentitySessions?
   let millisecondsSince1970: @Sendable () -> Int64
+  private let monotonic: @Sendable () -> Int64
   /// The rate limit of each token. `nil`: no limit.
   let rates: RateMeter?
   /// If this is set, a request has a service token, and its path names the user.
@@ -15,11 +19,13 @@ package struct TokenAuthenticator: Sendable {
 
   package init(
     directory: SessionDirectory,
+    identities: IdentitySessions? = nil,
     millisecondsSince1970: @escaping @Sendable () -> Int64,
+    monotonic: @escaping @Sendable () -> Int64,
     rates: RateMeter? = nil
   ) {
-    self.directory = directory
-    self.millisecondsSince1970 = millisecondsSince1970
+    (self.directory, self.identities) = (directory, identities)
+    (self.millisecondsSince1970, self.monotonic) = (millisecondsSince1970, monotonic)
     self.rates = rates
   }
 
@@ -30,7 +36,11 @@ package struct TokenAuthenticator: Sendable {
     let now = millisecondsSince1970()
     let found = head.withBytes(of: .authorization) { field -> SessionDirectory.Lookup in
       guard let token = Self.bearerToken(in: field) else { return .refused }
-      return directory.authenticate(token, at: now)
+      let found = directory.authenticate(token, at: now)
+      guard case .refused = found, let identities else { return found }
+      let bytes = UnsafeRawBufferPointer(rebasing: token)
+      guard TokenVerifier.isCandidate(bytes) else { return found }
+      return identities.session(bytes, at: now).map { .session($0) } ?? .ofIssuer
     }
     return found ?? .refused
   }
@@ -77,6 +87,36 @@ package struct TokenAuthenticator: Sendable {
         guard let known = try await orElse?() else { throw Problem.unauthorized(true) }
         return .response(known)
       }
+    case .ofIssuer:
+      return .async {
+        let session: LiveSession
+        do throws(Problem) {
+          session = try await loadOfIssuer(request)
+        } catch {
+          guard error.kind == .unauthorized, let known = try await orElse?() else { throw error }
+          return .response(known)
+        }
+        return try admit(session, request, respond)
+      }
+    }
+  }
+
+  /// Verifies the request's token of another issuer, and returns its session.
+  private func loadOfIssuer(_ request: Request) async throws(Problem) -> LiveSession {
+    guard let identities else { throw .unauthorized(true) }
+    do throws(AccountsError) {
+      let network = ClientNetwork(host: request.peer.host)
+      return try await identities.load(request.token, from: network, at: millisecondsSince1970())
+    } catch {
+      switch error {
+      case .disabled, .registrationClosed:
+        // Like the token of a user whose session has ended.
+        var problem = Problem.unauthorized(true)
+        problem.detail = error.description
+        throw problem
+      case .keyInUse: throw .overloaded(error.description)
+      default: throw Problem(error)
+      }
     }
   }
 
@@ -86,8 +126,15 @@ package struct TokenAuthenticator: Sendable {
     _ request: Request,
     _ respond: (LiveSession) throws -> HandlerResult
   ) throws -> HandlerResult {
-    guard let rates else { return try respond(session) }
-    return try rates.respond(to: session.rate, at: request.arrival) { try respond(session) }
+    guard let rates else { return try ending(respond(session), session, request) }
+    return try rates.respond(to: session.rate, at: request.arrival) { try ending(respond(session), session, request) }
+  }
+
+  /// Ends an event stream when the request's token expires, if it is of another issuer.
+  private func ending(_ result: HandlerResult, _ session: LiveSession, _ request: Request) -> HandlerResult {
+    guard session.tokenExpiry != .max, request.head.wantsEventStream else { return result }
+    let rest = max(0, session.tokenExpiry - millisecondsSince1970())
+    return result.transformed(by: ExpiringStreams(end: monotonic() + rest * 1_000_000, monotonic: monotonic))
   }
 
   private func load(_ token: SessionDirectory.UnknownToken, at now: Int64) async throws(Problem) -> LiveSession? {

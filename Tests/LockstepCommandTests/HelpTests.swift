@@ -11,7 +11,7 @@ struct HelpTests {
     ("--reads", "Default recent"), ("--threads", "Default: one per core"), ("--cors-origin", "Default: none"),
     ("--trusted-proxy", "Default: none"), ("--profile-upstream", "Default: none"), ("--inspector", "Default: off"),
     ("--registration", "Default open"), ("--token-days", "Default 90"), ("--password-min", "Default 8"),
-    ("--admin-token", "Default: none"), ("--max-favorites", "Default 10000"),
+    ("--identity", "Default: none"), ("--admin-token", "Default: none"), ("--max-favorites", "Default 10000"),
     ("--max-favorites-bytes", "Default 16MiB"), ("--max-suites", "Default 64"), ("--max-default-keys", "Default 4096"),
     ("--max-suite-bytes", "Default 4MiB"), ("--history-days", "Default 30"), ("--history-min", "Default 1000"),
     ("--max-history-bytes", "Default 64MiB"),

@@ -46,6 +46,9 @@ struct OptionParserTests {
     Case("--registration", "closed", "LOCKSTEP_REGISTRATION") { $0.accounts.registration == .closed },
     Case("--token-days", "7", "LOCKSTEP_TOKEN_DAYS") { $0.accounts.tokenLifetime == .seconds(604_800) },
     Case("--password-min", "12", "LOCKSTEP_PASSWORD_MIN") { $0.accounts.passwordRules.minimumCharacters == 12 },
+    Case("--identity", "issuer=https://a.example,audience=app", "LOCKSTEP_IDENTITY") {
+      $0.identityProviders.map(\.issuer) == ["https://a.example"]
+    },
     Case("--admin-token", "s3cret", "LOCKSTEP_ADMIN_TOKEN") { $0.administratorToken == "s3cret" },
     Case("--max-favorites", "5", "LOCKSTEP_MAX_FAVORITES") { $0.favoritesQuota.elements == 5 },
     Case("--max-favorites-bytes", "1MiB", "LOCKSTEP_MAX_FAVORITES_BYTES") { $0.favoritesQuota.bytes == 1_048_576 },
@@ -114,6 +117,16 @@ struct OptionParserTests {
     for option in Self.cases { #expect(!option.isSet(configuration), "\(option.name)") }
     #expect(configuration.host == "127.0.0.1" && configuration.port == 8080 && configuration.data == "./lockstep.db")
     #expect(configuration.limits == Limits())
+  }
+
+  @Test("--identity may be repeated, and its variable has several issuers between spaces")
+  func severalIssuers() throws {
+    let (first, second) = ("issuer=https://a.example,audience=app", "issuer=https://b.example,audience=app")
+    let issuers = ["https://a.example", "https://b.example"]
+    #expect(try parse(["--identity", first, "--identity=\(second)"]).identityProviders.map(\.issuer) == issuers)
+    let both = try parse([], ["LOCKSTEP_IDENTITY": "\(first)  \(second)"])
+    #expect(both.identityProviders.map(\.issuer) == issuers)
+    #expect(refusal(["--identity", first, "--identity", first])?.contains("https://a.example") == true)
   }
 
   @Test("`--name value`, `--name=value` and the variable each set an option and change no other", arguments: cases)

@@ -1,4 +1,5 @@
 import CLockstepSodium
+import LockstepCryptography
 import LockstepStore
 import LockstepThreading
 
@@ -74,10 +75,16 @@ package struct Argon2Hasher: PasswordHashing {
     }
   }
 
-  /// libsodium compares in constant time.
+  /// Compares in constant time. An imported user may have the hash of another system.
   package func verify(_ password: Password, against hash: PasswordHash) async throws(AccountsError) -> Bool {
     try await run {
-      password.withBytes { crypto_pwhash_str_verify(hash.text, $0, UInt64($0.count)) == 0 }
+      try password.withBytes { bytes in
+        if hash.isArgon2id { return crypto_pwhash_str_verify(hash.text, bytes, UInt64(bytes.count)) == 0 }
+        guard let foreign = try? ForeignPasswordHash(hash.text) else { return false }
+        return try bytes.withUnsafeBytes { bytes throws in
+          do throws(CryptographyError) { return try foreign.matches(bytes) } catch { throw AccountsError(error) }
+        }
+      }
     }
   }
 
@@ -106,12 +113,27 @@ package struct Argon2Hasher: PasswordHashing {
   }
 
   package func isOutdated(_ hash: PasswordHash) -> Bool {
-    crypto_pwhash_str_needs_rehash(hash.text, UInt64(strength.passes), strength.memoryKiB * 1024) != 0
+    !hash.isArgon2id
+      || crypto_pwhash_str_needs_rehash(hash.text, UInt64(strength.passes), strength.memoryKiB * 1024) != 0
   }
 
   private func run<Result: Sendable>(
     _ work: @escaping @Sendable () throws -> Result
   ) async throws(AccountsError) -> Result {
     try await AccountsError.converting { try await workers.run(work) }
+  }
+}
+
+extension PasswordHash {
+  /// Whether libsodium can verify it, with any parameters.
+  fileprivate var isArgon2id: Bool { text.hasPrefix("$argon2id$") }
+}
+
+extension AccountsError {
+  fileprivate init(_ error: CryptographyError) {
+    switch error {
+    case .outOfMemory: self = .outOfMemory
+    case .libraryMissing: self = .libraryMissing("\(error)")
+    }
   }
 }

@@ -7,6 +7,9 @@ import Synchronization
 ///
 /// A request with a service token has a session of its own, which no directory has. It ends with the
 /// token.
+///
+/// All tokens of an identity share one session in the store. In memory, each token has an object of its
+/// own, because each expires at another time.
 package final class LiveSession: Sendable {
   /// Only the id of a user's session is in the store.
   package let id: SessionID
@@ -14,20 +17,31 @@ package final class LiveSession: Sendable {
   /// The service token that acts for the user; nil for a user's session.
   package let agent: LiveServiceToken?
   let tokenHash: TokenHash
+  /// The session that the tokens of an identity share; nil for other sessions.
+  private let whole: LiveSession?
+  /// When the token of an identity expires, in milliseconds since 1970. Other tokens expire with the
+  /// session.
+  package let tokenExpiry: Int64
   /// Counts the end of this session, and more.
   package let changes: ChangeCount
   private let keys = LockedState(SessionKeys())
   private let ended = Atomic(false)
   private let freshMoment = Atomic<Int64>(0)
   /// The rate limit of the token. A session that was evicted from memory starts with a whole burst.
-  package let rate = RateBucket()
+  package let rate: RateBucket
 
   init(id: SessionID, user: UserID, tokenHash: TokenHash, changes: ChangeCount = ChangeCount()) {
     self.id = id
     self.user = user
     self.tokenHash = tokenHash
     self.changes = changes
-    agent = nil
+    (agent, whole, tokenExpiry, rate) = (nil, nil, .max, RateBucket())
+  }
+
+  /// The session of a request with the token of an identity, which expires at `expiry`.
+  init(of whole: LiveSession, until expiry: Int64) {
+    (id, user, tokenHash, changes, rate) = (whole.id, whole.user, whole.tokenHash, whole.changes, whole.rate)
+    (self.whole, tokenExpiry, agent) = (whole, expiry, nil)
   }
 
   /// The session of one request, in which a service token acts for a user.
@@ -37,27 +51,33 @@ package final class LiveSession: Sendable {
     self.agent = agent
     tokenHash = agent.hash
     changes = ChangeCount()
+    (whole, tokenExpiry, rate) = (nil, .max, RateBucket())
   }
+
+  /// Whether this is the session of a token of an identity, made from `session`.
+  func isPart(of session: LiveSession) -> Bool { whole === session }
 
   /// The idempotency keys of the session's writes from after one revision up to another, in order.
   /// Nil if only the store has all of them.
   package func keys(after start: Revision, upTo end: Revision) -> [String]? {
-    keys.withLock { $0.keys(after: start, upTo: end) }
+    (whole ?? self).keys.withLock { $0.keys(after: start, upTo: end) }
   }
 
   /// Notes the key of a committed write, before its state is published.
-  package func note(_ key: SessionKey) { keys.withLock { $0.add(key) } }
+  package func note(_ key: SessionKey) { (whole ?? self).keys.withLock { $0.add(key) } }
 
   /// Notes that the user's state is at this revision, and that keys of later writes are noted.
-  package func noteKeys(after revision: Revision) { keys.withLock { $0.beginAfter(revision) } }
+  package func noteKeys(after revision: Revision) { (whole ?? self).keys.withLock { $0.beginAfter(revision) } }
 
   /// A request that waits must check this after it has registered its waiter. Otherwise it could
   /// miss the end.
-  package var isEnded: Bool { ended.load(ordering: .acquiring) || agent?.isEnded ?? false }
+  package var isEnded: Bool {
+    (whole ?? self).ended.load(ordering: .acquiring) || agent?.isEnded ?? false
+  }
 
   /// Until this moment, in milliseconds since 1970, a request with the same token need not be
-  /// recorded: the session has not expired, and its last use was recorded less than a minute ago.
-  package var freshUntil: Int64 { freshMoment.load(ordering: .relaxed) }
+  /// recorded: the session and the token have not expired, and its last use was recorded less than a minute ago.
+  package var freshUntil: Int64 { min((whole ?? self).freshMoment.load(ordering: .relaxed), tokenExpiry) }
 
   func setFresh(until moment: Int64) { freshMoment.store(moment, ordering: .relaxed) }
 

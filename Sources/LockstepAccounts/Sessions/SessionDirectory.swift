@@ -20,11 +20,28 @@ package final class SessionDirectory: Sendable {
     case refused
     /// The store must be read: `load(_:at:)`.
     case unknown(UnknownToken)
+    /// It may be a token of another issuer, which must be verified. The directory itself never finds this.
+    case ofIssuer
   }
 
   /// A token with a valid authentication tag, but without a session in memory.
   package struct UnknownToken: Sendable {
     fileprivate let hash: TokenHash
+  }
+
+  /// The session of an identity, if it is in memory. Records its use.
+  func session(of identity: TokenHash, at now: Int64) -> LiveSession? {
+    let (result, usage) = shard(of: identity).withLock { shard in Self.find(identity, in: &shard, now, lifetime) }
+    usageWriter.add(usage)
+    guard case .session(let session) = result else { return nil }
+    return session
+  }
+
+  /// Reads the session of an identity from the store; nil if there is none.
+  func loadSession(of identity: TokenHash, at now: Int64) async throws(AccountsError) -> LiveSession? {
+    // The session may have ended and begun again. The token of a session cannot.
+    shard(of: identity).withLock { $0.refused.remove(identity) }
+    return try await load(UnknownToken(hash: identity), at: now)
   }
 
   /// Called with the ended sessions, and with the users of those that were in memory. A request

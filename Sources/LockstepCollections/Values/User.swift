@@ -4,15 +4,28 @@ import LockstepTime
 public struct User: Sendable, Equatable {
   /// The id of the user.
   public let id: UserID
-  /// The e-mail address as the client sent it at sign-up.
-  public let email: String
+  /// The e-mail address as the client sent it; nil if the user has none.
+  public let email: String?
+  /// Whether the user has proved to receive mail at the address.
+  public let isEmailVerified: Bool
+  /// Whether the user can log in only with the token of a session, because the account has no password
+  /// and no identity of another issuer.
+  public let isAnonymous: Bool
   /// The time of the sign-up.
   public let createdAt: Timestamp
 
   /// Creates a user from its parts.
-  public init(id: UserID, email: String, createdAt: Timestamp) {
+  public init(
+    id: UserID,
+    email: String?,
+    isEmailVerified: Bool = false,
+    isAnonymous: Bool = false,
+    createdAt: Timestamp
+  ) {
     self.id = id
     self.email = email
+    self.isEmailVerified = isEmailVerified
+    self.isAnonymous = isAnonymous
     self.createdAt = createdAt
   }
 }

@@ -1,4 +1,3 @@
-import Glibc
 import LockstepComposition
 
 /// A file with an array of declarations of collections.
@@ -10,7 +9,7 @@ enum DeclarationsFile {
 
   /// Throws with all faults if the file is not valid. `taken` are names that no collection can have.
   static func read(_ path: String, taken: Set<String>) throws(CommandError) -> [DeclaredCollection] {
-    let bytes = try bytes(of: path)
+    let bytes = try InputFile.bytes(of: path, upTo: largest)
     let json: JSON
     do throws(JSONParseError) {
       json = try JSON(parsing: bytes)
@@ -46,27 +45,5 @@ enum DeclarationsFile {
     lines += faults.prefix(listedFaults).map { "  \($0)" }
     if faults.count > listedFaults { lines.append("  and \(faults.count - listedFaults) more faults") }
     throw CommandError(.data, lines.joined(separator: "\n"))
-  }
-
-  private static func bytes(of path: String) throws(CommandError) -> [UInt8] {
-    let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw unreadable(path, errno) }
-    defer { if descriptor != STDIN_FILENO { close(descriptor) } }
-    var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 65_536)
-    while true {
-      let count = Glibc.read(descriptor, &buffer, buffer.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw unreadable(path, errno) }
-      if count == 0 { return bytes }
-      bytes += buffer[..<count]
-      guard bytes.count <= largest else {
-        throw CommandError(.data, "\(Terminal.harmless(path)) is larger than \(Terminal.size(largest)).")
-      }
-    }
-  }
-
-  private static func unreadable(_ path: String, _ reason: Int32) -> CommandError {
-    CommandError(.noInput, "\(Terminal.harmless(path)) cannot be read: \(String(cString: strerror(reason))).")
   }
 }

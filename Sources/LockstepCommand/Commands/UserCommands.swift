@@ -16,7 +16,7 @@ enum UserCommands {
   }
 
   static func entries(_ modules: [UserModule]) -> [CommandEntry] {
-    [list, add, disable, enable, resetPassword, export(modules), erase]
+    [list, add, UserImportCommand.entry, disable, enable, resetPassword, export(modules), erase]
   }
 
   private static let user = CommandOption<Settings>("<user>", \.user, .text("<user>"))
@@ -90,7 +90,7 @@ enum UserCommands {
       }
       guard let output else { return Terminal.print("\n") }
       try output.finish()
-      return Terminal.print("\(output.path): everything stored about \(Terminal.harmless(user.email))\n")
+      return Terminal.print("\(output.path): everything stored about \(user.name)\n")
     }
   }
 
@@ -146,7 +146,7 @@ enum UserCommands {
     options: [passwordMinimum],
     done: "has the new password: all sessions have ended"
   ) { user, settings in
-    .resetPassword(try newPasswordHash(for: try? EmailAddress(user.email), settings))
+    .resetPassword(try newPasswordHash(for: user.email.flatMap { try? EmailAddress($0) }, settings))
   }
 
   private static let erase = change(
@@ -159,7 +159,7 @@ enum UserCommands {
     options: [.flag("--yes", \.isConfirmed, "Do not ask for confirmation.")],
     done: "is erased"
   ) { user, settings in
-    if !settings.isConfirmed { try confirm("Erase \(Terminal.harmless(user.email)) (\(user.id)) for good?") }
+    if !settings.isConfirmed { try confirm("Erase \(user.name) (\(user.id)) for good?") }
     return .erase
   }
 
@@ -187,7 +187,7 @@ enum UserCommands {
       let accounts = try AccountAdministrator(of: settings.location, interruption: signals, pause: CurrentThread.sleep)
       let user = try accounts.user(settings.user)
       try run(AdminCommand(try work(user, settings), user.id), by: accounts, signals)
-      return Terminal.print("\(Terminal.harmless(user.email)) (\(user.id)) \(done)\n")
+      return Terminal.print("\(user.name) (\(user.id)) \(done)\n")
     }
   }
 

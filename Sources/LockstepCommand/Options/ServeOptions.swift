@@ -1,5 +1,6 @@
 import LockstepComposition
 import LockstepHTTP
+import LockstepIdentity
 import LockstepScreens
 
 typealias Option = CommandOption<Configuration>
@@ -68,12 +69,40 @@ enum ServeOptions {
     Option("--password-min", \.accounts.passwordRules.minimumCharacters, .integer(1...256), .accounts)
     .help("The fewest characters of a new password. Existing passwords stay valid.")
 
+  private static let identity = Option(
+    syntax: OptionSyntax(
+      name: "--identity",
+      placeholder: "<issuer>",
+      group: .accounts,
+      isSecret: false,
+      hasVariable: true,
+      defaultText: nil
+    )
+  ) { configuration, text throws(OptionValueError) in
+    do throws(IdentityProviderError) {
+      // A variable may have several, separated by spaces.
+      for part in text.split(separator: " ") {
+        configuration.identityProviders.append(try IdentityProvider(parsing: String(part)))
+      }
+      try IdentityProvider.expectDifferentIssuers(configuration.identityProviders)
+    } catch {
+      throw OptionValueError(reason: "\(error)")
+    }
+  }
+  .help(
+    "An issuer whose tokens (JWT) the server accepts, as issuer=<URL>,audience=<name> and perhaps ,jwks=<URL> for its "
+      + "keys and ,algorithms=RS256+ES256. Repeat the option for more issuers, or separate them by spaces in the "
+      + "variable. A user of the issuer becomes a user of the server with the first request, unless registration is "
+      + "closed. The option needs libcurl and libcrypto (OpenSSL 3): see docs/identity.md. Default: none."
+  )
+
   private static let accounts: [Option] = [
     Option("--registration", \.accounts.registration, .choice, .accounts)
       .help("Whether new users may sign up. With the value closed, only the operator can add users."),
     Option("--token-days", \.accounts.tokenLifetime, .days(1...36_500), .accounts)
       .help("How many days after its last use a session's token expires."),
     passwordMinimum,
+    identity,
     Option("--admin-token", \.administratorToken, .token, .accounts, isSecret: true)
       .help(
         "The administrator token, which requests to /v1/admin must contain. Set the variable LOCKSTEP_ADMIN_TOKEN instead of "

@@ -89,6 +89,10 @@ public final class LockstepServer: Sendable {
     if let commands = services.users?.adminCommands(logger: logger) {
       try tasks.start { await commands.run(by: clock) }
     }
+    if let identities = services.users?.identities {
+      identities.log(to: logger)
+      try tasks.start { await identities.fetchKeys() }
+    }
     if let backups { try tasks.start { await backups.run(by: clock) } }
     logger.log(
       .info,

@@ -10,7 +10,13 @@ import LockstepSync
 
 extension UserServices {
   func authenticator(_ rates: RateMeter?) -> TokenAuthenticator {
-    TokenAuthenticator(directory: accounts.directory, millisecondsSince1970: time.millisecondsSince1970, rates: rates)
+    TokenAuthenticator(
+      directory: accounts.directory,
+      identities: identities?.sessions,
+      millisecondsSince1970: time.millisecondsSince1970,
+      monotonic: time.monotonic,
+      rates: rates
+    )
   }
 
   /// The user of the request's token, if the session is in memory.

@@ -26,6 +26,8 @@ struct UserServices: Sendable {
   private let upstream: HTTPProfileUpstream?
   private let screenWrites = FairShareLimiter<UserID>(name: "a user's writes from screens", atOnce: 16, waiting: 65_536)
   let accounts: StoredAccounts
+  /// Nil: the server accepts no tokens of other issuers.
+  let identities: IdentityServices?
   let readers: UserReaders
   let writer: StoreWriter
   let states: ModuleTables
@@ -98,6 +100,9 @@ struct UserServices: Sendable {
       time: time,
       configuration: configuration.accounts
     )
+    identities =
+      configuration.identityProviders.isEmpty
+      ? nil : try IdentityServices(configuration.identityProviders, accounts, time: time)
     backgroundEncoder = BackgroundEncoder(encoding, threads: encoders)
     cache = StateCache(
       capacity: configuration.cacheBytes,
@@ -279,6 +284,7 @@ struct UserServices: Sendable {
 
   /// Ends the worker threads when their work is done. The store stays open.
   func shutDown() {
+    identities?.shutDown()
     upstream?.shutDown()
     zones.shutDown()
     hashing.shutDown()

@@ -1,5 +1,6 @@
 import LockstepAccounts
 import LockstepHTTP
+import LockstepIdentity
 import LockstepLogging
 import LockstepMaintenance
 import LockstepMiddleware
@@ -35,6 +36,8 @@ public struct Configuration: Sendable {
   public var addressRate: RateLimit?
   /// The settings of accounts.
   public var accounts = AccountsConfiguration()
+  /// The issuers whose tokens the server accepts.
+  public var identityProviders: [IdentityProvider] = []
   /// The cost of a password hash.
   public var passwordStrength = Argon2Strength()
   /// The quota of the module `favorites`, for each user.

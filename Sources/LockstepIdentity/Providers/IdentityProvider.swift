@@ -1,7 +1,7 @@
 import LockstepCryptography
 
 /// An issuer whose tokens the server accepts, and what a token of it must say.
-package struct IdentityProvider: Sendable, Equatable {
+public struct IdentityProvider: Sendable, Equatable {
   /// The value of the claim `iss`, compared byte for byte.
   package let issuer: String
   /// A token must name at least one of these in its claim `aud`.
@@ -43,17 +43,20 @@ package struct IdentityProvider: Sendable, Equatable {
     }
   }
 
-  /// Reads all values of `--identity`. Each issuer may occur once.
+  /// Reads several values of `--identity`. Each issuer may occur once.
   package static func list(parsing texts: [String]) throws(IdentityProviderError) -> [IdentityProvider] {
     var providers: [IdentityProvider] = []
-    for text in texts {
-      let provider = try IdentityProvider(parsing: text)
-      guard !providers.contains(where: { $0.issuer == provider.issuer }) else {
-        throw .issuerRepeated(provider.issuer)
-      }
-      providers.append(provider)
-    }
+    for text in texts { providers.append(try IdentityProvider(parsing: text)) }
+    try expectDifferentIssuers(providers)
     return providers
+  }
+
+  /// Throws if two of the providers have the same issuer.
+  package static func expectDifferentIssuers(_ providers: [IdentityProvider]) throws(IdentityProviderError) {
+    var issuers: Set<String> = []
+    for provider in providers where !issuers.insert(provider.issuer).inserted {
+      throw .issuerRepeated(provider.issuer)
+    }
   }
 
   /// `<issuer>/.well-known/openid-configuration`, without a second slash.

@@ -13,7 +13,9 @@ import LockstepSync
 extension User {
   static let format = ValueFormat<User>(
     .member("id", .uuid) { "\($0.id)" },
-    .member("email", .text, \.email),
+    .member("email", .nullableText, \.email),
+    .member("emailVerified", .flag, \.isEmailVerified),
+    .optional("anonymous", .flag) { $0.isAnonymous ? true : nil },
     .member("createdAt", .time, \.createdAt)
   )
 }
@@ -44,13 +46,19 @@ extension Session {
   )
 }
 
+extension ValueFormat<Identity> {
+  static var identity: ValueFormat {
+    ValueFormat(.member("issuer", .text, \.issuer), .member("subject", .text, \.subject))
+  }
+}
+
 extension ValueFormat<String> {
   static var uuid: ValueFormat { ValueFormat(schema: .uuidSchema) { .string($0) } }
   fileprivate static var cursor: ValueFormat { ValueFormat(schema: .cursorSchema) { .string($0) } }
 }
 
 extension ValueFormat<String?> {
-  fileprivate static var nullableText: ValueFormat {
+  static var nullableText: ValueFormat {
     ValueFormat(schema: .nullableTextSchema) { $0.map(JSON.string) ?? .null }
   }
 }

@@ -9,7 +9,10 @@ extension AccountsError {
   /// Whether the refusal is stored for the idempotency key, because a retry would be refused again.
   var isLasting: Bool {
     switch self {
-    case .wrongPassword, .noSuchSession, .noSuchUser, .noSuchToken, .changed, .addressTaken, .tokenNameTaken: true
+    case .wrongPassword, .noSuchSession, .noSuchUser, .noSuchToken, .changed, .addressTaken, .identityTaken,
+      .tokenNameTaken, .noPassword,
+      .hasCredentials:
+      true
     default: false
     }
   }
@@ -49,22 +52,25 @@ extension Problem {
     switch error {
     case .invalid(let faults):
       self.init(.validationFailed, errors: faults.map { Fault(pointer: $0.pointer, detail: $0.detail) })
-    case .addressTaken: self.init(.conflict, detail: detail)
+    case .addressTaken, .identityTaken: self.init(.conflict, detail: detail)
     // Not 401, because clients discard their token after a 401, and the token is valid.
     case .registrationClosed, .disabled, .wrongPassword: self.init(.forbidden, detail: detail)
-    case .wrongCredentials:
+    case .wrongCredentials, .invalidToken:
       self.init(.unauthorized, detail: detail)
       fields.append(.wwwAuthenticate, "Bearer")
     case .sessionEnded: self = Problem.unauthorized(true)
     case .noSuchSession, .noSuchUser, .noSuchToken: self.init(.notFound, detail: detail)
-    case .tokenNameTaken, .tooManyTokens: self.init(.conflict, detail: detail)
+    case .tokenNameTaken, .tooManyTokens, .noPassword, .hasCredentials: self.init(.conflict, detail: detail)
     case .changed(let current, let tag):
       self.init(.preconditionFailed, detail: detail, members: [("current", current), ("cursor", .string(tag))])
       fields.append(.etag, "\"\(tag)\"")
     case .tooManyAttempts(let seconds):
       self.init(.tooManyRequests, detail: detail)
       fields.append(.retryAfter, "\(seconds)")
-    case .overloaded, .outOfMemory: self = .overloaded(detail)
+    case .keysUnavailable(_, let seconds):
+      self = .overloaded(detail)
+      fields = fields.replacing(.retryAfter, "\(seconds)")
+    case .overloaded, .outOfMemory, .libraryMissing: self = .overloaded(detail)
     case .keyInUse: self = .keyInUse
     case .store: self = .overloaded("The store cannot be used at present. The server's log has the reason.")
     }

@@ -16,7 +16,7 @@ package struct AccountsRoutes: Sendable {
   let export: UserExport
   private let store: String
   private let cache: StateCache
-  private let authenticator: TokenAuthenticator
+  let authenticator: TokenAuthenticator
   private let shares: FairShareLimiter<UserID>
 
   package init(_ reading: StateReader, _ accounts: StoredAccounts, _ ledger: AccountsLedger, _ export: UserExport) {
@@ -30,7 +30,8 @@ package struct AccountsRoutes: Sendable {
   }
 
   package var routes: [Route] {
-    AuthenticationRoutes(accounts: accounts, ledger: ledger).routes + sessionRoutes + [exportRoute] + accountRoutes
+    AuthenticationRoutes(accounts: accounts, ledger: ledger, identities: authenticator.identities).routes
+      + sessionRoutes + [exportRoute] + accountRoutes
   }
 
   /// The routes that an administrator may use for a user.
@@ -90,7 +91,7 @@ package struct AccountsRoutes: Sendable {
       .described(
         .changingAccount(
           "changePassword",
-          body: .closedSchema(["current": .passwordSchema, "new": newPassword]),
+          body: RouteBody(.closedSchema(["current": .passwordSchema, "new": newPassword])),
           problems: [.tooManyRequests]
         )
       ),
@@ -98,8 +99,13 @@ package struct AccountsRoutes: Sendable {
         try leaving(request, key: Self.erasureKey) { session, body in try erase(request, body, session) }
       }
       .described(
-        .changingAccount("eraseMe", body: .closedSchema(["password": .passwordSchema]), problems: [.tooManyRequests])
+        .changingAccount(
+          "eraseMe",
+          body: RouteBody(.closedSchema([:], optional: ["password": .passwordSchema]), isRequired: false),
+          problems: [.tooManyRequests]
+        )
       ),
+      credentialsRoute,
     ]
   }
 
@@ -179,10 +185,10 @@ package struct AccountsRoutes: Sendable {
   }
 
   private func erase(_ request: Request, _ body: [UInt8], _ session: LiveSession) throws -> HandlerResult {
-    var reader = PayloadReader(try JSON(readingBodyOf: request, body))
-    let text = reader.text("password")
+    var reader = PayloadReader(body.isEmpty ? [:] : try JSON(readingBodyOf: request, body))
+    let text = reader.value("password") == nil ? nil : reader.text("password")
     try reader.finishProblem()
-    let password = Password(text ?? "")
+    let password = text.map { Password($0) }
     let check = try accountCheck(request, session, orStateOf: store)
     return later(try Self.erasureKey(request, body)) { () throws(AccountsError) in
       try await accounts.prepareErase(confirmedBy: password, in: session).checked(by: check)
@@ -193,7 +199,7 @@ package struct AccountsRoutes: Sendable {
 
   /// Returns a check of the request's preconditions on the account, for the write's transaction. If
   /// `store` is given, `If-Match` may also have a cursor of the user's whole state in that store.
-  private func accountCheck(
+  func accountCheck(
     _ request: Request,
     _ session: LiveSession,
     orStateOf store: String? = nil
@@ -261,7 +267,7 @@ package struct AccountsRoutes: Sendable {
     try key(request, body, secret: request.token, owner: .holder(of: request.token))
   }
 
-  private static func key(
+  static func key(
     _ request: Request,
     _ body: [UInt8],
     secret: [UInt8] = [],

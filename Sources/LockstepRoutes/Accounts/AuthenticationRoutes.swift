@@ -8,7 +8,7 @@ import LockstepSync
 
 /// `POST /v1/users` and `POST /v1/sessions`: sign-up and login.
 struct AuthenticationRoutes: Sendable {
-  /// The differences between a sign-up and a login.
+  /// The differences between a sign-up and a login with a password.
   private struct Entrance: Sendable {
     let faults: @Sendable (Credentials) -> [FieldFault]
     let prepare: @Sendable (Credentials) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn>
@@ -17,70 +17,146 @@ struct AuthenticationRoutes: Sendable {
 
   /// The largest body, in bytes, of a sign-up, a login and a change of the password.
   static let bodyLimit = 16 * 1024
+  /// The fewest bytes of an idempotency key that protects the token of an anonymous user: about 128 bits
+  /// in base64.
+  static let fewestKeyBytes = 22
 
   let accounts: StoredAccounts
   let ledger: AccountsLedger
+  /// Nil: the server accepts no tokens of other issuers.
+  let identities: IdentitySessions?
 
   var routes: [Route] {
-    let signUp = Entrance(faults: accounts.signUpFaults(in:), prepare: accounts.prepareSignUp) { _ in "/v1/me" }
-    let logIn = Entrance(faults: accounts.logInFaults(in:), prepare: accounts.prepareLogIn) {
-      "/v1/sessions/\($0.session.id)"
-    }
-    let newPassword = JSON.newPasswordSchema(accounts.configuration.passwordRules)
-    let limit = Self.bodyLimit
-    return [
-      Route(.post, "/v1/users", summary: "Creates an account and its first session.", bodyLimit: limit) {
-        try respond(to: $0, signUp)
+    [
+      Route(.post, "/v1/users", summary: "Creates an account and its first session.", bodyLimit: Self.bodyLimit) {
+        try signUp($0)
       }
-      .described(Self.description("signUp", password: newPassword)),
-      Route(.post, "/v1/sessions", summary: "Logs a device in: creates a session.", bodyLimit: limit) {
-        try respond(to: $0, logIn)
+      .described(Self.signingUp(accounts.configuration.passwordRules)),
+      Route(.post, "/v1/sessions", summary: "Logs a device in: creates a session.", bodyLimit: Self.bodyLimit) {
+        try logIn($0)
       }
-      .described(Self.description("logIn", password: .passwordSchema, [.unauthorized])),
+      .described(Self.loggingIn),
     ]
   }
 
-  private static func description(
-    _ name: String,
-    password: JSON,
-    _ problems: Set<ProblemKind> = []
-  ) -> RouteDescription {
-    let email: JSON = ["type": "string", "format": "email", "maxLength": JSON(EmailAddress.maximumBytes)]
-    let device: JSON = [
-      "type": ["string", "null"], "maxLength": JSON(DeviceName.maximumCharacters),
-      "pattern": .string(DeviceName.pattern),
-    ]
-    let body = RouteBody(.closedSchema(["email": email, "password": password], optional: ["device": device]))
-    let fields: [RouteField] = [.cacheControl, .location, .idempotencyReplayed]
-    return RouteDescription(
-      name,
-      part: "Accounts",
-      parameters: [.idempotencyKey],
-      body: body,
-      responses: [RouteResponse(.created, "The new session.", fields: fields, json: .reference("SignedIn"))],
-      problems: RouteDescription.bodyProblems(body).union(problems).union([
-        .invalidParameter, .conflict, .tooManyRequests, .overloaded,
-      ]),
-      schemas: ["User": User.format.schema, "SignedIn": Session.signedInFormat.schema]
+  private func signUp(_ request: Request) throws -> HandlerResult {
+    try request.withBody { body in
+      var reader = PayloadReader(try JSON(readingBodyOf: request, body))
+      if reader.value("anonymous") != nil, reader.flag("anonymous") == true {
+        return try signUpAnonymously(request, body, &reader)
+      }
+      let entrance = Entrance(
+        faults: accounts.signUpFaults(in:),
+        prepare: { (credentials) throws(AccountsError) in try await accounts.prepareSignUp(credentials) },
+        location: Self.me
+      )
+      return try enter(request, body, &reader, entrance)
+    }
+  }
+
+  private func logIn(_ request: Request) throws -> HandlerResult {
+    try request.withBody { body in
+      var reader = PayloadReader(try JSON(readingBodyOf: request, body))
+      if reader.value("idToken") != nil { return try logInByToken(request, body, &reader) }
+      let entrance = Entrance(
+        faults: accounts.logInFaults(in:),
+        prepare: { (credentials) throws(AccountsError) in try await accounts.prepareLogIn(credentials) },
+        location: Self.session
+      )
+      return try enter(request, body, &reader, entrance)
+    }
+  }
+
+  // MARK: Anonymous users
+
+  private func signUpAnonymously(
+    _ request: Request,
+    _ body: [UInt8],
+    _ reader: inout PayloadReader
+  ) throws -> HandlerResult {
+    let visitor = Visitor(device: reader.nullableText("device"), network: ClientNetwork(host: request.peer.host))
+    reader.add(accounts.faults(in: visitor))
+    try reader.finishProblem()
+    let key = try IdempotencyKey.text(of: request)
+    if let key, key.utf8.count < Self.fewestKeyBytes { throw Self.guessableKey }
+    return .making(Problem.init(accounts:)) {
+      // The key is the secret: a client that sends it again gets the token again.
+      try await enter(
+        secret: key.map { Array($0.utf8) } ?? [],
+        key,
+        Array(request.head.path.utf8) + body,
+        at: Self.me
+      ) { () throws(AccountsError) in
+        try await accounts.prepareSignUp(visitor)
+      }
+    }
+  }
+
+  private static let guessableKey = Problem(
+    .invalidParameter,
+    detail:
+      "The Idempotency-Key of an anonymous sign-up must have at least \(fewestKeyBytes) bytes, because the same key "
+      + "returns the user's token again. Use a random UUID."
+  )
+
+  // MARK: Tokens of other issuers
+
+  private func logInByToken(
+    _ request: Request,
+    _ body: [UInt8],
+    _ reader: inout PayloadReader
+  ) throws -> HandlerResult {
+    let (token, device) = (reader.idToken(identities), reader.nullableText("device"))
+    let visitor = Visitor(device: device, network: ClientNetwork(host: request.peer.host))
+    reader.add(accounts.faults(in: visitor))
+    try reader.finishProblem()
+    let key = try IdempotencyKey.text(of: request)
+    return .making(Problem.init(accounts:)) {
+      let secret = Array(token.utf8)
+      return try await enter(secret: secret, key, Array(request.head.path.utf8) + body, at: Self.session) {
+        () throws(AccountsError) in
+        // Without identities, the reader has refused the token.
+        guard let identities else { throw .wrongCredentials }
+        return try await accounts.prepareLogIn(identities.claim(of: token), visitor)
+      }
+    }
+  }
+
+  private func enter(
+    secret: [UInt8],
+    _ key: String?,
+    _ request: [UInt8],
+    at location: @escaping @Sendable (SignedIn) -> String,
+    prepare: @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<SignedIn>
+  ) async throws -> Response {
+    guard let key else { return Self.response(try await accounts.commit(prepare()), at: location) }
+    return Response(
+      try await ledger.enter(secret: secret, key: key, request: request, prepare: prepare) {
+        StoredResponse(Self.response($0, at: location))
+      }
     )
   }
 
-  private func respond(to request: Request, _ entrance: Entrance) throws -> HandlerResult {
-    try request.withBody { body in
-      let key = try IdempotencyKey.text(of: request)
-      var reader = PayloadReader(try JSON(readingBodyOf: request, body))
-      let (email, password, device) = (reader.text("email"), reader.text("password"), reader.nullableText("device"))
-      let credentials = Credentials(
-        email: email ?? "",
-        password: Password(password ?? ""),
-        device: device,
-        network: ClientNetwork(host: request.peer.host)
-      )
-      reader.add(entrance.faults(credentials))
-      try reader.finishProblem()
-      return .making(Problem.init(accounts:)) {
-        try await enter(credentials, key, Array(request.head.path.utf8) + body, entrance)
-      }
+  // MARK: Passwords
+
+  private func enter(
+    _ request: Request,
+    _ body: [UInt8],
+    _ reader: inout PayloadReader,
+    _ entrance: Entrance
+  ) throws -> HandlerResult {
+    let key = try IdempotencyKey.text(of: request)
+    let (email, password, device) = (reader.text("email"), reader.text("password"), reader.nullableText("device"))
+    let credentials = Credentials(
+      email: email ?? "",
+      password: Password(password ?? ""),
+      device: device,
+      network: ClientNetwork(host: request.peer.host)
+    )
+    reader.add(entrance.faults(credentials))
+    try reader.finishProblem()
+    return .making(Problem.init(accounts:)) {
+      try await enter(credentials, key, Array(request.head.path.utf8) + body, entrance)
     }
   }
 
@@ -91,23 +167,27 @@ struct AuthenticationRoutes: Sendable {
     _ entrance: Entrance
   ) async throws -> Response {
     guard let key else {
-      return Self.response(try await accounts.commit(entrance.prepare(credentials)), entrance)
+      return Self.response(try await accounts.commit(entrance.prepare(credentials)), at: entrance.location)
     }
     let keyed = try await ledger.enter(
       credentials,
       key: key,
       request: request,
       prepare: { () throws(AccountsError) in try await entrance.prepare(credentials) },
-      response: { StoredResponse(Self.response($0, entrance)) }
+      response: { StoredResponse(Self.response($0, at: entrance.location)) }
     )
     return Response(keyed)
   }
 
-  private static func response(_ entered: SignedIn, _ entrance: Entrance) -> Response {
+  private static func response(_ entered: SignedIn, at location: (SignedIn) -> String) -> Response {
     var response = Response.json(Session.signedInFormat.encode(entered), status: .created, cacheControl: "no-store")
-    response.fields.append(.location, entrance.location(entered))
+    response.fields.append(.location, location(entered))
     return response
   }
+
+  @Sendable private static func me(_: SignedIn) -> String { "/v1/me" }
+
+  @Sendable private static func session(_ entered: SignedIn) -> String { "/v1/sessions/\(entered.session.id)" }
 }
 
 extension JSON {
@@ -115,5 +195,19 @@ extension JSON {
   init(readingBodyOf request: Request, _ body: [UInt8]) throws(Problem) {
     _ = try BodyType(of: request.head)
     try self.init(body: body)
+  }
+}
+
+extension PayloadReader {
+  /// The token of another issuer, which the server must accept.
+  mutating func idToken(_ identities: IdentitySessions?) -> String {
+    let token = text("idToken") ?? ""
+    if identities == nil {
+      add(
+        "idToken",
+        "This server accepts no tokens of other issuers. Its operator can allow an issuer with --identity."
+      )
+    }
+    return token
   }
 }

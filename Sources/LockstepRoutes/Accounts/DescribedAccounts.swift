@@ -29,14 +29,14 @@ extension RouteDescription {
   static func changingAccount(
     _ name: String,
     _ parameters: [RouteParameter] = [],
-    body: JSON? = nil,
+    body: RouteBody? = nil,
     problems: Set<ProblemKind>
   ) -> RouteDescription {
     var description = writing(
       name,
       part: "Accounts",
       parameters: parameters,
-      body: body.map { RouteBody($0) },
+      body: body,
       responses: [.done],
       problems: problems
     )
@@ -52,7 +52,12 @@ extension RouteDescription {
         module.kind == .list ? .arraySchema(of: element) : ["type": "object", "additionalProperties": element]
       return SchemaMember(name: module.name, schema: contents, isRequired: false)
     }
-    let passwordAge = JSON.schema(["passwordChangedAt": .timeSchema])
+    let more = JSON.schema(
+      [:],
+      optional: [
+        "passwordChangedAt": .timeSchema, "identity": .schema(["issuer": .textSchema, "subject": .textSchema]),
+      ]
+    )
     let session = JSON.schema(
       [
         "id": .uuidSchema, "device": .nullableTextSchema, "createdAt": .timeSchema, "lastSeenAt": .timeSchema,
@@ -86,7 +91,7 @@ extension RouteDescription {
       fields: [.cursor, .revision],
       schemas: .shared(
         ("Export", .schema(ofObject: members)),
-        ("ExportedUser", ["allOf": [.reference("User"), passwordAge]]),
+        ("ExportedUser", ["allOf": [.reference("User"), more]]),
         ("ExportedSession", session),
         ("ExportedSnapshot", snapshot),
         ("ExportedKey", key),

@@ -80,7 +80,10 @@ package struct AdminUserRoutes: Sendable {
   struct Item: Sendable {
     static let format = ValueFormat<Item>(
       .member("id", .uuid) { "\($0.listing.user.id)" },
-      .member("email", .text) { $0.listing.user.email },
+      .member("email", .nullableText) { $0.listing.user.email },
+      .member("emailVerified", .flag) { $0.listing.user.isEmailVerified },
+      .optional("anonymous", .flag) { $0.listing.user.isAnonymous ? true : nil },
+      .optional("identity", .identity) { $0.listing.identity },
       .member("createdAt", .time) { $0.listing.user.createdAt },
       .member("disabled", .flag) { $0.listing.disabledAt != nil },
       .member("revision", .count) { $0.revision },
@@ -210,17 +213,9 @@ package struct AdminUserRoutes: Sendable {
 
   /// The response with a new user.
   private static func created(_ item: Item) -> Response {
-    var response = shown(item)
+    var response = item.document.changed
     response.status = .created
     response.fields.append(.location, "\(pattern)/\(item.listing.user.id)")
-    return response
-  }
-
-  /// The response to a write.
-  private static func shown(_ item: Item) -> Response {
-    let document = item.document
-    var response = Response.json(document.json, cacheControl: "no-store")
-    response.fields.append(.etag, "\"\(document.tag)\"")
     return response
   }
 
@@ -255,7 +250,7 @@ package struct AdminUserRoutes: Sendable {
               .returning(listing)
           },
           committed: { _ in gate.log("change user", "\(user)", agent.name) },
-          response: { (StoredResponse(Self.shown($0)), recorded: StoredResponse(Self.shown($0))) },
+          response: { (StoredResponse($0.document.changed), recorded: StoredResponse($0.document.changed)) },
           refusal: { $0.lastingRefusal(of: key) }
         )
       )

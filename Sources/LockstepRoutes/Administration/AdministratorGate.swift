@@ -59,6 +59,11 @@ package struct AdministratorGate: Sendable {
         guard try await sessions.directory.load(token, at: now) == nil else { throw Self.ofUser }
         throw problem(forWrongTokenOf: request)
       }
+    case .ofIssuer:
+      return .making(Problem.init(accounts:)) { () async throws -> Response in
+        let claim = try? await sessions.identities?.claim(of: String(decoding: request.token, as: UTF8.self))
+        throw claim == nil ? problem(forWrongTokenOf: request) : Self.ofUser
+      }
     case .refused: throw problem(forWrongTokenOf: request)
     }
   }

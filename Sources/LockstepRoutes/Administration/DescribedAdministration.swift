@@ -7,7 +7,6 @@ import LockstepStore
 
 extension AdminUserRoutes {
   static let schemas = ["ManagedUser": Item.format.schema]
-  static let email: JSON = ["type": "string", "format": "email", "maxLength": JSON(EmailAddress.maximumBytes)]
 
   static var listing: RouteDescription {
     .administration(
@@ -54,7 +53,7 @@ extension AdminUserRoutes {
     .administration(
       "addUser",
       parameters: [.idempotencyKey],
-      body: RouteBody(.closedSchema(["email": email, "password": password])),
+      body: RouteBody(.closedSchema(["email": .emailSchema, "password": password])),
       responses: [
         RouteResponse(
           .created,
@@ -69,7 +68,9 @@ extension AdminUserRoutes {
   }
 
   static func changing(_ password: JSON) -> RouteDescription {
-    let members: [(String, JSON)] = [("disabled", ["type": "boolean"]), ("email", email), ("password", password)]
+    let members: [(String, JSON)] = [
+      ("disabled", ["type": "boolean"]), ("email", .emailSchema), ("password", password),
+    ]
     return .administration(
       "changeUser",
       parameters: [.user] + RouteParameter.writing,

@@ -73,6 +73,18 @@ package struct SessionRecords {
     )
   }
 
+  /// Sets the times of use of a session that the store has under the same hash. Returns whether it has
+  /// one.
+  package func renew(_ session: StoredSession) throws -> Bool {
+    try connection.run(
+      "UPDATE sessions SET last_seen_at = ?, expires_at = ? WHERE user_id = ? AND token_hash = ?",
+      session.session.lastSeenAt,
+      session.session.expiresAt,
+      session.user,
+      session.tokenHash
+    ) == 1
+  }
+
   /// The last use of a token's session. Nil if there is no such session, or its user is disabled.
   package func usage(ofToken hash: TokenHash) throws -> SessionUsage? {
     try connection.first(
@@ -156,8 +168,9 @@ package struct SessionRecords {
     )
   }
 
-  /// Ends one session. Returns nil if the user has no such session.
-  package func end(_ id: SessionID, of user: UserID) throws -> EndedSession? {
+  /// Ends one session. Returns nil if the user has no such session. If it is the session of the user's
+  /// identity, the tokens of the issuer up to `now` are refused from now on.
+  package func end(_ id: SessionID, of user: UserID, at now: Timestamp) throws -> EndedSession? {
     let ended = try connection.first(
       StoreSQL(
         sqlite: "DELETE FROM sessions WHERE user_id = ? AND id = ? RETURNING id, token_hash",
@@ -171,11 +184,18 @@ package struct SessionRecords {
       id,
       transform: Self.ended
     )
-    return ended.flatMap { announced([$0]).first }
+    guard let ended else { return nil }
+    let identities = IdentityRecords(connection: connection)
+    if try identities.identity(of: user)?.sessionHash == ended.tokenHash {
+      try identities.setValid(from: now, of: user)
+    }
+    return announced([ended]).first
   }
 
-  package func endAll(of user: UserID, except kept: SessionID? = nil) throws -> [EndedSession] {
-    announced(
+  /// Ends all sessions of a user. The tokens of another issuer up to `now` are refused from now on.
+  package func endAll(of user: UserID, except kept: SessionID? = nil, at now: Timestamp) throws -> [EndedSession] {
+    try IdentityRecords(connection: connection).setValid(from: now, of: user)
+    return announced(
       try connection.all(
         StoreSQL(
           sqlite: "DELETE FROM sessions WHERE user_id = ? AND id IS NOT ? RETURNING id, token_hash",

@@ -4,23 +4,42 @@ import LockstepTime
 /// A user in the store.
 package struct Account: Sendable {
   package let user: User
-  package let emailKey: String
-  package let passwordHash: PasswordHash
+  package let emailKey: String?
+  /// Nil if the user has no password.
+  package let passwordHash: PasswordHash?
   /// Increases with each change of the password, but not when the same password gets a new hash.
   package let passwordVersion: Int
   package let passwordChangedAt: Timestamp
   package let isDisabled: Bool
+  package let hasIdentity: Bool
+
+  /// Whether there is another way to log in than the token of a session.
+  package var hasCredentials: Bool { passwordHash != nil || hasIdentity }
 }
 
 extension Account {
-  package init(_ id: UserID, _ address: EmailAddress, _ hash: PasswordHash, at now: Timestamp) {
+  package init(_ id: UserID, _ address: EmailAddress, _ hash: PasswordHash?, at now: Timestamp) {
     self.init(
       user: User(id: id, email: address.text, createdAt: now),
       emailKey: address.key,
       passwordHash: hash,
-      passwordVersion: 1,
+      passwordVersion: hash == nil ? 0 : 1,
       passwordChangedAt: now,
-      isDisabled: false
+      isDisabled: false,
+      hasIdentity: false
+    )
+  }
+
+  /// A user without an address and without a password.
+  package init(withoutPassword id: UserID, hasIdentity: Bool, at now: Timestamp) {
+    self.init(
+      user: User(id: id, email: nil, isAnonymous: !hasIdentity, createdAt: now),
+      emailKey: nil,
+      passwordHash: nil,
+      passwordVersion: 0,
+      passwordChangedAt: now,
+      isDisabled: false,
+      hasIdentity: hasIdentity
     )
   }
 }
@@ -46,8 +65,9 @@ package struct UserRecords {
   package func account(_ id: UserID) throws -> Account? {
     try connection.first(
       """
-      SELECT id, email, created_at, email_key, password_hash, password_version, password_changed_at, disabled_at
-      FROM users WHERE id = ?
+      SELECT u.id, u.email, u.email_verified_at, u.created_at, u.email_key, u.password_hash, u.password_version,
+        u.password_changed_at, u.disabled_at, i.user_id
+      FROM users AS u LEFT JOIN identities AS i ON i.user_id = u.id WHERE u.id = ?
       """,
       id,
       transform: Self.account
@@ -60,7 +80,11 @@ package struct UserRecords {
 
   /// Inserts a user unless another user has the address. Returns whether the user was inserted.
   package func insert(_ account: Account) throws -> Bool {
-    try connection.run(
+    guard account.emailKey != nil else {
+      try insertWithoutAddress(account)
+      return true
+    }
+    return try connection.run(
       StoreSQL(
         sqlite: """
           INSERT INTO users (id, email, created_at, email_key, password_hash, password_version, password_changed_at)
@@ -79,10 +103,39 @@ package struct UserRecords {
       account.user.email,
       account.user.createdAt,
       account.emailKey,
-      account.passwordHash.text,
+      account.passwordHash?.text,
       account.passwordVersion,
       account.passwordChangedAt
     ) == 1
+  }
+
+  private func insertWithoutAddress(_ account: Account) throws {
+    try connection.run(
+      StoreSQL(
+        sqlite: "INSERT INTO users (id, created_at, password_version, password_changed_at) VALUES (?, ?, ?, ?)",
+        postgreSQL: """
+          WITH head AS (INSERT INTO heads (user_id, number, era, written) VALUES (?1::uuid, 0, 0, 0))
+          INSERT INTO users (id, created_at, password_version, password_changed_at) VALUES (?1, ?2, ?3, ?4)
+          """
+      ),
+      account.user.id,
+      account.user.createdAt,
+      account.passwordVersion,
+      account.passwordChangedAt
+    )
+  }
+
+  /// Gives an address and a first password to a user without an address. Returns false, and changes
+  /// nothing, if another user has the address.
+  package func setCredentials(
+    of id: UserID,
+    _ address: EmailAddress,
+    _ hash: PasswordHash,
+    at now: Timestamp
+  ) throws -> Bool {
+    guard try changeEmail(of: id, to: address) else { return false }
+    try changePassword(of: id, to: hash, at: now)
+    return true
   }
 
   /// Stores a new hash of the same password.
@@ -102,11 +155,17 @@ package struct UserRecords {
     )
   }
 
-  /// Returns false, and changes nothing, if another user has the address.
+  /// Changes the address, which then is not verified. Returns false, and changes nothing, if another
+  /// user has it.
   package func changeEmail(of id: UserID, to address: EmailAddress) throws -> Bool {
     if let other = try account(withKey: address.key), other.user.id != id { return false }
     if case .postgreSQL = connection, try !changeKey(of: id, to: address.key) { return false }
-    try connection.run("UPDATE users SET email = ?, email_key = ? WHERE id = ?", address.text, address.key, id)
+    try connection.run(
+      "UPDATE users SET email = ?, email_key = ?, email_verified_at = NULL WHERE id = ?",
+      address.text,
+      address.key,
+      id
+    )
     return true
   }
 
@@ -122,6 +181,11 @@ package struct UserRecords {
     guard inserted == 1 else { return false }
     try connection.run("DELETE FROM addresses WHERE email_key = ?", present)
     return true
+  }
+
+  /// Notes that the user has proved to receive mail at the address.
+  package func setEmailVerified(_ id: UserID, at moment: Timestamp) throws {
+    try connection.run("UPDATE users SET email_verified_at = ? WHERE id = ?", moment, id)
   }
 
   /// Disables the user since `moment`, or enables the user if `moment` is nil. Returns whether the
@@ -151,7 +215,7 @@ package struct UserRecords {
             l AS (DELETE FROM list_elements WHERE user_id = ?1), m AS (DELETE FROM map_values WHERE user_id = ?1),
             r AS (DELETE FROM removals WHERE user_id = ?1), j AS (DELETE FROM journal WHERE user_id = ?1),
             p AS (DELETE FROM snapshots WHERE user_id = ?1), k AS (DELETE FROM idempotency_keys WHERE user_id = ?1),
-            h AS (DELETE FROM heads WHERE user_id = ?1)
+            h AS (DELETE FROM heads WHERE user_id = ?1), i AS (DELETE FROM identities WHERE user_id = ?1)
           DELETE FROM users WHERE id = ?1
           """
       ),
@@ -162,13 +226,23 @@ package struct UserRecords {
   }
 
   private static func account(_ row: borrowing StoreRow) throws -> Account {
-    Account(
-      user: User(id: try row[0], email: try row[1], createdAt: try row[2]),
-      emailKey: try row[3],
-      passwordHash: PasswordHash(try row[4]),
-      passwordVersion: try row[5],
-      passwordChangedAt: try row[6],
-      isDisabled: try row[7] as Timestamp? != nil
+    let verifiedAt: Timestamp? = try row[2]
+    let hash: String? = try row[5]
+    let identity: UserID? = try row[9]
+    return Account(
+      user: User(
+        id: try row[0],
+        email: try row[1],
+        isEmailVerified: verifiedAt != nil,
+        isAnonymous: hash == nil && identity == nil,
+        createdAt: try row[3]
+      ),
+      emailKey: try row[4],
+      passwordHash: hash.map { PasswordHash($0) },
+      passwordVersion: try row[6],
+      passwordChangedAt: try row[7],
+      isDisabled: try row[8] as Timestamp? != nil,
+      hasIdentity: identity != nil
     )
   }
 }

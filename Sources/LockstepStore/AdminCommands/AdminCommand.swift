@@ -67,7 +67,7 @@ package struct AdminCommand: Sendable {
     default: break
     }
     // Ends the sessions first, because erasing a user deletes them too.
-    let ended = try SessionRecords(connection: connection).endAll(of: user)
+    let ended = try SessionRecords(connection: connection).endAll(of: user, at: now)
     switch work {
     case .disable: _ = try users.setDisabled(user, since: now)
     case .resetPassword(let hash): try users.changePassword(of: user, to: hash, at: now)

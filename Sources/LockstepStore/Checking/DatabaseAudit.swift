@@ -51,7 +51,7 @@ package struct DatabaseAudit {
   /// Up to 100 users, in the order of their ids.
   package struct Page {
     fileprivate let start: String
-    fileprivate let rows: [(id: String, email: String, emailKey: String)]
+    fileprivate let rows: [(id: String, email: String?, emailKey: String?)]
 
     /// The ids as texts, because those of damaged rows may be of any version.
     package var ids: [String] { rows.map(\.id) }
@@ -77,8 +77,9 @@ package struct DatabaseAudit {
   }
 
   // In Swift, because PostgreSQL's lower() depends on the locale of the database.
-  private static func wrongKey(of row: (id: String, email: String, emailKey: String)) -> String? {
-    if EmailAddress.key(of: row.email).utf8.elementsEqual(row.emailKey.utf8) { return nil }
+  private static func wrongKey(of row: (id: String, email: String?, emailKey: String?)) -> String? {
+    guard let email = row.email, let key = row.emailKey else { return nil }
+    if EmailAddress.key(of: email).utf8.elementsEqual(key.utf8) { return nil }
     return "user \(row.id): email_key in the table users is not the address email in lower case"
   }
 
@@ -184,6 +185,7 @@ package struct DatabaseAudit {
     SELECT s.source, s.user_id::text FROM (
       SELECT 'heads' AS source, user_id FROM heads
       UNION SELECT 'addresses', user_id FROM addresses
+      UNION SELECT 'identities', user_id FROM identities
       UNION SELECT 'sessions', user_id FROM sessions
       UNION SELECT 'tokens', user_id FROM tokens
       UNION SELECT 'list_elements', user_id FROM list_elements
@@ -203,12 +205,12 @@ package struct DatabaseAudit {
 
   private static let usersWithoutAddress: StoreSQL = """
     SELECT 'addresses', u.id::text FROM users AS u LEFT JOIN addresses AS a ON a.email_key = u.email_key
-    WHERE a.user_id IS DISTINCT FROM u.id ORDER BY 2 LIMIT ?
+    WHERE u.email_key IS NOT NULL AND a.user_id IS DISTINCT FROM u.id ORDER BY 2 LIMIT ?
     """
 
   private static let strayAddresses: StoreSQL = """
     SELECT 'addresses', a.user_id::text FROM addresses AS a JOIN users AS u ON u.id = a.user_id
-    WHERE u.email_key <> a.email_key ORDER BY 2 LIMIT ?
+    WHERE u.email_key IS DISTINCT FROM a.email_key ORDER BY 2 LIMIT ?
     """
 
   private static let sessionsWithoutToken: StoreSQL = """

@@ -82,7 +82,7 @@ package struct CopiedTable: Sendable {
 
   /// The tables of users, in the order in which they are written. The first column is the user's id.
   static let ofUsers = [
-    users, sessions, heads, lists, maps, removals, journal, snapshots, idempotencyKeys,
+    users, identities, sessions, heads, lists, maps, removals, journal, snapshots, idempotencyKeys,
   ]
 
   /// The tables that are not of users.
@@ -92,30 +92,53 @@ package struct CopiedTable: Sendable {
     var table = CopiedTable(
       "users",
       [
-        ("id", .uuid), ("email", .text), ("email_key", .text), ("password_hash", .text), ("password_version", .integer),
-        ("password_changed_at", .integer), ("created_at", .integer), ("disabled_at", .integer),
+        ("id", .uuid), ("email", .text), ("email_key", .text), ("email_verified_at", .integer),
+        ("password_hash", .text), ("password_version", .integer), ("password_changed_at", .integer),
+        ("created_at", .integer), ("disabled_at", .integer),
       ],
       sqlite: [
         SQLitePart(
           read: SQLText(
             """
-            SELECT id, email, email_key, password_hash, password_version, password_changed_at, created_at, disabled_at
+            SELECT id, email, email_key, email_verified_at, password_hash, password_version, password_changed_at,
+              created_at, disabled_at
             FROM users WHERE id > ?1 AND id <= ?2
             """
           ),
           insert: SQLText(
             """
             INSERT INTO users
-              (id, email, email_key, password_hash, password_version, password_changed_at, created_at, disabled_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+              (id, email, email_key, email_verified_at, password_hash, password_version, password_changed_at,
+              created_at, disabled_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
           )
         )
       ]
     )
-    table.postgreSQLInsertOfNew = "INSERT INTO addresses (email_key, user_id) SELECT email_key, id FROM new"
+    table.postgreSQLInsertOfNew =
+      "INSERT INTO addresses (email_key, user_id) SELECT email_key, id FROM new WHERE email_key IS NOT NULL"
     return table
   }()
+
+  private static let identities = CopiedTable(
+    "identities",
+    [
+      ("user_id", .uuid), ("issuer", .text), ("subject", .text), ("created_at", .integer), ("valid_from", .integer),
+    ],
+    sqlite: [
+      SQLitePart(
+        read: SQLText(
+          """
+          SELECT user_id, issuer, subject, created_at, valid_from FROM identities WHERE user_id > ?1 AND user_id <= ?2
+          """
+        ),
+        insert: SQLText(
+          "INSERT INTO identities (user_id, issuer, subject, created_at, valid_from) VALUES (?, ?, ?, ?, ?)"
+        )
+      )
+    ]
+  )
 
   private static let sessions: CopiedTable = {
     var table = CopiedTable(

@@ -29,7 +29,11 @@ package struct Migrator: Sendable {
   /// Throws `StoreError` if the store has other migrations than this program. Also throws
   /// `SQLiteError` and the errors of `body`.
   func migrate<Result>(_ connection: SQLiteConnection, now: Int64, then body: () throws -> Result) throws -> Result {
-    try connection.transaction {
+    // A migration may replace a table by a new one. While foreign keys are on, dropping the old table would delete
+    // the rows of other tables that refer to it. SQLite ignores this statement within a transaction.
+    try connection.execute("PRAGMA foreign_keys = OFF")
+    defer { try? connection.execute("PRAGMA foreign_keys = ON") }
+    return try connection.transaction {
       let applied = try isNew(connection) ? 0 : try countOfApplied(connection)
       for migration in migrations.dropFirst(applied) { try apply(migration, to: connection, now: now) }
       // In tests that apply only the first migrations, this table does not exist.

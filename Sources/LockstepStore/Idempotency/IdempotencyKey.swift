@@ -56,6 +56,11 @@ package enum IdempotencyKeyOwner: Sendable, Hashable {
   package static func visitor(address: String) -> IdempotencyKeyOwner {
     outsider(DomainHash.of("address", Array(address.utf8)))
   }
+
+  /// A client whose request has a secret that cannot be guessed.
+  package static func visitor(withSecret secret: [UInt8]) -> IdempotencyKeyOwner {
+    outsider(DomainHash.of("visitor's secret", secret))
+  }
 }
 
 /// Another request with the same key has not finished.

@@ -121,6 +121,34 @@ package struct AccountsLedger: Sendable {
     }
   }
 
+  /// Like `enter(_:key:request:prepare:response:)`, for a request whose secret cannot be guessed. The
+  /// response is recorded for the holder of the secret, and only the secret decrypts it.
+  package func enter(
+    secret: [UInt8],
+    key: String,
+    request: [UInt8],
+    prepare: @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<SignedIn>,
+    response: @escaping @Sendable (SignedIn) -> StoredResponse
+  ) async throws -> KeyedResponse {
+    let seal = ResponseSeal(secret: secret, key: key)
+    let sealed = Key(
+      key: IdempotencyKey(key, fingerprint: seal.fingerprint(of: request)),
+      owner: .visitor(withSecret: secret)
+    )
+    try inFlightKeys.claim(sealed.key, of: sealed.owner)
+    defer { inFlightKeys.release(sealed.key, of: sealed.owner) }
+    if let known = try await self.response(to: sealed) {
+      guard let body = known.body.flatMap(seal.open) else { throw IdempotencyKeyReusedError() }
+      let plain = StoredResponse(status: known.status, fields: known.fields, body: body)
+      return KeyedResponse(response: plain, isReplay: true)
+    }
+    let entered = try await write(prepare(), once: sealed) { entered in
+      let plain = response(entered)
+      return (sealed, StoredResponse(status: plain.status, fields: plain.fields, body: plain.body.map(seal.seal)))
+    }
+    return KeyedResponse(response: response(entered))
+  }
+
   private func sealedResponse(
     _ credentials: Credentials,
     key: String,

@@ -235,7 +235,7 @@ extension SessionDirectory {
   func session(of text: [UInt8], at now: Int64) async throws(AccountsError) -> LiveSession? {
     switch authenticate(text, at: now) {
     case .session(let session): session
-    case .refused: nil
+    case .refused, .ofIssuer: nil
     case .unknown(let token): try await load(token, at: now)
     }
   }

@@ -95,8 +95,8 @@ struct LeavingTests {
     #expect(
       JSON.object(export) == [
         "user": [
-          "id": .string("\(ann.user.id)"), "email": "ann@example.com", "createdAt": "1970-01-01T00:16:40.000Z",
-          "passwordChangedAt": "1970-01-01T00:16:40.000Z",
+          "id": .string("\(ann.user.id)"), "email": "ann@example.com", "emailVerified": false,
+          "createdAt": "1970-01-01T00:16:40.000Z", "passwordChangedAt": "1970-01-01T00:16:40.000Z",
         ],
         "sessions": [
           [

@@ -12,6 +12,8 @@ struct ErasureTests {
   private static let secrets = [
     "ada@example.com", "Ada's telephone", "favorite-id-zq", "favorite title zq", "favorite data zq", "suite-zq",
     "default-key-zq", "default value zq", "position zq", "idempotency-zq", "removed zq", "note zq", "score zq",
+    "issuer zq",
+    "subject zq",
   ]
 
   private static func live(_ ada: Device) async throws {
@@ -42,6 +44,13 @@ struct ErasureTests {
         #expect(try await ada.put("/v1/defaults/suite-zq/large", value).status < 300)
       }
       try await eventually { try await users.rows("SELECT 1 FROM snapshots").isEmpty == false }
+      // A user with a password has no identity otherwise.
+      _ = try await users.rows(
+        """
+        INSERT INTO identities (issuer, subject, user_id, created_at, valid_from)
+        VALUES ('issuer zq', 'subject zq', '\(ada.user)', 0, 0)
+        """
+      )
       // A completed admin command no longer has the user's id.
       let tables = try await users.rows(
         TestSQL(

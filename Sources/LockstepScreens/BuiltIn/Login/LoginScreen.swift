@@ -46,7 +46,8 @@ extension LoginReactor {
   static let format: ValueFormat<State> = {
     let user = ValueFormat<User>(
       .member("id", .text, \.id.description),
-      .member("email", .text, \.email),
+      // A user who logs in with a password has an address.
+      .member("email", .text) { $0.email ?? "" },
       .member("createdAt", .text, \.createdAt.description)
     )
     let session = ValueFormat<SignedIn>(

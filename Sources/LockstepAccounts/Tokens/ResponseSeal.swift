@@ -1,14 +1,15 @@
 import CLockstepSodium
 import LockstepStore
 
-/// Encrypts a recorded response, so that only a client with the password can get it again.
-///
-/// Both keys are derived from the password as slowly as its hash. So an attacker who has the store
-/// guesses no faster with sealed bytes and fingerprints than with the hash.
-package struct PasswordSeal: Sendable, Redacted {
+/// Encrypts a recorded response with a token, so that only a client that knows the secret of the request
+/// can get it again.
+package struct ResponseSeal: Sendable, Redacted {
   private let sealingKey: [UInt8]
   private let fingerprintKey: [UInt8]
 
+  /// A seal with a password. Both keys are derived from it as slowly as its hash. So an attacker who
+  /// has the store guesses no faster with sealed bytes and fingerprints than with the hash.
+  ///
   /// The salt has 16 bytes, and must differ for each idempotency key.
   init(_ password: Password, salt: [UInt8], hasher: any PasswordHashing) async throws(AccountsError) {
     let length = Int(crypto_secretbox_KEYBYTES)
@@ -17,7 +18,14 @@ package struct PasswordSeal: Sendable, Redacted {
     fingerprintKey = Array(derived.dropFirst(length))
   }
 
-  /// A hash that is the same only for the same request, password and salt.
+  /// A seal with a secret that cannot be guessed, such as a token.
+  package init(secret: [UInt8], key: String) {
+    let key = Array(key.utf8)
+    sealingKey = DomainHash.of("sealing key", secret, key, count: Int(crypto_secretbox_KEYBYTES))
+    fingerprintKey = DomainHash.of("fingerprint key", secret, key)
+  }
+
+  /// A hash that is the same only for the same request, secret and salt or idempotency key.
   package func fingerprint(of request: [UInt8]) -> [UInt8] { DomainHash.of("sealed request", fingerprintKey, request) }
 
   /// Returns a nonce and libsodium's secret box of the bytes.
@@ -30,7 +38,7 @@ package struct PasswordSeal: Sendable, Redacted {
     return nonce + sealed
   }
 
-  /// The bytes; nil if they were sealed with another password or salt, or `sealed` was changed.
+  /// The bytes; nil if they were sealed with another secret, or `sealed` was changed.
   package func open(_ sealed: [UInt8]) -> [UInt8]? {
     let (nonceLength, macLength) = (Int(crypto_secretbox_NONCEBYTES), Int(crypto_secretbox_MACBYTES))
     guard sealed.count >= nonceLength + macLength else { return nil }

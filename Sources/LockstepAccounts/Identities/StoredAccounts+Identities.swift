@@ -1,0 +1,108 @@
+import LockstepCollections
+import LockstepStore
+import LockstepTime
+
+/// The claim of a verified token of another issuer: whose it is, and when it was issued.
+package struct IdentityClaim: Sendable {
+  package let identity: Identity
+  /// Nil if the token does not say when it was issued.
+  package let issuedAt: Timestamp?
+
+  init(_ identity: Identity, issuedAt: Timestamp?) {
+    (self.identity, self.issuedAt) = (identity, issuedAt)
+  }
+}
+
+// Users who log in with the token of another issuer.
+
+extension StoredAccounts {
+  /// Prepares a new session for the user of an identity, who is added if there is none. Throws
+  /// `invalid`, `registrationClosed`, `disabled`, `sessionEnded`, `tooManyAttempts`.
+  package func prepareLogIn(
+    _ claim: IdentityClaim,
+    _ visitor: Visitor
+  ) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn> {
+    var check = FieldCheck()
+    let device = Self.device(visitor.device, &check)
+    try check.finish()
+    try await limitSignUp(claim, from: visitor.network)
+    let (new, keeping) = (UserID(ids.next()), configuration.sessionsPerUser)
+    return PreparedAccountsWrite { [self] connection in
+      let user = try self.user(of: claim, orNew: new, in: connection)
+      let session = newSession(of: user, device: device)
+      return (session.signedIn, try Self.insert(session.stored, keeping: keeping, in: connection))
+    }
+  }
+
+  /// Prepares the session of requests with an identity's tokens, and the user if there is none. Throws
+  /// like `prepareLogIn`.
+  package func prepareSession(
+    of claim: IdentityClaim,
+    from network: ClientNetwork
+  ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {
+    try await limitSignUp(claim, from: network)
+    let (new, session, keeping) = (UserID(ids.next()), SessionID(ids.next()), configuration.sessionsPerUser)
+    return PreparedAccountsWrite { [self] connection in
+      let user = try self.user(of: claim, orNew: new, in: connection)
+      let sessions = SessionRecords(connection: connection)
+      let stored = StoredSession(
+        session: self.session(session, device: nil),
+        user: user.id,
+        tokenHash: claim.identity.sessionHash
+      )
+      // The session may be in the store, because another node has made it, or because it has expired.
+      if try sessions.renew(stored) { return ((), []) }
+      return ((), try Self.insert(stored, keeping: keeping, in: connection))
+    }
+  }
+
+  /// Prepares to give an anonymous user the identity. All sessions go on. Throws `identityTaken`,
+  /// `hasCredentials`, `sessionEnded`.
+  package func prepareCredentials(
+    _ claim: IdentityClaim,
+    in session: LiveSession
+  ) -> PreparedAccountsWrite<User> {
+    let now = now
+    return PreparedAccountsWrite { connection in
+      let identities = IdentityRecords(connection: connection)
+      try identities.lock(claim.identity)
+      let account = try Self.account(of: session, from: connection)
+      if account.hasCredentials { throw AccountsError.hasCredentials }
+      if try identities.find(claim.identity) != nil { throw AccountsError.identityTaken }
+      try identities.insert(claim.identity, of: session.user, at: now)
+      guard let changed = try UserRecords(connection: connection).account(session.user) else {
+        throw AccountsError.sessionEnded
+      }
+      return (changed.user, [])
+    }
+  }
+
+  /// Counts a sign-up against the limit of the network, if the identity has no user yet.
+  private func limitSignUp(_ claim: IdentityClaim, from network: ClientNetwork) async throws(AccountsError) {
+    if try await read({ try IdentityRecords(connection: $0).find(claim.identity) }) != nil { return }
+    guard configuration.registration == .open else { throw .registrationClosed }
+    await passwords.succeeded(try await passwords.signUp(account: "", from: network))
+  }
+
+  /// The user of an identity, locked until the end of the transaction. Adds a user with the id `new` if
+  /// there is none.
+  private func user(of claim: IdentityClaim, orNew new: UserID, in connection: StoreConnection) throws -> User {
+    let (users, identities) = (UserRecords(connection: connection), IdentityRecords(connection: connection))
+    try identities.lock(claim.identity)
+    if let found = try identities.find(claim.identity) {
+      if claim.isOlder(than: found) { throw AccountsError.sessionEnded }
+      // The user may be erased meanwhile. A repeated request adds the user again.
+      guard try connection.lock(found.user), let account = try users.account(found.user) else {
+        throw AccountsError.keyInUse
+      }
+      if account.isDisabled { throw AccountsError.disabled }
+      return account.user
+    }
+    // The user may have been erased since the limit was checked.
+    guard configuration.registration == .open else { throw AccountsError.registrationClosed }
+    let account = Account(withoutPassword: new, hasIdentity: true, at: now)
+    _ = try users.insert(account)
+    try identities.insert(claim.identity, of: new, at: now)
+    return account.user
+  }
+}

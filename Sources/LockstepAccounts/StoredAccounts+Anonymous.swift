@@ -1,0 +1,65 @@
+import LockstepCollections
+import LockstepStore
+
+// Users without credentials, who log in only with the token of their first session, and the credentials
+// that such a user gets later.
+
+extension StoredAccounts {
+  /// The faults that can be found without reading the store.
+  package func faults(in visitor: Visitor) -> [FieldFault] {
+    var check = FieldCheck()
+    _ = Self.device(visitor.device, &check)
+    return check.faults
+  }
+
+  /// Prepares a new anonymous user with a session. Throws `invalid`, `registrationClosed`,
+  /// `tooManyAttempts`.
+  package func prepareSignUp(_ visitor: Visitor) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn> {
+    guard configuration.registration == .open else { throw .registrationClosed }
+    var check = FieldCheck()
+    let device = Self.device(visitor.device, &check)
+    try check.finish()
+    await passwords.succeeded(try await passwords.signUp(account: "", from: visitor.network))
+    let account = Account(withoutPassword: UserID(ids.next()), hasIdentity: false, at: now)
+    let new = newSession(of: account.user, device: device)
+    return PreparedAccountsWrite { connection in
+      _ = try UserRecords(connection: connection).insert(account)
+      try SessionRecords(connection: connection).insert(new.stored)
+      return (new.signedIn, [])
+    }
+  }
+
+  /// The faults of the first credentials that do not depend on the user.
+  package func faults(inFirst email: String, _ password: Password) -> [FieldFault] { faults(adding: email, password) }
+
+  /// Prepares to give an anonymous user an address and a password. All sessions go on. Throws `invalid`,
+  /// `addressTaken`, `hasCredentials`, `tooManyAttempts`, `sessionEnded`.
+  package func prepareCredentials(
+    email: String,
+    _ password: Password,
+    in session: LiveSession
+  ) async throws(AccountsError) -> PreparedAccountsWrite<User> {
+    let (given, faults) = check(adding: email, password)
+    guard let address = given, faults.isEmpty else { throw .invalid(faults) }
+    // Avoids a hash if the change will be refused. The transaction checks both again.
+    let (account, other) = try await read { connection in
+      let users = UserRecords(connection: connection)
+      return (try users.account(session.user), try users.account(withKey: address.key))
+    }
+    guard let account else { throw .sessionEnded }
+    if account.hasCredentials { throw .hasCredentials }
+    if other != nil { throw .addressTaken }
+    let hash = try await hasher.hash(password)
+    let now = now
+    return PreparedAccountsWrite { connection in
+      let account = try Self.account(of: session, from: connection)
+      if account.hasCredentials { throw AccountsError.hasCredentials }
+      let users = UserRecords(connection: connection)
+      guard try users.setCredentials(of: session.user, address, hash, at: now) else {
+        throw AccountsError.addressTaken
+      }
+      guard let changed = try users.account(session.user) else { throw AccountsError.sessionEnded }
+      return (changed.user, [])
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import LockstepComposition
+import LockstepMaintenance
+
+/// `lockstep user import`: adds users of another system with their password hashes.
+enum UserImportCommand {
+  struct Settings: CommandSettings {
+    var configuration = Configuration()
+    var file = ""
+    var hashing: String?
+    var isDryRun = false
+  }
+
+  static let entry = CommandEntry(
+    CommandSyntax<Settings>(
+      name: "user import",
+      summary: "Add the users of another system, with their password hashes.",
+      about: """
+        Add users to a store. They log in with their old passwords, and the server stores a new hash (argon2id) at
+        the first login. The file (- for standard input) has a line of JSON for each user:
+
+          { "email": "ada@example.com", "passwordHash": "$2b$12$…", "emailVerified": true,
+            "createdAt": "2021-03-05T08:00:00Z", "disabled": false }
+
+        Only email is required. A user without a hash sets a password with a password reset. The hashes may be of
+        bcrypt, PBKDF2, scrypt, Firebase or argon2id: docs/identity.md shows the forms. The file may also be the
+        output of `firebase auth:export users.json`.
+        """,
+      notes: """
+        A user whose address is in the store already is left out and reported, so an interrupted import can be
+        repeated. A server may use the store meanwhile. If the file is not valid, the command prints each fault with
+        its line, imports nothing, and exits with code 65.
+        """,
+      operands: [CommandOption("<file>", \.file, .text("<file>"))],
+      options: [
+        Option.data.within(\Settings.configuration), Option.store.within(\Settings.configuration),
+        .file(
+          "--firebase-hashing",
+          \.hashing,
+          "A file with the password hash parameters, copied from Firebase's console. Needed for its exports."
+        ),
+        .flag("--dry-run", \.isDryRun, "Check the file, and import nothing."),
+      ],
+      exclusive: [storeOptionNames]
+    )
+  ) { settings in
+    let hashing = try settings.hashing.map { path throws(CommandError) in try FirebaseHashing(path) }
+    let file = try UserImportFile(settings.file, hashing)
+    if settings.isDryRun { return Terminal.print("\(Terminal.count(file.users.count, "user")) can be imported.\n") }
+    let target = try UserImport(into: settings.configuration.location)
+    var bar = ProgressBar("users")
+    let taken = try target.add(file.users) { done in
+      bar.show(done, of: file.users.count, as: Terminal.count(file.users.count, "user"))
+    }
+    bar.clear()
+    for place in taken {
+      Terminal.error("\(file.places[place]): \(Terminal.harmless(file.users[place].address.text)) is taken already\n")
+    }
+    return Terminal.print("\(Terminal.count(file.users.count - taken.count, "user")) imported.\n")
+  }
+}

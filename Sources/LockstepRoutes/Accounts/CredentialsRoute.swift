@@ -1,0 +1,80 @@
+import LockstepAccounts
+import LockstepCollections
+import LockstepHTTP
+import LockstepJSON
+import LockstepMiddleware
+import LockstepStore
+import LockstepSync
+
+/// `PUT /v1/me/credentials`: turns an anonymous user into one who can log in on other devices.
+extension AccountsRoutes {
+  var credentialsRoute: Route {
+    Route(
+      .put,
+      "/v1/me/credentials",
+      summary: "Gives an anonymous user credentials. The user's state and sessions stay.",
+      bodyLimit: AuthenticationRoutes.bodyLimit
+    ) { request in
+      try authenticator.respond(to: request) { session in
+        try request.withBody { body in try setCredentials(request, body, session) }
+      }
+    }
+    .described(.settingCredentials(accounts.configuration.passwordRules))
+  }
+
+  private func setCredentials(_ request: Request, _ body: [UInt8], _ session: LiveSession) throws -> HandlerResult {
+    var reader = PayloadReader(try JSON(readingBodyOf: request, body))
+    let prepare =
+      reader.value("idToken") == nil
+      ? passwordWrite(&reader, session) : identityWrite(&reader, session)
+    try reader.finishProblem()
+    let key = try Self.key(request, body, secret: request.token, owner: .user(session.user))
+    let check = try accountCheck(request, session)
+    return .making(Problem.init(accounts:)) {
+      let keyed = try await ledger.commit(
+        key: key,
+        prepare: { () throws(AccountsError) in try await prepare().checked(by: check) },
+        response: { user in
+          let response = StoredResponse(PrivateDocument(User.format.encode(user)).changed)
+          return (response, recorded: response)
+        },
+        refusal: { $0.lastingRefusal(of: key) }
+      )
+      return Response(keyed)
+    }
+  }
+
+  private typealias Preparation = @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<User>
+
+  private func passwordWrite(_ reader: inout PayloadReader, _ session: LiveSession) -> Preparation {
+    let (email, password) = (reader.text("email") ?? "", Password(reader.text("password") ?? ""))
+    reader.add(accounts.faults(adding: email, password))
+    return { () throws(AccountsError) in
+      try await accounts.prepareCredentials(email: email, password, in: session)
+    }
+  }
+
+  private func identityWrite(_ reader: inout PayloadReader, _ session: LiveSession) -> Preparation {
+    let identities = authenticator.identities
+    let token = reader.idToken(identities)
+    return { () throws(AccountsError) in
+      do throws(AccountsError) {
+        // Without identities, the reader has refused the token.
+        guard let identities else { throw .invalidToken("") }
+        return accounts.prepareCredentials(try await identities.claim(of: token), in: session)
+      } catch .invalidToken(let reason) {
+        // Not 401, because clients discard their token after a 401, and that token is valid.
+        throw .invalid([FieldFault(pointer: "/idToken", detail: "The token is not valid. \(reason)")])
+      }
+    }
+  }
+}
+
+extension PrivateDocument {
+  /// The response to a write that has made the document.
+  var changed: Response {
+    var response = Response.json(json, cacheControl: "no-store")
+    response.fields.append(.etag, "\"\(tag)\"")
+    return response
+  }
+}

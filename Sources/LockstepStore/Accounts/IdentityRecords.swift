@@ -1,0 +1,72 @@
+import LockstepCollections
+import LockstepTime
+
+/// The user of an issuer of tokens.
+package struct Identity: Sendable, Hashable {
+  package let issuer: String
+  package let subject: String
+
+  package init(issuer: String, subject: String) {
+    (self.issuer, self.subject) = (issuer, subject)
+  }
+
+  /// The hash by which the session of all of the identity's tokens is found. A session's token has
+  /// another one.
+  package var sessionHash: TokenHash {
+    let hash = DomainHash.of("session of an identity", Array(issuer.utf8), Array(subject.utf8))
+    // The hash has 32 bytes.
+    return TokenHash(bytes: hash) ?? TokenHash(words: .zero)
+  }
+}
+
+/// Which user an identity belongs to.
+package struct StoredIdentity: Sendable {
+  package let user: UserID
+  /// Tokens that were issued earlier are refused.
+  package let validFrom: Timestamp
+}
+
+package struct IdentityRecords {
+  let connection: StoreConnection
+
+  package init(connection: StoreConnection) {
+    self.connection = connection
+  }
+
+  /// Locks the identity until the end of the transaction. Call this before it is read, if it may be
+  /// inserted.
+  package func lock(_ identity: Identity) throws {
+    try connection.lock(Array("identity".utf8) + identity.sessionHash.bytes)
+  }
+
+  package func find(_ identity: Identity) throws -> StoredIdentity? {
+    try connection.first(
+      "SELECT user_id, valid_from FROM identities WHERE issuer = ? AND subject = ?",
+      identity.issuer,
+      identity.subject
+    ) { row in
+      StoredIdentity(user: try row[0], validFrom: try row[1])
+    }
+  }
+
+  package func identity(of user: UserID) throws -> Identity? {
+    try connection.first("SELECT issuer, subject FROM identities WHERE user_id = ?", user) { row in
+      Identity(issuer: try row[0], subject: try row[1])
+    }
+  }
+
+  package func insert(_ identity: Identity, of user: UserID, at now: Timestamp) throws {
+    try connection.run(
+      "INSERT INTO identities (issuer, subject, user_id, created_at, valid_from) VALUES (?, ?, ?, ?, 0)",
+      identity.issuer,
+      identity.subject,
+      user,
+      now
+    )
+  }
+
+  /// Refuses the tokens of the user's identity that were issued before `moment`.
+  package func setValid(from moment: Timestamp, of user: UserID) throws {
+    try connection.run("UPDATE identities SET valid_from = ? WHERE user_id = ?", moment, user)
+  }
+}

@@ -1,0 +1,19 @@
+-- Users without an e-mail address or without a password: anonymous users, and users whose identity is
+-- from another issuer.
+
+ALTER TABLE users ALTER COLUMN email DROP NOT NULL, ALTER COLUMN email_key DROP NOT NULL,
+  ALTER COLUMN password_hash DROP NOT NULL,
+  ADD COLUMN email_verified_at bigint,  -- when the user proved to receive mail at the address
+  ADD CHECK ((email IS NULL) = (email_key IS NULL));
+
+CREATE TABLE identities (
+  -- One row for each user who has logged in with the token of another issuer.
+  issuer     text COLLATE "C" NOT NULL,
+  subject    text COLLATE "C" NOT NULL,
+  user_id    uuid NOT NULL,
+  created_at bigint NOT NULL,
+  valid_from bigint NOT NULL,  -- tokens that were issued earlier are refused, because their session was ended
+  PRIMARY KEY (issuer, subject)
+);
+
+CREATE UNIQUE INDEX identities_by_user ON identities (user_id);
