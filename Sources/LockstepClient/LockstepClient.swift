@@ -155,13 +155,40 @@ public final class LockstepClient: Sendable {
     try await engine.enter("/v1/sessions", Self.credentials(email, password, device))
   }
 
+  /// Signs a user up without an e-mail address and a password, for an app that asks for an account later. Only the
+  /// token on this device opens the account, until `setCredentials` gives it credentials. Throws like `signUp`.
+  public func signUpAnonymously(device: String? = nil) async throws {
+    try await engine.enter("/v1/users", Self.body(["anonymous": true], device))
+  }
+
+  /// Logs in with the token of another issuer that the server accepts, such as that of Sign in with Apple. Otherwise
+  /// like `logIn(email:password:device:)`.
+  public func logIn(idToken: String, device: String? = nil) async throws {
+    try await engine.enter("/v1/sessions", Self.body(["idToken": .string(idToken)], device))
+  }
+
+  /// Gives an anonymous user an e-mail address and a password. The user stays logged in and keeps all data. Throws a
+  /// `ClientFailure` with the status 409 if another account has the address.
+  public func setCredentials(email: String, password: String) async throws {
+    try await engine.setCredentials(Self.credentials(email, password, nil))
+  }
+
+  /// Lets an anonymous user log in with tokens of another issuer. Otherwise like `setCredentials(email:password:)`.
+  public func setCredentials(idToken: String) async throws {
+    try await engine.setCredentials(Self.body(["idToken": .string(idToken)], nil))
+  }
+
   /// Logs the user out, and deletes the copy and the writes on this device, unless `keepsCopy` is true. If the server
   /// does not respond within 5 seconds, the session stays valid there until it expires. Until the next login, calls
   /// that write throw.
   public func logOut(keepsCopy: Bool = false) async throws { try await engine.leave(keepsCopy: keepsCopy) }
 
   private static func credentials(_ email: String, _ password: String, _ device: String?) -> JSON {
-    var object: JSONObject = ["email": .string(email), "password": .string(password)]
+    body(["email": .string(email), "password": .string(password)], device)
+  }
+
+  private static func body(_ members: JSONObject, _ device: String?) -> JSON {
+    var object = members
     if let device { object["device"] = .string(device) }
     return .object(object)
   }

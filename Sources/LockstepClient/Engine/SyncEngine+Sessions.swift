@@ -18,6 +18,24 @@ extension SyncEngine {
     beginAgain(after: .login)
   }
 
+  /// Gives the user who is logged in credentials.
+  func setCredentials(_ credentials: JSON) async throws {
+    guard let token = try await environment.credentials.token() else {
+      throw ClientFailure("No user is logged in.")
+    }
+    let fields = [
+      "Authorization": "Bearer \(token)", "Content-Type": "application/json", "Idempotency-Key": environment.newKey(),
+    ]
+    let request = ClientRequest(
+      method: "PUT",
+      target: "/v1/me/credentials",
+      fields: fields,
+      body: credentials.encoded()
+    )
+    let response = try await response(to: request)
+    guard response.status == 200 else { throw ClientFailure(response) }
+  }
+
   /// Ends the session. Forgets the copy and the outbox, unless `keepsCopy` is true.
   func leave(keepsCopy: Bool) async throws {
     let token = try await environment.credentials.token()
