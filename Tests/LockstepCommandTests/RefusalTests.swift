@@ -61,7 +61,7 @@ struct RefusalTests {
     ("--token-days", ["", "0", "36501", "90d"], "it must be a whole number from 1 to 36500"),
     ("--password-min", ["", "0", "257"], "it must be a whole number from 1 to 256"),
     (
-      "--identity", ["", "issuer=https://a.example"],
+      "--identity", ["issuer=https://a.example"],
       "audience= is missing; without it, the server would accept tokens that the issuer made for other apps"
     ),
     (

@@ -81,7 +81,7 @@ enum ServeOptions {
   ) { configuration, text throws(OptionValueError) in
     do throws(IdentityProviderError) {
       // A variable may have several, separated by spaces.
-      for part in text.split(separator: " ") {
+      for part in text.isEmpty ? [""] : text.split(separator: " ") {
         configuration.identityProviders.append(try IdentityProvider(parsing: String(part)))
       }
       try IdentityProvider.expectDifferentIssuers(configuration.identityProviders)
