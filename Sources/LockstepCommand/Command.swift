@@ -11,7 +11,7 @@ enum Command {
       MigrateCommand.entry(modules), CopyCommand.entry(modules),
     ] + UserCommands.entries(modules) + CollectionsCommands.entries(modules, screens) + [
       TailCommand.entry, HealthCommand.entry, OpenAPICommand.entry(modules, screens),
-      TypesCommand.swift, TypesCommand.typeScript, NewCommand.entry, CompletionsCommand.entry,
+      TypesCommand.swift, TypesCommand.typeScript, NewCommand.entry, CompletionsCommand.entry, ManCommand.entry,
     ]
   }
 

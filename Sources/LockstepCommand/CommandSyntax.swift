@@ -1,4 +1,5 @@
-/// The syntax of a command. The command's parser, variables, help and completions are made from it.
+/// The syntax of a command. The command's parser, variables, help, manual page and
+/// completions are made from it.
 struct CommandSyntax<Settings: CommandSettings>: Sendable {
   let name: String
   let summary: String
@@ -27,6 +28,9 @@ struct CommandSyntax<Settings: CommandSettings>: Sendable {
 struct CommandEntry: Sendable {
   let name: String
   let summary: String
+  let usage: String
+  let about: String
+  let notes: String
   let help: @Sendable () -> String
   let options: [OptionSyntax]
   let operands: [OptionSyntax]
@@ -39,6 +43,9 @@ struct CommandEntry: Sendable {
   init<Settings>(_ syntax: CommandSyntax<Settings>, _ body: @escaping @Sendable (Settings) throws -> ExitCode) {
     name = syntax.name
     summary = syntax.summary
+    usage = syntax.usage
+    about = syntax.about
+    notes = syntax.notes
     help = { Help.text(of: syntax) }
     options = syntax.options.map(\.syntax)
     operands = syntax.operands.map(\.syntax)

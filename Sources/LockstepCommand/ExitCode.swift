@@ -2,7 +2,7 @@ import LockstepComposition
 import LockstepMaintenance
 
 /// The exit codes, after BSD's `sysexits.h`, so that scripts can tell failures apart.
-enum ExitCode: Int32 {
+enum ExitCode: Int32, CaseIterable {
   case success = 0
   /// `lockstep health`: the server is not ready.
   case no = 1
@@ -45,6 +45,32 @@ enum ExitCode: Int32 {
       case let error as PostgreSQLError: Self.code(for: error)
       default: .unavailable
       }
+  }
+
+  /// The failures that the code stands for, as in docs/operating.md.
+  var meaning: String {
+    switch self {
+    case .success: "The command succeeded."
+    case .no: "health: the server is not ready or does not respond."
+    case .usage: "The command line, a variable or the given password is invalid."
+    case .data:
+      "A store, a backup, a copy, a file of declarations or a catalogue is damaged or invalid, or does not fit this "
+        + "program. check: the store is damaged."
+    case .noInput: "A file to read does not exist or cannot be opened, or there is no such collection."
+    case .noUser: "There is no such user."
+    case .unavailable: "Something that the command needs is not available, such as the port, a server or the database."
+    case .program: "The declaration of one of the program's modules or screens is invalid."
+    case .cannotCreate: "A file cannot be created or exists already, or a change is refused to keep users' data."
+    case .store:
+      "The store cannot be read, written or locked, or the output cannot be written. serve with a file: any error of "
+        + "the store except a newer schema."
+    case .temporary: "Another process uses the store, or the server did not run the command in time. Try again later."
+    case .noPermission:
+      "The role of the database lacks a right or its password is wrong, or a proxy refuses the request."
+    case .configuration: "The database does not exist, TLS fails, or the database cannot hold this program's store."
+    case .interrupted: "Ctrl-C ended the command while a server had its admin command."
+    case .terminated: "SIGTERM ended the command while a server had its admin command."
+    }
   }
 
   private static func code(for error: MaintenanceError) -> ExitCode {

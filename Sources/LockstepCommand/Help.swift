@@ -1,13 +1,10 @@
 /// The texts of `--help`, made from the tables that the parser uses.
 enum Help {
+  static let about =
+    "Lockstep is a state server: it keeps an app's state the same on all of a user's devices, over plain HTTP."
+
   static let command =
-    """
-    Lockstep is a state server: it keeps an app's state the same on all of a user's devices, over plain HTTP.
-
-    Usage: lockstep <command>
-
-
-    """
+    "\(about)\n\nUsage: lockstep <command>\n\n"
     + table(
       Command.all().map { ($0.name, $0.summary) } + [
         ("--help", "Print this text. After a command: print its help."), ("--version", "Print the version."),
