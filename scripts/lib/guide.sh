@@ -2,12 +2,16 @@
 # shellcheck disable=SC2154 # variables come from common.sh
 # The configurations in docs/deploying.md. Source it after common.sh.
 
-# printed LANGUAGE: prints the guide's block in this language.
+# printed LANGUAGE[:NUMBER]: prints a block of the guide in this language, the first one or this one.
 printed() {
-  sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$root/docs/deploying.md" | sed '1d;$d'
+  awk -v fence="\`\`\`${1%:*}" -v number="$([[ $1 != *:* ]] && echo 1 || echo "${1#*:}")" '
+    inside && $0 == "```" { exit }
+    inside
+    $0 == fence && ++count == number { inside = 1 }
+  ' "$root/docs/deploying.md"
 }
 
-# configured LANGUAGE FROM TO [FROM TO]…: prints the guide's configuration with this run's ports and
+# configured LANGUAGE[:NUMBER] FROM TO [FROM TO]…: prints the guide's configuration with this run's ports and
 # certificates. Fails if the guide does not contain a FROM.
 configured() {
   local text from to
