@@ -273,8 +273,8 @@ let package = Package(
     .testTarget(
       name: "LockstepIdentityTests",
       dependencies: [
-        "LockstepCryptography", "LockstepHTTPClient", "LockstepIdentity", "LockstepJSON", "LockstepTestSupport",
-        "LockstepThreading", "LockstepTime",
+        "LockstepCryptography", "LockstepHTTP", "LockstepHTTPClient", "LockstepIdentity", "LockstepJSON",
+        "LockstepTestSupport", "LockstepThreading", "LockstepTime",
       ]
     ),
     .testTarget(
