@@ -215,13 +215,17 @@ test_life_of_package() {
   verify "the server exits with 0 again" end_service
 
   verify "the package can be removed" in_debian dpkg --remove lockstep
+  # shellcheck disable=SC2016 # eval expands it
   verify "the program is gone, the store is kept" eval '! in_debian test -e /usr/bin/lockstep && is_owned_by_service'
   verify "the options are kept" test -e "$debian/etc/default/lockstep"
   verify "the package can be purged" in_debian dpkg --purge lockstep
+  # shellcheck disable=SC2016 # eval expands it
   verify "the options are gone, the store is kept" eval '! test -e "$debian/etc/default/lockstep" && is_owned_by_service'
+  # shellcheck disable=SC2016 # eval expands it
   verify "the service is not enabled any more" eval '! is_enabled'
   rm -r "$debian/var/lib/lockstep"
   verify "the package installs again" in_debian dpkg --install /newer.deb
   verify "the package can be purged at once" in_debian dpkg --purge lockstep
+  # shellcheck disable=SC2016 # eval expands it
   verify "nothing is left" eval '[[ ! -e $debian/var/lib/lockstep ]] && ! find "$debian"/{etc,usr,lib,var/lib/systemd} -name "*lockstep*" | grep .'
 }
