@@ -18,11 +18,11 @@ package enum AccountsError: Error, Sendable, Equatable {
   /// The keys of an issuer were never fetched, because it cannot be reached. Try again in this many
   /// seconds, at least 1.
   case keysUnavailable(issuer: String, retryAfter: Int)
-  /// The account has no password that could be changed or confirm a change.
+  /// The account has no password, so none can be changed or confirm a change.
   case noPassword
   /// The account has a password or an identity already.
   case hasCredentials
-  /// The account is disabled. Only a client with the right password learns this.
+  /// The account is disabled. Only a client with the right password or a valid token learns this.
   case disabled
   /// The session has ended, or its user was erased.
   case sessionEnded
@@ -39,6 +39,8 @@ package enum AccountsError: Error, Sendable, Equatable {
   case overloaded
   /// Another server makes the same change at present, or has just made it.
   case keyInUse
+  /// The user of an identity is erased at this moment.
+  case userIsBeingErased
   case store(StoreError)
   case outOfMemory
   /// A library that verifies imported passwords is missing.
@@ -70,12 +72,12 @@ extension AccountsError: CustomStringConvertible {
     case .identityTaken: "There is an account with this identity already. Log in with it instead."
     case .registrationClosed: "This server accepts no new accounts. Ask its operator for an account."
     case .wrongCredentials: "The e-mail address or the password is wrong."
-    case .invalidToken(let reason): "The token is not valid. \(reason)"
+    case .invalidToken(let reason): reason
     case .keysUnavailable(let issuer, _):
       "The server cannot verify tokens of \(issuer) yet, because it could not fetch the keys. Try again later."
     case .wrongPassword: "The password is wrong."
-    case .noPassword: "The account has no password. Set an e-mail address and a password with PUT /v1/me/credentials."
-    case .hasCredentials: "The account has credentials already. To change the password, send PUT /v1/me/password."
+    case .noPassword: "The account has no password."
+    case .hasCredentials: "The account has a password or an identity already. Credentials can be set only once."
     case .disabled: "The account is disabled. Ask the server's operator."
     case .sessionEnded: "The session has ended. Log in again."
     case .noSuchSession: "There is no such session."
@@ -87,9 +89,10 @@ extension AccountsError: CustomStringConvertible {
     case .changed: "The precondition of the request is false for the present ETag. Read the resource again."
     case .tooManyAttempts(let seconds): "Too many attempts. Try again in \(seconds) seconds."
     case .overloaded: "The server has too much work. Try again in a moment."
+    case .userIsBeingErased: "The user is being erased. Try again in a moment."
     case .keyInUse: "A request with this idempotency key has not finished."
     case .store(let error): error.description
-    case .libraryMissing(let reason): "The server \(reason). Ask its operator to install it."
+    case .libraryMissing(let reason): "The server \(reason). Ask its operator to install the library."
     case .outOfMemory: "There is not enough memory to hash a password. Give the server more memory."
     }
   }

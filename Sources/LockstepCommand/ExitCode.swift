@@ -9,7 +9,7 @@ enum ExitCode: Int32, CaseIterable {
   /// The command line or a variable is wrong.
   case usage = 64
   /// A store or a backup is damaged, or is not a Lockstep store. A response is not the catalogue of a server. A
-  /// file of declarations is not valid.
+  /// file of declarations or of users is not valid.
   case data = 65
   /// A file to read does not exist or cannot be read, or there is no such collection.
   case noInput = 66
@@ -54,8 +54,8 @@ enum ExitCode: Int32, CaseIterable {
     case .no: "health: the server is not ready or does not respond."
     case .usage: "The command line, a variable or the given password is invalid."
     case .data:
-      "A store, a backup, a copy, a file of declarations or a catalogue is damaged or invalid, or does not fit this "
-        + "program. check: the store is damaged."
+      "A store, a backup, a copy, a catalogue, or a file of declarations or of users is damaged or invalid, or does "
+        + "not fit this program. check: the store is damaged."
     case .noInput: "A file to read does not exist or cannot be opened, or there is no such collection."
     case .noUser: "There is no such user."
     case .unavailable: "Something that the command needs is not available, such as the port, a server or the database."

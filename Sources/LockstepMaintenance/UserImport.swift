@@ -7,7 +7,7 @@ import LockstepTime
 /// A user of another system.
 package struct ImportedUser: Sendable {
   package let address: EmailAddress
-  /// The password hash that the other system made; nil if the user must set a password by mail.
+  /// The password hash that the other system made; nil if the operator must set a password.
   package let passwordHash: PasswordHash?
   package var isEmailVerified = false
   /// Nil: the time of the import.

@@ -120,13 +120,13 @@ package struct UserListing: Sendable, Equatable {
 
   private static func listing(_ row: borrowing StoreRow) throws -> UserListing {
     let verifiedAt: Timestamp? = try row[7]
-    let (issuer, subject): (String?, String?) = (try row[9], try row[10])
+    let (address, issuer, subject): (String?, String?, String?) = (try row[1], try row[9], try row[10])
     return UserListing(
       user: User(
         id: try row[0],
-        email: try row[1],
+        email: address,
         isEmailVerified: verifiedAt != nil,
-        isAnonymous: try row.integer(at: 8) == 0 && issuer == nil,
+        isAnonymous: try row.integer(at: 8) == 0 && address == nil && issuer == nil,
         createdAt: try row[2]
       ),
       disabledAt: try row[3],

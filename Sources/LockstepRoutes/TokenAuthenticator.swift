@@ -114,7 +114,6 @@ package struct TokenAuthenticator: Sendable {
         var problem = Problem.unauthorized(true)
         problem.detail = error.description
         throw problem
-      case .keyInUse: throw .overloaded(error.description)
       default: throw Problem(error)
       }
     }

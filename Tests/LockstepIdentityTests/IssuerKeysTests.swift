@@ -69,7 +69,7 @@ struct IssuerKeysTests {
     #expect(
       lastEvent(fixture)
         == "The keys of https://issuer.example cannot be fetched: https://issuer.example/.well-known/openid-configuration: "
-        + "connection refused (connection). Until then, the server responds to its tokens with 503."
+        + "connection refused (connection). Until a fetch succeeds, requests with its tokens get 503."
     )
     var attempts = 1
     for seconds in [1, 2, 4, 8, 10, 10] as [Double] {

@@ -26,9 +26,6 @@ struct TokenVerifierTests {
     #expect(identity.subject == "user-1")
     #expect(identity.expiresAt.millisecondsSince1970 == fixture.now.millisecondsSince1970 / 1000 * 1000 + 3_600_000)
     #expect(identity.issuedAt?.millisecondsSince1970 == fixture.now.millisecondsSince1970 / 1000 * 1000)
-    #expect(identity.email == "ann@example.com")
-    #expect(identity.emailVerified)
-    #expect(identity.sessionID == "login-1")
   }
 
   @Test("A token is remembered, so that it is verified once, until 60 seconds after it has expired")
@@ -59,36 +56,6 @@ struct TokenVerifierTests {
     let forgetful = try Fixture(capacity: 0)
     #expect(await forgetful.verify(tokens[0]).isSuccess)
     #expect(forgetful.remembered(tokens[0]) == nil)
-  }
-
-  @Test("Claims about the address are optional, and only true or \"true\" means verified")
-  func email() async throws {
-    let fixture = try Fixture()
-    let cases: [(email: JSON?, verified: JSON?, expected: (String?, Bool))] = [
-      (nil, nil, (nil, false)), (nil, true, (nil, false)), ("a@b.example", nil, ("a@b.example", false)),
-      ("a@b.example", false, ("a@b.example", false)), ("a@b.example", "true", ("a@b.example", true)),
-      ("a@b.example", "false", ("a@b.example", false)), ("a@b.example", 1, ("a@b.example", false)),
-      ("a@b.example", "TRUE", ("a@b.example", false)), (1, true, (nil, false)), ("", true, (nil, false)),
-      ("a\n@b.example", true, (nil, false)), (.string(String(repeating: "a", count: 255)), true, (nil, false)),
-    ]
-    for (email, verified, expected) in cases {
-      let identity = try await fixture.verify(
-        fixture.token(claims: ["email": email, "email_verified": verified], key: .ed25519)
-      ).get()
-      #expect(identity.email == expected.0)
-      #expect(identity.emailVerified == expected.1, "\(String(describing: verified))")
-    }
-  }
-
-  @Test("The id of the login is in sid, or in session_id as Supabase has it")
-  func sessionID() async throws {
-    let fixture = try Fixture()
-    for (claims, expected) in [
-      ([:], nil), (["sid": "a", "session_id": "b"], "a"), (["session_id": "b"], "b"), (["sid": 1], nil),
-      (["sid": .string(String(repeating: "a", count: 256))], nil), (["sid": "a\u{7F}"], nil),
-    ] as [([String: JSON?], String?)] {
-      #expect(try await fixture.verify(fixture.token(claims: claims)).get().sessionID == expected)
-    }
   }
 
   @Test("The server takes a token for several audiences, and distinguishes issuers")
@@ -142,9 +109,8 @@ struct TokenVerifierTests {
     for text in ["", "e", "ey", "eyJ", "ls_00000000_abc", "a.b.c", "eY.x", ".ey."] { #expect(!isCandidate(text)) }
   }
 
-  @Test("A refusal has one message for all, and a detail for developers")
+  @Test("A refusal says what is wrong, for developers and for the log")
   func texts() {
-    #expect(TokenRefusal.message == "The token is not valid.")
     #expect("\(TokenRefusal.notValid(.expired))" == "The token has expired.")
     #expect(
       "\(TokenRefusal.keysUnavailable(issuer: "https://a.example", retryAfter: .seconds(2)))"

@@ -3,11 +3,11 @@
 
 ALTER TABLE users ALTER COLUMN email DROP NOT NULL, ALTER COLUMN email_key DROP NOT NULL,
   ALTER COLUMN password_hash DROP NOT NULL,
-  ADD COLUMN email_verified_at bigint,  -- when the user proved to receive mail at the address
+  ADD COLUMN email_verified_at bigint,  -- when the address was verified, here or before an import
   ADD CHECK ((email IS NULL) = (email_key IS NULL));
 
 CREATE TABLE identities (
-  -- One row for each user who has logged in with the token of another issuer.
+  -- One row for each user who has an identity of another issuer.
   issuer     text COLLATE "C" NOT NULL,
   subject    text COLLATE "C" NOT NULL,
   user_id    uuid NOT NULL,

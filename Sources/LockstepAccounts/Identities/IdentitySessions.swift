@@ -51,7 +51,8 @@ package final class IdentitySessions: Sendable {
   /// Verifies a token and returns its session. The first token of an identity makes the session, and the
   /// user if there is none.
   ///
-  /// Throws `invalidToken`, `keysUnavailable`, `registrationClosed`, `disabled`, `sessionEnded`.
+  /// Throws `invalidToken`, `keysUnavailable`, `registrationClosed`, `disabled`, `sessionEnded`,
+  /// `tooManyAttempts`, `userIsBeingErased`.
   package func load(
     _ token: [UInt8],
     from network: ClientNetwork,

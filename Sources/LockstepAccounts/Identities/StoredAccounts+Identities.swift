@@ -93,7 +93,7 @@ extension StoredAccounts {
       if claim.isOlder(than: found) { throw AccountsError.sessionEnded }
       // The user may be erased meanwhile. A repeated request adds the user again.
       guard try connection.lock(found.user), let account = try users.account(found.user) else {
-        throw AccountsError.keyInUse
+        throw AccountsError.userIsBeingErased
       }
       if account.isDisabled { throw AccountsError.disabled }
       return account.user

@@ -6,10 +6,10 @@ public struct User: Sendable, Equatable {
   public let id: UserID
   /// The e-mail address as the client sent it; nil if the user has none.
   public let email: String?
-  /// Whether the user has proved to receive mail at the address.
+  /// Whether the address was verified, here or by the system that the user comes from.
   public let isEmailVerified: Bool
-  /// Whether the user can log in only with the token of a session, because the account has no password
-  /// and no identity of another issuer.
+  /// Whether the account has no address, no password and no identity. Only the token of a session opens
+  /// it.
   public let isAnonymous: Bool
   /// The time of the sign-up.
   public let createdAt: Timestamp

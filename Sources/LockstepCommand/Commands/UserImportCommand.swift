@@ -21,14 +21,15 @@ enum UserImportCommand {
           { "email": "ada@example.com", "passwordHash": "$2b$12$…", "emailVerified": true,
             "createdAt": "2021-03-05T08:00:00Z", "disabled": false }
 
-        Only email is required. A user without a hash sets a password with a password reset. The hashes may be of
+        Only email is required. A user without a hash cannot log in until you set a password with
+        `lockstep user reset-password`. The hashes may be of
         bcrypt, PBKDF2, scrypt, Firebase or argon2id: docs/identity.md shows the forms. The file may also be the
         output of `firebase auth:export users.json`.
         """,
       notes: """
         A user whose address is in the store already is left out and reported, so an interrupted import can be
-        repeated. A server may use the store meanwhile. If the file is not valid, the command prints each fault with
-        its line, imports nothing, and exits with code 65.
+        repeated. A server may use the store meanwhile. If the file is not valid, the command prints up to 100 faults,
+        each with its place, imports nothing, and exits with code 65.
         """,
       operands: [CommandOption("<file>", \.file, .text("<file>"))],
       options: [
@@ -45,6 +46,9 @@ enum UserImportCommand {
   ) { settings in
     let hashing = try settings.hashing.map { path throws(CommandError) in try FirebaseHashing(path) }
     let file = try UserImportFile(settings.file, hashing)
+    if file.withoutAddress > 0 {
+      Terminal.error("\(Terminal.count(file.withoutAddress, "user")) without an address: left out\n")
+    }
     if settings.isDryRun { return Terminal.print("\(Terminal.count(file.users.count, "user")) can be imported.\n") }
     let target = try UserImport(into: settings.configuration.location)
     var bar = ProgressBar("users")
@@ -53,7 +57,9 @@ enum UserImportCommand {
     }
     bar.clear()
     for place in taken {
-      Terminal.error("\(file.places[place]): \(Terminal.harmless(file.users[place].address.text)) is taken already\n")
+      Terminal.error(
+        "\(file.places[place]): \(Terminal.harmless(file.users[place].address.text)) already belongs to a user; left out\n"
+      )
     }
     return Terminal.print("\(Terminal.count(file.users.count - taken.count, "user")) imported.\n")
   }

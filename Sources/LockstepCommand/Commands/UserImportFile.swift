@@ -13,6 +13,8 @@ struct UserImportFile {
   private(set) var users: [ImportedUser] = []
   /// Where in the file each user is, for messages.
   private(set) var places: [String] = []
+  /// How many users of Firebase's export are left out, because they have no address.
+  private(set) var withoutAddress = 0
   private var faults: [String] = []
   private var addresses: [String: String] = [:]
 
@@ -28,6 +30,10 @@ struct UserImportFile {
         )
       }
       for (index, user) in export.enumerated() {
+        guard let email = user["email"], !email.isNull else {
+          withoutAddress += 1
+          continue
+        }
         add(at: "user \(index + 1)") { () throws(UserImportFault) in try ImportedUser(ofFirebase: user, hashing) }
       }
     } else {
@@ -160,8 +166,12 @@ extension ImportedUser {
       throw UserImportFault("email: \(error)")
     }
     let checked = try hash.map { text throws(UserImportFault) in
-      do throws(ForeignPasswordHashError) {
-        return PasswordHash(try ForeignPasswordHash(text).text)
+      do {
+        let hash = try ForeignPasswordHash(text)
+        try hash.loadLibrary()
+        return PasswordHash(hash.text)
+      } catch let error as CryptographyError {
+        throw UserImportFault("passwordHash: this program \(error)")
       } catch {
         throw UserImportFault("passwordHash: \(error)")
       }

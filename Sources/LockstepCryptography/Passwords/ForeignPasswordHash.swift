@@ -63,7 +63,7 @@ package enum ForeignPasswordHashError: Error, Sendable, Equatable, CustomStringC
     case .malformed(let form, let fault): "The password hash looks like \(form), but \(fault)."
     case .tooCostly(let form, let fault):
       "The password hash of \(form) takes too much work for each login: \(fault). "
-        + "Import the user without a password, and let the user reset it."
+        + "Import the user without passwordHash, and set a password with `lockstep user reset-password`."
     }
   }
 }

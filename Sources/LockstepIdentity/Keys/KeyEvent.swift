@@ -15,7 +15,7 @@ package enum KeyEvent: Sendable, Equatable, CustomStringConvertible {
     case .failed(let issuer, let reason, true):
       "The keys of \(issuer) cannot be fetched: \(reason). The server goes on with the keys that it has."
     case .failed(let issuer, let reason, false):
-      "The keys of \(issuer) cannot be fetched: \(reason). Until then, the server responds to its tokens with 503."
+      "The keys of \(issuer) cannot be fetched: \(reason). Until a fetch succeeds, requests with its tokens get 503."
     }
   }
 }

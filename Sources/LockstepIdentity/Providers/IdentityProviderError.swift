@@ -20,6 +20,7 @@ package enum IdentityProviderError: Error, Sendable, Equatable, CustomStringConv
     case .missing("audience"):
       "audience= is missing; without it, the server would accept tokens that the issuer made for other apps"
     case .missing(let part): "\(part)= is missing; write issuer=<URL>,audience=<name>"
+    case .repeated("algorithms"): "algorithms= is there twice; write all in one part, such as algorithms=RS256+ES256"
     case .repeated(let part): "\(part)= is there twice; write one --identity for each issuer"
     case .value(let part): "the value of \(part)= is empty, has white space, or has more than 2048 bytes"
     case .algorithm(let name):

@@ -28,17 +28,7 @@ struct TokenClaims {
     let issuedAt = try time("iat")
     if let issuedAt, issuedAt.millisecondsSince1970 > now + Self.leeway { throw .issuedInFuture }
     guard let subject = text("sub", longest: 255) else { throw .claim("sub") }
-    let email = text("email", longest: 254)
-    return VerifiedIdentity(
-      issuer: provider.issuer,
-      subject: subject,
-      expiresAt: expiresAt,
-      issuedAt: issuedAt,
-      email: email,
-      // Apple sends the Boolean as a string.
-      emailVerified: email != nil && (claims["email_verified"] == true || claims["email_verified"] == "true"),
-      sessionID: text("sid", longest: 255) ?? text("session_id", longest: 255)
-    )
+    return VerifiedIdentity(issuer: provider.issuer, subject: subject, expiresAt: expiresAt, issuedAt: issuedAt)
   }
 
   private func checkAudience(_ provider: IdentityProvider) throws(TokenFault) {

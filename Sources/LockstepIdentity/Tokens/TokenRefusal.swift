@@ -6,9 +6,6 @@ package enum TokenRefusal: Error, Sendable, Equatable, CustomStringConvertible {
   /// may send it again after this time.
   case keysUnavailable(issuer: String, retryAfter: Duration)
 
-  /// The message for every client, whatever the fault is.
-  package static let message = "The token is not valid."
-
   /// For the log. It has no part of the token but the name of the issuer.
   package var description: String {
     switch self {
@@ -49,7 +46,7 @@ package enum TokenFault: Error, Sendable, Equatable {
   package var detail: String {
     switch self {
     case .tooLong: "The token has more than \(CompactToken.longest) bytes."
-    case .form: "The token is not three parts in base64url, with points between them."
+    case .form: "The token is not three parts in base64url, separated by dots."
     case .header: "The header is not a JSON object with unique names."
     case .algorithm: "The algorithm is not one that the server accepts from this issuer."
     case .keyID: "The header has no kid, or it is not a string of 1 to 256 bytes."
@@ -57,7 +54,7 @@ package enum TokenFault: Error, Sendable, Equatable {
     case .extended(let member): "The header has \(member), which the server does not support."
     case .payload: "The payload is not a JSON object with unique names."
     case .claim(let name): "The claim \(name) is missing or not valid."
-    case .issuer: "The token is of another issuer."
+    case .issuer: "The server does not accept tokens of this issuer."
     case .audience: "The token is for another audience."
     case .expired: "The token has expired."
     case .notYetValid: "The token is not valid yet."

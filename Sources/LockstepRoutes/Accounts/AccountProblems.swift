@@ -70,7 +70,7 @@ extension Problem {
     case .keysUnavailable(_, let seconds):
       self = .overloaded(detail)
       fields = fields.replacing(.retryAfter, "\(seconds)")
-    case .overloaded, .outOfMemory, .libraryMissing: self = .overloaded(detail)
+    case .overloaded, .outOfMemory, .libraryMissing, .userIsBeingErased: self = .overloaded(detail)
     case .keyInUse: self = .keyInUse
     case .store: self = .overloaded("The store cannot be used at present. The server's log has the reason.")
     }

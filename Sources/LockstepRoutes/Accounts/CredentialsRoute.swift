@@ -60,11 +60,11 @@ extension AccountsRoutes {
     return { () throws(AccountsError) in
       do throws(AccountsError) {
         // Without identities, the reader has refused the token.
-        guard let identities else { throw .invalidToken("") }
+        guard let identities else { throw .wrongCredentials }
         return accounts.prepareCredentials(try await identities.claim(of: token), in: session)
       } catch .invalidToken(let reason) {
         // Not 401, because clients discard their token after a 401, and that token is valid.
-        throw .invalid([FieldFault(pointer: "/idToken", detail: "The token is not valid. \(reason)")])
+        throw .invalid([FieldFault(pointer: "/idToken", detail: reason)])
       }
     }
   }

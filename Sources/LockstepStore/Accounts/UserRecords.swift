@@ -183,7 +183,7 @@ package struct UserRecords {
     return true
   }
 
-  /// Notes that the user has proved to receive mail at the address.
+  /// Notes that the address was verified, here or by the system that the user comes from.
   package func setEmailVerified(_ id: UserID, at moment: Timestamp) throws {
     try connection.run("UPDATE users SET email_verified_at = ? WHERE id = ?", moment, id)
   }
@@ -227,14 +227,14 @@ package struct UserRecords {
 
   private static func account(_ row: borrowing StoreRow) throws -> Account {
     let verifiedAt: Timestamp? = try row[2]
-    let hash: String? = try row[5]
+    let (address, hash): (String?, String?) = (try row[1], try row[5])
     let identity: UserID? = try row[9]
     return Account(
       user: User(
         id: try row[0],
-        email: try row[1],
+        email: address,
         isEmailVerified: verifiedAt != nil,
-        isAnonymous: hash == nil && identity == nil,
+        isAnonymous: address == nil && hash == nil && identity == nil,
         createdAt: try row[3]
       ),
       emailKey: try row[4],
