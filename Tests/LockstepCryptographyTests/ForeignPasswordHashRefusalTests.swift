@@ -89,9 +89,7 @@ struct ForeignPasswordHashRefusalTests {
       Issue.record("\(text): \(String(describing: error(text)))")
       return
     }
-    #expect(
-      error(text)?.description.hasSuffix("Import the user without a password, and let the user reset it.") == true
-    )
+    #expect(error(text)?.description.hasSuffix("with `lockstep user reset-password`.") == true)
   }
 
   @Test("The defaults of common systems are accepted")
