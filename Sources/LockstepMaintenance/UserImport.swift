@@ -24,14 +24,23 @@ package struct ImportedUser: Sendable {
 package struct UserImport: Sendable {
   /// How many users a transaction adds. A server's writes wait meanwhile.
   private static let batch = 200
+  /// The time between two transactions beside a server. SQLite looks for the lock of another connection
+  /// every 100 ms, so that the server's writes take their turn.
+  private static let turn = Duration.milliseconds(120)
 
   private let store: ReadableStore
   private let time: TimeSource
   private let ids: UUIDv7Generator
+  private let pause: @Sendable (Duration) -> Void
 
-  package init(into store: StoreLocation, time: TimeSource = .system) throws {
+  /// `pause` sleeps on this thread.
+  package init(
+    into store: StoreLocation,
+    time: TimeSource = .system,
+    pause: @escaping @Sendable (Duration) -> Void
+  ) throws {
     self.store = try ReadableStore(store)
-    self.time = time
+    (self.time, self.pause) = (time, pause)
     ids = UUIDv7Generator(now: time.millisecondsSince1970, random: try Sodium().randomWord)
   }
 
@@ -52,6 +61,7 @@ package struct UserImport: Sendable {
       }
       start = end
       progress(start)
+      if case .shared = target, start < users.count { pause(Self.turn) }
     }
     return taken
   }

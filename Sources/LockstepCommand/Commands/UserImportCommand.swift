@@ -28,7 +28,7 @@ enum UserImportCommand {
         """,
       notes: """
         A user whose address is in the store already is left out and reported, so an interrupted import can be
-        repeated. A server may use the store meanwhile. If the file is not valid, the command prints up to 100 faults,
+        repeated. A server may use the store meanwhile; then 100,000 users take a minute or two. If the file is not valid, the command prints up to 100 faults,
         each with its place, imports nothing, and exits with code 65.
         """,
       operands: [CommandOption("<file>", \.file, .text("<file>"))],
@@ -50,7 +50,7 @@ enum UserImportCommand {
       Terminal.error("\(Terminal.count(file.withoutAddress, "user")) without an address: left out\n")
     }
     if settings.isDryRun { return Terminal.print("\(Terminal.count(file.users.count, "user")) can be imported.\n") }
-    let target = try UserImport(into: settings.configuration.location)
+    let target = try UserImport(into: settings.configuration.location, pause: CurrentThread.sleep)
     var bar = ProgressBar("users")
     let taken = try target.add(file.users) { done in
       bar.show(done, of: file.users.count, as: Terminal.count(file.users.count, "user"))

@@ -1,5 +1,6 @@
 import LockstepJSON
 import LockstepTestSupport
+import LockstepThreading
 import Testing
 
 @testable import LockstepAccounts
@@ -23,9 +24,16 @@ struct UserImportTests {
     users.configuration.store.map { .database($0) } ?? .file(users.configuration.data)
   }
 
-  private static func add(_ users: [ImportedUser], to fixture: ServerFixture) async throws -> [Int] {
+  private static func add(
+    _ users: [ImportedUser],
+    to fixture: ServerFixture,
+    noting pauses: LockedState<[Duration]> = LockedState([])
+  ) async throws -> [Int] {
     try await valueAside {
-      try UserImport(into: location(fixture), time: fixture.time.serverTime).add(users) { _ in }
+      try UserImport(into: location(fixture), time: fixture.time.serverTime) { pause in
+        pauses.withLock { $0.append(pause) }
+      }
+      .add(users) { _ in }
     }
   }
 
@@ -93,6 +101,20 @@ struct UserImportTests {
       try await users.restart()
       #expect(try await users.count("users") == 450)
       #expect(try await Self.logIn("user449", Self.password, users).status == 201)
+    }
+  }
+
+  @Test(
+    "Beside a server, an import pauses between transactions, so that the server can write",
+    .enabled(if: TestedStore.isSQLite, TestedStore.sqliteOnly)
+  )
+  func turns() async throws {
+    try await ServerFixture.run { users in
+      let pauses = LockedState<[Duration]>([])
+      let imported = try (0..<401).map { try Self.user("user\($0)", nil) }
+      #expect(try await Self.add(imported, to: users, noting: pauses) == [])
+      #expect(pauses.withLock { $0 } == [.milliseconds(120), .milliseconds(120)])
+      #expect(try await users.signUp().user.isEmpty == false)
     }
   }
 }
