@@ -2,6 +2,10 @@
 # shellcheck disable=SC2154 # common.sh and scripts/package set the variables
 # Makes the archive, the package for Debian and the images of a release.
 
+# strip_program FILE TO: removes what the program does not need: symbols, and .swift_modhash. That
+# section only tells the compiler which modules have changed, and depends on the folder of the build.
+strip_program() { strip --remove-section .swift_modhash -o "$2" "$1"; }
+
 # build_programs: makes release builds, stripped: $work/static, into which the libraries are linked,
 # and $work/dynamic.
 build_programs() {
@@ -23,10 +27,10 @@ build_programs() {
   say "Building a release (the first time takes a few minutes)"
   swift build "${flags[@]}" -Xlinker "-L$folder" >&2
   server=$(swift build "${flags[@]}" --show-bin-path)/lockstep
-  strip -o "$work/static" "$server"
+  strip_program "$server" "$work/static"
   say "Linking it with shared libraries"
   swift build "${flags[@]}" >&2
-  strip -o "$work/dynamic" "$server"
+  strip_program "$server" "$work/dynamic"
 }
 
 # pack FOLDER NAME…: prints a tar archive of these files and folders in the folder, with the same bytes
@@ -89,7 +93,6 @@ make_debian_package() {
   say "Making $(basename "$file")"
   mkdir -p "$doc" "$folder/DEBIAN" "$folder/etc/default" "$folder/usr/share/zsh/vendor-completions"
   install -D "$work/dynamic" "$folder/usr/bin/lockstep"
-  strip "$folder/usr/bin/lockstep"
   write_shared_files "$folder/usr" "$work/dynamic"
   mv "$folder/usr/share/zsh/_lockstep" "$folder/usr/share/zsh/vendor-completions/"
   gzip -n9 "$folder/usr/share/man/man1/lockstep.1"
