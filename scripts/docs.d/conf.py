@@ -54,7 +54,7 @@ def add_to_source(app, name, source):
     if name == "docs/index" and app.tags.has("archives"):
         source[0] += "\n## Reference of the libraries\n\nTo read these pages, serve the folder with a web server.\n\n"
         for folder in sorted(ROOT.glob("Sources/*/*.docc")):
-            start = f"../reference/{folder.stem}/documentation/{folder.stem.lower()}/index.html"
+            start = f"../reference/{folder.stem}/documentation/{folder.stem.lower()}/"
             source[0] += f'- <a href="{start}">{folder.stem}</a>\n'
 
 
