@@ -299,9 +299,9 @@ let package = Package(
     .testTarget(
       name: "LockstepCommandTests",
       dependencies: [
-        "LockstepAccounts", "LockstepCollections", "LockstepCommand", "LockstepComposition", "LockstepHTTP",
-        "LockstepJSON",
-        "LockstepMaintenance", "LockstepTestSupport", "LockstepTime",
+        "LockstepAccounts", "LockstepCollections", "LockstepCommand", "LockstepComposition", "LockstepCryptography",
+        "LockstepHTTP",
+        "LockstepJSON", "LockstepMaintenance", "LockstepStore", "LockstepTestSupport", "LockstepTime",
       ]
     ),
     .testTarget(

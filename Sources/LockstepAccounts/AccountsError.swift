@@ -15,6 +15,8 @@ package enum AccountsError: Error, Sendable, Equatable {
   case wrongPassword
   /// The token of another issuer is not valid, for this reason.
   case invalidToken(String)
+  /// The token of another issuer was issued before its session was ended.
+  case issuedBeforeEnd
   /// The keys of an issuer were never fetched, because it cannot be reached. Try again in this many
   /// seconds, at least 1.
   case keysUnavailable(issuer: String, retryAfter: Int)
@@ -73,6 +75,7 @@ extension AccountsError: CustomStringConvertible {
     case .registrationClosed: "This server accepts no new accounts. Ask its operator for an account."
     case .wrongCredentials: "The e-mail address or the password is wrong."
     case .invalidToken(let reason): reason
+    case .issuedBeforeEnd: "The session of this token was ended. Get a new token from the issuer."
     case .keysUnavailable(let issuer, _):
       "The server cannot verify tokens of \(issuer) yet, because it could not fetch the keys. Try again later."
     case .wrongPassword: "The password is wrong."

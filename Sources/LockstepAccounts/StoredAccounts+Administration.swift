@@ -67,6 +67,9 @@ extension StoredAccounts {
     let account = change.password == nil ? nil : try await read { try UserRecords(connection: $0).account(user) }
     let (newAddress, faults) = check(change, storedAddress: account?.user.email.flatMap { try? EmailAddress($0) })
     if !faults.isEmpty { throw .invalid(faults) }
+    if change.password != nil, let account, account.user.email == nil, newAddress == nil {
+      throw .invalid([FieldFault(pointer: "/password", detail: Self.passwordWithoutAddress)])
+    }
     // The address comes first, because only this command can be refused after others have written.
     if let newAddress { commands.append(AdminCommand(.changeEmail(newAddress), user)) }
     if let password = change.password {
@@ -80,6 +83,9 @@ extension StoredAccounts {
   package func prepareErase(of user: UserID) -> PreparedAccountsWrite<Void> {
     run([AdminCommand(.erase, user)]) { _ in }
   }
+
+  package static let passwordWithoutAddress =
+    "The user has no e-mail address, so a password is of no use. Set an address too."
 
   private func run<Value: Sendable>(
     _ commands: [AdminCommand],

@@ -77,7 +77,7 @@ struct ForeignPasswordHashRefusalTests {
     "$scrypt$ln=1,r=1,p=9999999999$c2FsdA$\(hash)",
     "$scrypt$ln=1,r=65,p=1$c2FsdA$\(hash)", "$scrypt$ln=1,r=1,p=65$c2FsdA$\(hash)",
     "scrypt:1073741824:8:1$salt$\(String(repeating: "00", count: 32))",
-    "$firebase-scrypt$m=17,r=8$c2FsdA$Bw$\(hash)$\(hash)", "$argon2id$v=19$m=65537,t=1,p=1$c2FsdHNhbHQ$\(hash)",
+    "$firebase-scrypt$m=17,r=8$c2FsdA$Bw$\(hash)$\(hash)", "$argon2id$v=19$m=131073,t=1,p=1$c2FsdHNhbHQ$\(hash)",
     "$argon2id$v=19$m=65536,t=9,p=1$c2FsdHNhbHQ$\(hash)", "$argon2id$v=19$m=9999999999,t=1,p=1$c2FsdHNhbHQ$\(hash)",
     "$argon2id$v=19$m=64,t=9999999999,p=1$c2FsdHNhbHQ$\(hash)",
     "$aspnet-identity$AQAAAAL/////AAAAEK1Kpt+hU8RRjY/H7W+FHCNbgq1XBP2sJ1/B5T/fVWPCxqorAFTTDKypY8An0LVSeg==",
@@ -101,7 +101,7 @@ struct ForeignPasswordHashRefusalTests {
       "$pbkdf2-sha256$600000$c2FsdA$\(hash)\(hash)", "$pbkdf2-sha512$210000$c2FsdA$\(hash)\(hash)",
       "$pbkdf2-sha1$1300000$c2FsdA$\(hash.prefix(27))", "scrypt$16384$salt$8$5$\(hash)",
       "$scrypt$ln=16,r=8,p=1$c2FsdA$\(hash)", "scrypt:32768:8:1$salt$\(String(repeating: "00", count: 64))",
-      "$firebase-scrypt$m=14,r=8$c2FsdA$Bw$\(hash)$\(hash)", "$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHQ$\(hash)",
+      "$firebase-scrypt$m=14,r=8$c2FsdA$Bw$\(hash)$\(hash)", "$argon2id$v=19$m=102400,t=2,p=8$c2FsdHNhbHQ$\(hash)",
       "$argon2id$v=19$m=7168,t=5,p=1$c2FsdHNhbHQ$\(hash)",
     ] {
       #expect(error(text) == nil, "\(text)")

@@ -13,6 +13,8 @@ CREATE TABLE identities (
   user_id    uuid NOT NULL,
   created_at bigint NOT NULL,
   valid_from bigint NOT NULL,  -- tokens that were issued earlier are refused, because their session was ended
+  -- The latest time of issue of an accepted token, if it was ahead of the server's clock then.
+  latest_issue bigint NOT NULL,
   PRIMARY KEY (issuer, subject)
 );
 

@@ -30,5 +30,7 @@ CREATE TABLE identities (
   user_id    TEXT NOT NULL UNIQUE REFERENCES users (id) ON DELETE CASCADE,
   created_at INTEGER NOT NULL,
   valid_from INTEGER NOT NULL,  -- tokens that were issued earlier are refused, because their session was ended
+  -- The latest time of issue of an accepted token, if it was ahead of the server's clock then.
+  latest_issue INTEGER NOT NULL,
   PRIMARY KEY (issuer, subject)
 ) STRICT, WITHOUT ROWID;

@@ -51,8 +51,8 @@ package final class IdentitySessions: Sendable {
   /// Verifies a token and returns its session. The first token of an identity makes the session, and the
   /// user if there is none.
   ///
-  /// Throws `invalidToken`, `keysUnavailable`, `registrationClosed`, `disabled`, `sessionEnded`,
-  /// `tooManyAttempts`, `userIsBeingErased`.
+  /// Throws `invalidToken`, `keysUnavailable`, `registrationClosed`, `disabled`,
+  /// `issuedBeforeEnd`, `sessionEnded`, `tooManyAttempts`, `userIsBeingErased`.
   package func load(
     _ token: [UInt8],
     from network: ClientNetwork,
@@ -99,7 +99,8 @@ package final class IdentitySessions: Sendable {
     let (identity, directory) = (claim.identity, accounts.directory)
     let stored = try await accounts.read { try IdentityRecords(connection: $0).find(identity) }
     if let stored {
-      if claim.isOlder(than: stored) { throw .sessionEnded }
+      if claim.isOlder(than: stored) { throw .issuedBeforeEnd }
+      if let note = accounts.prepareNote(of: claim) { try await accounts.commit(note) }
       if let live = directory.session(of: identity.sessionHash, at: now) { return live }
       if let loaded = try await directory.loadSession(of: identity.sessionHash, at: now) { return loaded }
     }

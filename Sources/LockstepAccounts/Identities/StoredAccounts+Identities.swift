@@ -17,7 +17,7 @@ package struct IdentityClaim: Sendable {
 
 extension StoredAccounts {
   /// Prepares a new session for the user of an identity, who is added if there is none. Throws
-  /// `invalid`, `registrationClosed`, `disabled`, `sessionEnded`, `tooManyAttempts`.
+  /// `invalid`, `registrationClosed`, `disabled`, `issuedBeforeEnd`, `tooManyAttempts`.
   package func prepareLogIn(
     _ claim: IdentityClaim,
     _ visitor: Visitor
@@ -90,12 +90,13 @@ extension StoredAccounts {
     let (users, identities) = (UserRecords(connection: connection), IdentityRecords(connection: connection))
     try identities.lock(claim.identity)
     if let found = try identities.find(claim.identity) {
-      if claim.isOlder(than: found) { throw AccountsError.sessionEnded }
+      if claim.isOlder(than: found) { throw AccountsError.issuedBeforeEnd }
       // The user may be erased meanwhile. A repeated request adds the user again.
       guard try connection.lock(found.user), let account = try users.account(found.user) else {
         throw AccountsError.userIsBeingErased
       }
       if account.isDisabled { throw AccountsError.disabled }
+      try note(claim, in: connection)
       return account.user
     }
     // The user may have been erased since the limit was checked.
@@ -103,6 +104,21 @@ extension StoredAccounts {
     let account = Account(withoutPassword: new, hasIdentity: true, at: now)
     _ = try users.insert(account)
     try identities.insert(claim.identity, of: new, at: now)
+    try note(claim, in: connection)
     return account.user
+  }
+
+  /// Prepares to note a token whose time of issue is ahead of the server's clock, so that it ends with its
+  /// session. Nil if the token has no such time.
+  func prepareNote(of claim: IdentityClaim) -> PreparedAccountsWrite<Void>? {
+    guard let issue = claim.issuedAt, issue > now else { return nil }
+    return PreparedAccountsWrite { connection in
+      try IdentityRecords(connection: connection).note(issue, of: claim.identity)
+      return ((), [])
+    }
+  }
+
+  private func note(_ claim: IdentityClaim, in connection: StoreConnection) throws {
+    if let note = prepareNote(of: claim) { _ = try note.run(in: connection) }
   }
 }

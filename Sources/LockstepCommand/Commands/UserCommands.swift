@@ -146,7 +146,10 @@ enum UserCommands {
     options: [passwordMinimum],
     done: "has the new password: all sessions have ended"
   ) { user, settings in
-    .resetPassword(try newPasswordHash(for: user.email.flatMap { try? EmailAddress($0) }, settings))
+    guard user.email != nil else {
+      throw CommandError(.usage, "\(user.name) (\(user.id)) has no e-mail address, so a password is of no use.")
+    }
+    return .resetPassword(try newPasswordHash(for: user.email.flatMap { try? EmailAddress($0) }, settings))
   }
 
   private static let erase = change(

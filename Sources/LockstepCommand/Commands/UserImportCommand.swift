@@ -21,15 +21,15 @@ enum UserImportCommand {
           { "email": "ada@example.com", "passwordHash": "$2b$12$…", "emailVerified": true,
             "createdAt": "2021-03-05T08:00:00Z", "disabled": false }
 
-        Only email is required. A user without a hash cannot log in until you set a password with
-        `lockstep user reset-password`. The hashes may be of
-        bcrypt, PBKDF2, scrypt, Firebase or argon2id: docs/identity.md shows the forms. The file may also be the
-        output of `firebase auth:export users.json`.
+        Only email is required. A user without a hash cannot log in until you set a password with `lockstep user
+        reset-password`. The hashes may be of bcrypt, PBKDF2, scrypt, Firebase or argon2id: docs/identity.md
+        shows the forms. The file may also be the output of `firebase auth:export users.json`.
         """,
       notes: """
         A user whose address is in the store already is left out and reported, so an interrupted import can be
-        repeated. A server may use the store meanwhile; then 100,000 users take a minute or two. If the file is not valid, the command prints up to 100 faults,
-        each with its place, imports nothing, and exits with code 65.
+        repeated. A server may use the store meanwhile; then 100,000 users take a minute or two. If the file is
+        not valid, the command prints up to 100 faults, each with its place, imports nothing, and exits with
+        code 65.
         """,
       operands: [CommandOption("<file>", \.file, .text("<file>"))],
       options: [

@@ -54,7 +54,7 @@ struct UserImportFile {
         do throws(JSONParseError) {
           json = try JSON(parsing: Array(line))
         } catch {
-          throw UserImportFault("it is not JSON: \(error)")
+          throw UserImportFault("it is not JSON: " + "\(error)".replacing("Line 1, column", with: "column"))
         }
         return try ImportedUser(json)
       }
@@ -92,7 +92,7 @@ struct FirebaseHashing {
   init(_ path: String) throws(CommandError) {
     let text = String(decoding: try InputFile.bytes(of: path, upTo: 65_536), as: UTF8.self)
     var members: [String: String] = [:]
-    for match in text.matches(of: /"?([a-z_]+)"?\s*[:=]\s*"?([A-Za-z0-9+\/=_-]*)"?/) {
+    for match in text.matches(of: /"?([a-z0-9_]+)"?\s*[:=]\s*"?([A-Za-z0-9+\/=_-]*)"?/) {
       members[String(match.1)] = String(match.2)
     }
     let missing = ["base64_signer_key", "base64_salt_separator", "rounds", "mem_cost"].filter { members[$0] == nil }

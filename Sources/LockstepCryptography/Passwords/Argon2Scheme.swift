@@ -4,7 +4,7 @@ import CLockstepSodium
 /// hashes have the same form, with other costs.
 struct Argon2Scheme: PasswordScheme {
   /// KiB of memory.
-  private static let memory = 65_536
+  private static let memory = 131_072
   /// The most of KiB times passes.
   private static let work = 1 << 19
 

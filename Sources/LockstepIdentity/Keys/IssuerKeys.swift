@@ -88,6 +88,10 @@ final class IssuerKeys: Sendable {
   private func runFetch() async {
     do throws(KeyFetcher.Failure) {
       let (keys, maxAge) = try await fetcher.fetch()
+      // Without this, a mistake at the issuer would log all of its users out.
+      if keys.count == 0, state.withLock({ $0.schedule.current.map { $0.keys.count > 0 } ?? false }) {
+        throw KeyFetcher.Failure("the key set has no key that the server can use")
+      }
       end { $0.succeed(keys, maxAge: maxAge, now: time.monotonic()) }
       report(.fetched(issuer: provider.issuer, keys: keys.count, skipped: keys.skipped))
     } catch {

@@ -55,7 +55,10 @@ extension Problem {
     case .addressTaken, .identityTaken: self.init(.conflict, detail: detail)
     // Not 401, because clients discard their token after a 401, and the token is valid.
     case .registrationClosed, .disabled, .wrongPassword: self.init(.forbidden, detail: detail)
-    case .wrongCredentials, .invalidToken:
+    case .invalidToken, .issuedBeforeEnd:
+      self = .unauthorized(true)
+      self.detail = detail
+    case .wrongCredentials:
       self.init(.unauthorized, detail: detail)
       fields.append(.wwwAuthenticate, "Bearer")
     case .sessionEnded: self = Problem.unauthorized(true)

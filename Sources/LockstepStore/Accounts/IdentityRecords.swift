@@ -57,7 +57,10 @@ package struct IdentityRecords {
 
   package func insert(_ identity: Identity, of user: UserID, at now: Timestamp) throws {
     try connection.run(
-      "INSERT INTO identities (issuer, subject, user_id, created_at, valid_from) VALUES (?, ?, ?, ?, 0)",
+      """
+      INSERT INTO identities (issuer, subject, user_id, created_at, valid_from, latest_issue)
+      VALUES (?, ?, ?, ?, 0, 0)
+      """,
       identity.issuer,
       identity.subject,
       user,
@@ -65,8 +68,27 @@ package struct IdentityRecords {
     )
   }
 
-  /// Refuses the tokens of the user's identity that were issued before `moment`.
+  /// Refuses the tokens of the user's identity that were issued before `moment`, and those that are known
+  /// to have a later time of issue, because the issuer's clock is ahead.
   package func setValid(from moment: Timestamp, of user: UserID) throws {
-    try connection.run("UPDATE identities SET valid_from = ? WHERE user_id = ?", moment, user)
+    try connection.run(
+      StoreSQL(
+        sqlite: "UPDATE identities SET valid_from = max(?, latest_issue + 1) WHERE user_id = ?",
+        postgreSQL: "UPDATE identities SET valid_from = greatest(?::bigint, latest_issue + 1) WHERE user_id = ?"
+      ),
+      moment,
+      user
+    )
+  }
+
+  /// Notes that a token was accepted whose time of issue is ahead of the server's clock.
+  package func note(_ issue: Timestamp, of identity: Identity) throws {
+    try connection.run(
+      "UPDATE identities SET latest_issue = ? WHERE issuer = ? AND subject = ? AND latest_issue < ?",
+      issue,
+      identity.issuer,
+      identity.subject,
+      issue
+    )
   }
 }

@@ -125,16 +125,21 @@ package struct CopiedTable: Sendable {
     "identities",
     [
       ("user_id", .uuid), ("issuer", .text), ("subject", .text), ("created_at", .integer), ("valid_from", .integer),
+      ("latest_issue", .integer),
     ],
     sqlite: [
       SQLitePart(
         read: SQLText(
           """
-          SELECT user_id, issuer, subject, created_at, valid_from FROM identities WHERE user_id > ?1 AND user_id <= ?2
+          SELECT user_id, issuer, subject, created_at, valid_from, latest_issue
+          FROM identities WHERE user_id > ?1 AND user_id <= ?2
           """
         ),
         insert: SQLText(
-          "INSERT INTO identities (user_id, issuer, subject, created_at, valid_from) VALUES (?, ?, ?, ?, ?)"
+          """
+          INSERT INTO identities (user_id, issuer, subject, created_at, valid_from, latest_issue)
+          VALUES (?, ?, ?, ?, ?, ?)
+          """
         )
       )
     ]

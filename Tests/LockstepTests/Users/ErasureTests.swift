@@ -45,8 +45,8 @@ struct ErasureTests {
       // A user with a password has no identity otherwise.
       _ = try await users.rows(
         """
-        INSERT INTO identities (issuer, subject, user_id, created_at, valid_from)
-        VALUES ('issuer zq', 'subject zq', '\(ada.user)', 0, 0)
+        INSERT INTO identities (issuer, subject, user_id, created_at, valid_from, latest_issue)
+        VALUES ('issuer zq', 'subject zq', '\(ada.user)', 0, 0, 0)
         """
       )
       // A completed admin command no longer has the user's id.

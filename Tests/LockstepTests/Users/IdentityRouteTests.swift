@@ -206,6 +206,21 @@ struct IdentityRouteTests {
     }
   }
 
+  @Test("A token whose time of issue is ahead of the server's clock ends with its session too")
+  func clockAhead() async throws {
+    try await IdentityFixture.run { identity in
+      let ahead = identity.token(claims: ["iat": .integer(784_111_777 + 50)])
+      let later = identity.token(claims: ["iat": .integer(784_111_777 + 51)])
+      #expect(try await identity.get("/v1/me", ahead).status == 200)
+      #expect(try await identity.users.ask("DELETE", "/v1/sessions/current", token: ahead).status == 204)
+      let refused = try await identity.get("/v1/me", ahead)
+      #expect(refused.problem == ProblemSummary("unauthorized"))
+      #expect(refused.json["detail"]?.stringValue?.contains("was ended") == true)
+      #expect(try await identity.exchange(ahead).problem == ProblemSummary("unauthorized"))
+      #expect(try await identity.get("/v1/me", later).status == 200)
+    }
+  }
+
   @Test("A disabled user's tokens are refused, and an erased user begins with an empty state")
   func disabledAndErased() async throws {
     try await IdentityFixture.run({ $0.administratorToken = "admin" }) { identity in
