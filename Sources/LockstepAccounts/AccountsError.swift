@@ -15,6 +15,8 @@ package enum AccountsError: Error, Sendable, Equatable {
   case wrongPassword
   /// The token of another issuer is not valid, for this reason.
   case invalidToken(String)
+  /// The same for a token that is not the request's own.
+  case refusedToken(String)
   /// The token of another issuer was issued before its session was ended.
   case issuedBeforeEnd
   /// The keys of an issuer were never fetched, because it cannot be reached. Try again in this many
@@ -74,7 +76,7 @@ extension AccountsError: CustomStringConvertible {
     case .identityTaken: "There is an account with this identity already. Log in with it instead."
     case .registrationClosed: "This server accepts no new accounts. Ask its operator for an account."
     case .wrongCredentials: "The e-mail address or the password is wrong."
-    case .invalidToken(let reason): reason
+    case .invalidToken(let reason), .refusedToken(let reason): reason
     case .issuedBeforeEnd: "The session of this token was ended. Get a new token from the issuer."
     case .keysUnavailable(let issuer, _):
       "The server cannot verify tokens of \(issuer) yet, because it could not fetch the keys. Try again later."

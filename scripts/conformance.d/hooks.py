@@ -26,6 +26,12 @@ def before_call(context, case, kwargs):
 ACCEPTED = [
     (
         "Schema-valid request rejected",
+        422,
+        "The password is missing",
+        "Only a user without a password is erased without one.",
+    ),
+    (
+        "Schema-valid request rejected",
         400,
         "(parameter “at”|field Cursor) must be a cursor from a response|“from” must be the cursor of an entry",
         "A schema describes a cursor's form, but not which cursors the store has issued.",

@@ -22,6 +22,10 @@ package final class IdentitySessions: Sendable {
     }
   }
 
+  /// Why a server without issuers refuses a token.
+  package static let noIssuers =
+    "This server accepts no tokens of other issuers. Its operator can allow an issuer with --identity."
+
   /// How many tokens have a session in memory. A held session stays in memory, so this must be less than
   /// `AccountsConfiguration.sessionsInMemory`.
   private static let capacity = 32_768

@@ -54,7 +54,7 @@ extension Problem {
       self.init(.validationFailed, errors: faults.map { Fault(pointer: $0.pointer, detail: $0.detail) })
     case .addressTaken, .identityTaken: self.init(.conflict, detail: detail)
     // Not 401, because clients discard their token after a 401, and the token is valid.
-    case .registrationClosed, .disabled, .wrongPassword: self.init(.forbidden, detail: detail)
+    case .registrationClosed, .disabled, .wrongPassword, .refusedToken: self.init(.forbidden, detail: detail)
     case .invalidToken, .issuedBeforeEnd:
       self = .unauthorized(true)
       self.detail = detail

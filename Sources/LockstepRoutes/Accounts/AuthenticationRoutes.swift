@@ -106,7 +106,7 @@ struct AuthenticationRoutes: Sendable {
     _ body: [UInt8],
     _ reader: inout PayloadReader
   ) throws -> HandlerResult {
-    let (token, device) = (reader.idToken(identities), reader.nullableText("device"))
+    let (token, device) = (reader.text("idToken") ?? "", reader.nullableText("device"))
     let visitor = Visitor(device: device, network: ClientNetwork(host: request.peer.host))
     reader.add(accounts.faults(in: visitor))
     try reader.finishProblem()
@@ -115,8 +115,7 @@ struct AuthenticationRoutes: Sendable {
       let secret = Array(token.utf8)
       return try await enter(secret: secret, key, Array(request.head.path.utf8) + body, at: Self.session) {
         () throws(AccountsError) in
-        // Without identities, the reader has refused the token.
-        guard let identities else { throw .wrongCredentials }
+        guard let identities else { throw .invalidToken(IdentitySessions.noIssuers) }
         return try await accounts.prepareLogIn(identities.claim(of: token), visitor)
       }
     }
@@ -195,19 +194,5 @@ extension JSON {
   init(readingBodyOf request: Request, _ body: [UInt8]) throws(Problem) {
     _ = try BodyType(of: request.head)
     try self.init(body: body)
-  }
-}
-
-extension PayloadReader {
-  /// The token of another issuer, which the server must accept.
-  mutating func idToken(_ identities: IdentitySessions?) -> String {
-    let token = text("idToken") ?? ""
-    if identities == nil {
-      add(
-        "idToken",
-        "This server accepts no tokens of other issuers. Its operator can allow an issuer with --identity."
-      )
-    }
-    return token
   }
 }

@@ -56,15 +56,14 @@ extension AccountsRoutes {
 
   private func identityWrite(_ reader: inout PayloadReader, _ session: LiveSession) -> Preparation {
     let identities = authenticator.identities
-    let token = reader.idToken(identities)
+    let token = reader.text("idToken") ?? ""
     return { () throws(AccountsError) in
       do throws(AccountsError) {
-        // Without identities, the reader has refused the token.
-        guard let identities else { throw .wrongCredentials }
+        guard let identities else { throw .invalidToken(IdentitySessions.noIssuers) }
         return accounts.prepareCredentials(try await identities.claim(of: token), in: session)
       } catch .invalidToken(let reason) {
         // Not 401, because clients discard their token after a 401, and that token is valid.
-        throw .invalid([FieldFault(pointer: "/idToken", detail: reason)])
+        throw .refusedToken(reason)
       }
     }
   }
