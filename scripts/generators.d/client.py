@@ -37,7 +37,7 @@ from lockstep_client.models import (
     ListChanges,
     ListReset,
     ListSessionsResponse,
-    LogInBody,
+    LogInBody1,
     MapChanges,
     MapReset,
     MergePatch,
@@ -54,7 +54,7 @@ from lockstep_client.models import (
     ScoresActionIncrementPayload,
     ScoresState,
     SignedIn,
-    SignUpBody,
+    SignUpBody1,
 )
 from lockstep_client.types import Unset
 
@@ -79,15 +79,15 @@ def main() -> None:
     visitor = Client(url)
     signed_in = expect(
         SignedIn,
-        sign_up.sync(client=visitor, body=SignUpBody(email="ada@example.com", password="correct horse", device="phone")),
+        sign_up.sync(client=visitor, body=SignUpBody1(email="ada@example.com", password="correct horse", device="phone")),
     )
     assert signed_in.user.email == "ada@example.com" and signed_in.session.device == "phone"
     client = AuthenticatedClient(url, token=signed_in.token)
 
     # An error is a Problem, of a route and of any route.
-    wrong = expect(Problem, log_in.sync(client=visitor, body=LogInBody(email="ada@example.com", password="wrong")))
+    wrong = expect(Problem, log_in.sync(client=visitor, body=LogInBody1(email="ada@example.com", password="wrong")))
     assert (wrong.status, wrong.type_) == (401, "/problems/unauthorized")
-    faulty = expect(Problem, sign_up.sync(client=visitor, body=SignUpBody(email="ada", password="short")))
+    faulty = expect(Problem, sign_up.sync(client=visitor, body=SignUpBody1(email="ada", password="short")))
     assert faulty.status == 422 and isinstance(faulty.errors, list)
     assert {fault.pointer for fault in faulty.errors} == {"/email", "/password"}
     assert expect(Problem, get_favorite.sync("none", client=client)).status == 404

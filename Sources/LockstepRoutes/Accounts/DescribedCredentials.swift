@@ -14,7 +14,7 @@ extension AuthenticationRoutes {
   static func signingUp(_ rules: PasswordRules) -> RouteDescription {
     let withPassword = JSON.closedSchema(
       ["email": .emailSchema, "password": .newPasswordSchema(rules)],
-      optional: ["anonymous": ["const": false], "device": device]
+      optional: ["device": device]
     )
     let anonymous = JSON.closedSchema(["anonymous": ["const": true]], optional: ["device": device])
     return description("signUp", ["anyOf": [withPassword, anonymous]])
