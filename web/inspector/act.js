@@ -1,5 +1,5 @@
 // Act: send actions as a user, first as a dry run.
-import { button, copyCurl, el, empty, failure, field, notice, plain, tabs } from './elements.js'
+import { button, copyCurl, el, empty, failure, field, nameOf, notice, plain, tabs } from './elements.js'
 import { userElement } from './journal.js'
 import { tree } from './json.js'
 import { get, newKey, parse, request, userPath } from './server.js'
@@ -12,7 +12,7 @@ export async function show(main, page) {
   if (!id) return choose(main, page, 'Choose the user for whom you want to act.', 'act')
   sessionStorage.setItem('lockstep-inspector-user', id)
   const [user, catalogue] = await Promise.all([get(userPath(id), { signal }), get('/v1/reactors', { signal })])
-  page.name(user.email)
+  page.name(nameOf(user))
   const modulesOf = ({ items }) => items.filter(item => item.scope === 'user')
   let modules = modulesOf(catalogue)
   if (!modules.length) return main.append(empty('No module', 'The catalogue of this server has no module.'))

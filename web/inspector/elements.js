@@ -78,6 +78,9 @@ export function ago(text) {
   }
 }
 
+/** The name of a user: the address, or the subject of the identity. An anonymous user has neither. */
+export const nameOf = user => user.email ?? user.identity?.subject ?? `anonymous ${shortId(user.id)}`
+
 /** The start of an id is enough to recognise it. */
 export const shortId = id => `${id.slice(0, 8)}…${id.slice(-4)}`
 

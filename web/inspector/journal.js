@@ -1,5 +1,5 @@
 // Entries of the journal, and the panel with one entry.
-import { button, copy, copyCurl, count, el, empty, facts, notice, plain, shortId, tabs, timeElement, userText } from './elements.js'
+import { button, copy, copyCurl, count, el, empty, facts, nameOf, notice, plain, shortId, tabs, timeElement, userText } from './elements.js'
 import { content, differenceOf, tree } from './json.js'
 import { Refusal, collectionPath, get, userPath } from './server.js'
 
@@ -118,7 +118,7 @@ async function lookUp() {
   running++
   const user = waiting.pop()
   try {
-    learn(user, (await get(userPath(user))).email)
+    learn(user, nameOf(await get(userPath(user))))
   } catch (error) {
     learn(user, error instanceof Refusal && error.status === 404 ? `${shortId(user)} (erased)` : shortId(user))
   }

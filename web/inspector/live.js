@@ -1,5 +1,5 @@
 // Live: the actions of all users as they commit.
-import { List, button, count, el, empty, failure, field, say, time, userText } from './elements.js'
+import { List, button, count, el, empty, failure, field, nameOf, say, time, userText } from './elements.js'
 import { actionText, collectionOf, deviceText, emailOf, entryPanel, learn, mutationText, userElement } from './journal.js'
 import { follow, get, parse, session } from './server.js'
 
@@ -250,8 +250,8 @@ export async function show(main, { query, setQuery, signal, register }) {
 /** The id of the user whose address is this one, or is the only one that begins with it. */
 export async function userNamed(prefix, signal) {
   const { items } = await get(`/v1/admin/users?limit=2&prefix=${encodeURIComponent(prefix)}`, { signal })
-  const found = items.find(({ email }) => email.toLowerCase() === prefix.toLowerCase()) ?? (items.length === 1 ? items[0] : undefined)
-  if (found) learn(found.id, found.email)
+  const found = items.find(({ email }) => email?.toLowerCase() === prefix.toLowerCase()) ?? (items.length === 1 ? items[0] : undefined)
+  if (found) learn(found.id, nameOf(found))
   return found?.id
 }
 

@@ -1,5 +1,5 @@
 // Time travel: a user's state at each kept revision.
-import { button, copy, copyCurl, count, el, empty, facts, failure, field, plain, tabs, timeElement, userText } from './elements.js'
+import { button, copy, copyCurl, count, el, empty, facts, failure, field, nameOf, plain, tabs, timeElement, userText } from './elements.js'
 import { actionText, collectionOf, deviceText, history, historyLimit, mutationText, stateAt, testScript, userElement } from './journal.js'
 import { differenceOf, tree } from './json.js'
 import { base, collectionPath, get, pause, userPath } from './server.js'
@@ -14,7 +14,7 @@ export async function show(main, page) {
   if (!id) return choose(main, page, 'Choose the user whose past you want to see.', 'time')
   sessionStorage.setItem('lockstep-inspector-user', id)
   const [user, past] = await Promise.all([get(userPath(id), { signal }), history(id, undefined, { signal })])
-  page.name(user.email)
+  page.name(nameOf(user))
   const { revisions, isWhole, store } = past
   if (!revisions.length) return main.append(empty('No history', 'This user has done nothing yet, or the history is pruned.'))
   // The empty state before the first revision can be shown too.

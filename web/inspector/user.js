@@ -1,5 +1,5 @@
 // One user: state, devices, waits, journal, account.
-import { List, ago, ask, bytes, button, copy, copyCurl, count, el, empty, facts, failure, field, plain, say, shortId, time, timeElement, userText } from './elements.js'
+import { List, ago, ask, button, bytes, copy, copyCurl, count, el, empty, facts, failure, field, nameOf, plain, say, shortId, time, timeElement, userText } from './elements.js'
 import { actionText, collectionOf, cursorParts, deviceText, entryPanel, history, historyLimit, learn, mutationText } from './journal.js'
 import { inline, tree } from './json.js'
 import { Refusal, collectionPath, get, newKey, request, userPath } from './server.js'
@@ -14,8 +14,8 @@ export async function show(main, page) {
   const reading = name ? undefined : readState(id, signal)
   reading?.catch(() => {})
   const user = await get(userPath(id), { signal })
-  learn(id, user.email)
-  page.name(user.email)
+  learn(id, nameOf(user))
+  page.name(nameOf(user))
   sessionStorage.setItem('lockstep-inspector-user', id)
   main.append(
     facts([
@@ -288,7 +288,7 @@ async function account(main, { reload, go }, user) {
     act: () => change(disabling, user.disabled ? 'The user is enabled' : 'The user is disabled')
   })
   const email = () => {
-    const input = el('input', { type: 'email', required: true, autocomplete: 'off', value: user.email })
+    const input = el('input', { type: 'email', required: true, autocomplete: 'off', value: user.email ?? '' })
     ask({
       title: 'Change the e-mail address', confirm: 'Change', content: [field('New e-mail address', input)],
       more: copyCurl(() => [path, { method: 'PATCH', body: { email: input.value } }]),
@@ -299,7 +299,7 @@ async function account(main, { reload, go }, user) {
     const input = el('input', { type: 'password', required: true, autocomplete: 'new-password' })
     ask({
       title: 'Reset the password', confirm: 'Reset',
-      content: [el('input', { type: 'text', autocomplete: 'username', value: user.email, hidden: true }),
+      content: [el('input', { type: 'text', autocomplete: 'username', value: user.email ?? '', hidden: true }),
         el('p', {}, 'All sessions end. Give the user the new password over a safe channel.'), field('New password', input)],
       more: copyCurl(path, { method: 'PATCH', body: { password: 'NEW PASSWORD' } }),
       act: () => change({ password: input.value }, 'The password has changed')
@@ -309,11 +309,11 @@ async function account(main, { reload, go }, user) {
     const input = el('input', { type: 'text', autocomplete: 'off', spellcheck: 'false', required: true })
     ask({
       title: 'Erase this user?', confirm: 'Erase for ever', danger: true,
-      content: [el('p', {}, 'The account, the state, the history and the sessions of ', el('strong', {}, el('bdi', {}, plain(user.email))), ' are deleted from the store. Only a backup can bring them back.'),
-        field('Type the e-mail address to confirm', input)],
+      content: [el('p', {}, 'The account, the state, the history and the sessions of ', el('strong', {}, el('bdi', {}, plain(nameOf(user)))), ' are deleted from the store. Only a backup can bring them back.'),
+        field(user.email ? 'Type the e-mail address to confirm' : 'Type the name to confirm', input)],
       more: copyCurl(path, { method: 'DELETE' }),
       act: async () => {
-        if (input.value !== user.email) throw new Refusal(-1, { title: 'This is not the address of the user', detail: 'Nothing was erased.' })
+        if (input.value !== nameOf(user)) throw new Refusal(-1, { title: 'This is not the address of the user', detail: 'Nothing was erased.' })
         await request(path, { method: 'DELETE', fields: { 'Idempotency-Key': newKey() } })
         sessionStorage.removeItem('lockstep-inspector-user')
         say('The user is erased')

@@ -1,5 +1,5 @@
 // Users: search by e-mail address.
-import { List, ago, bytes, copyCurl, count, el, empty, failure, field, plain, userText } from './elements.js'
+import { List, ago, bytes, copyCurl, count, el, empty, failure, field, nameOf, plain, userText } from './elements.js'
 import { learn } from './journal.js'
 import { request } from './server.js'
 
@@ -30,7 +30,7 @@ export async function show(main, { query, setQuery, go, signal }, target = id =>
     columns: [
       {
         name: 'E-mail', class: 'email',
-        show: user => [el('a', { href: target(user.id), tabindex: -1 }, el('bdi', {}, plain(user.email))), user.disabled ? el('span', { class: 'badge bad' }, 'disabled') : '']
+        show: user => [el('a', { href: target(user.id), tabindex: -1 }, el('bdi', {}, plain(nameOf(user)))), user.disabled ? el('span', { class: 'badge bad' }, 'disabled') : '']
       },
       { name: 'Revision', class: 'revision number', show: user => user.revision.toLocaleString('en') },
       { name: 'Size', class: 'size number', show: user => bytes(user.bytes) },
@@ -60,7 +60,7 @@ export async function show(main, { query, setQuery, go, signal }, target = id =>
       return
     }
     if (own !== turn) return
-    for (const user of items) learn(user.id, user.email)
+    for (const user of items) learn(user.id, nameOf(user))
     list.element.hidden = !items.length
     list.update(items)
     list.element.scrollTop = 0
