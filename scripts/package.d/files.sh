@@ -2,9 +2,17 @@
 # shellcheck disable=SC2154 # common.sh and scripts/package set the variables
 # Makes the archive, the package for Debian and the images of a release.
 
-# strip_program FILE TO: removes what the program does not need: symbols, and .swift_modhash. That
-# section only tells the compiler which modules have changed, and depends on the folder of the build.
-strip_program() { strip --remove-section .swift_modhash -o "$2" "$1"; }
+# strip_program FILE TO: removes symbols, and overwrites .swift_modhash with zeros. That section only tells
+# the compiler which modules have changed, and depends on the folder of the build. Removing it would also
+# remove GNU_RELRO from the program.
+strip_program() {
+  local size zeros=$work/zeros
+  strip -o "$2" "$1"
+  size=$(objdump -h "$2" | awk '$2 == ".swift_modhash" { print $3 }')
+  [[ $size ]] || return 0
+  head -c "$((16#$size))" /dev/zero >"$zeros"
+  objcopy --update-section ".swift_modhash=$zeros" "$2"
+}
 
 # build_programs: makes release builds, stripped: $work/static, into which the libraries are linked,
 # and $work/dynamic.
