@@ -93,7 +93,7 @@ make_archive() {
 }
 
 make_debian_package() {
-  local architecture folder doc file
+  local architecture folder doc file level=6
   architecture=$(dpkg --print-architecture)
   folder=$work/debian
   doc=$folder/usr/share/doc/lockstep
@@ -129,7 +129,9 @@ make_debian_package() {
     -e "s/@size@/$(du -sk --apparent-size --exclude DEBIAN "$folder" | cut -f1)/" \
     "$root/deploy/debian/control" >"$folder/DEBIAN/control"
   find "$folder" -exec touch --no-dereference -d "@$SOURCE_DATE_EPOCH" {} +
-  dpkg-deb --root-owner-group -Zxz --build "$folder" "$file" >&2
+  # A debug build is large, and is packed only for tests.
+  [[ ! $server || $server == *release* ]] || level=1
+  dpkg-deb --root-owner-group -Zxz -z"$level" --build "$folder" "$file" >&2
   { shared_parts; swift_part; } | write_bill "$file"
 }
 
