@@ -15,8 +15,20 @@ package final class HTTPClient: Sendable {
     package var totalTime = Duration.seconds(15)
     /// The largest response in bytes, including its head.
     package var responseBytes = 64 * 1024
+    /// Whether a response with a longer body is returned with the beginning of the body, and its
+    /// connection closed. If not, such a response is an error, as a longer head always is.
+    package var cutsBodies = false
     /// How many transfers may run at a time, each with its own connection.
     package var transfers = 32
+  }
+
+  /// The addresses that a client connects to.
+  package enum Addresses: Sendable {
+    case any
+    /// Only those that `PublicAddresses` contains. The client checks each address just before it
+    /// connects, so a host name that changes its address gains nothing. It uses no proxy, because a
+    /// proxy would resolve the name again.
+    case `public`
   }
 
   package struct Configuration: Sendable {
@@ -24,6 +36,7 @@ package final class HTTPClient: Sendable {
     package var bounds = Bounds()
     /// A PEM file of certificates to trust instead of the system's.
     package var authorities: String?
+    package var addresses = Addresses.any
     /// Whether the client uses `https_proxy`, `http_proxy` and `no_proxy`, as curl does.
     package var usesProxies = true
 
@@ -47,16 +60,16 @@ package final class HTTPClient: Sendable {
   package var running: Int { transfers.count }
 
   /// Sends a `POST` request and returns the response. Throws only if there is no complete response. A
-  /// user name and a password in the URL are sent as Basic authentication. `idempotencyKey` must be
-  /// visible ASCII.
+  /// user name and a password in the URL are sent as Basic authentication. `fields` are added to the
+  /// head: their values are visible ASCII, with spaces only inside.
   nonisolated(nonsending) package func post(
     _ body: [UInt8],
     type: String,
-    idempotencyKey: String? = nil,
+    fields: [(name: String, value: String)] = [],
     to url: String
   ) async throws(TransferError) -> TransferResponse {
-    let field = idempotencyKey.map { "Idempotency-Key: \($0)" }
-    return try await send(TransferRequest(body: body, type: type, url: url, field: field))
+    let lines = try fields.map { field throws(TransferError) in try Self.line(field.name, field.value) }
+    return try await send(TransferRequest(body: body, type: type, url: url, fields: lines.joined(separator: "\n")))
   }
 
   /// Sends a `GET` request for JSON. Otherwise like `post`.
@@ -64,7 +77,17 @@ package final class HTTPClient: Sendable {
     try await send(TransferRequest(url: url))
   }
 
-  nonisolated(nonsending) private func send(
+  /// The line of a header field.
+  private static func line(_ name: String, _ value: String) throws(TransferError) -> String {
+    let isName = !name.isEmpty && name.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ":") }
+    let isValue = !value.isEmpty && value.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+    guard isName, isValue, !value.hasPrefix(" "), !value.hasSuffix(" ") else {
+      throw TransferError(.notBegun, "The header field \(name.debugDescription) is empty or not visible ASCII")
+    }
+    return "\(name): \(value)"
+  }
+
+  nonisolated(nonsending) func send(
     _ request: TransferRequest
   ) async throws(TransferError) -> TransferResponse {
     let result = await withTaskCancellationHandler {

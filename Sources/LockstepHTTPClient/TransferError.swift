@@ -3,11 +3,15 @@ package struct TransferError: Error, Equatable, Sendable, CustomStringConvertibl
   package enum Kind: Sendable, Equatable, CaseIterable {
     case name
     case connection
+    /// The host has no public address, and the client connects to no other.
+    case privateAddress
     /// TLS failed: the certificate is not trusted, or the host does not use TLS.
     case encryption
     /// The connection broke before the response was complete, or the response is not HTTP.
     case broken
     case tooLong
+    /// The mail server rejected the user or the password.
+    case login
     case timeOut
     case overloaded
     /// The waiting task was cancelled, or the client was shut down.
@@ -19,10 +23,15 @@ package struct TransferError: Error, Equatable, Sendable, CustomStringConvertibl
   package let kind: Kind
   /// A message for the operator. It may name the host, but never credentials or the body.
   package let detail: String
+  /// The last status of the other server, or 0.
+  let status: Int
 
-  package init(_ kind: Kind, _ detail: String) {
+  package init(_ kind: Kind, _ detail: String) { self.init(kind, detail, status: 0) }
+
+  init(_ kind: Kind, _ detail: String, status: Int) {
     self.kind = kind
     self.detail = detail
+    self.status = status
   }
 
   package var description: String { "\(detail) (\(kind))" }

@@ -5,9 +5,11 @@ package struct TransferResponse: Sendable, Equatable {
   /// How long a cache may use the response, by `max-age` of its field `Cache-Control`. Zero for `no-cache` and
   /// `no-store`. Nil if the field does not say it.
   package let maxAge: Duration?
+  /// The time in `Retry-After`, from now. Nil without the field, or if it is 0.
+  package let retryAfter: Duration?
 
-  package init(status: Int, body: [UInt8], maxAge: Duration? = nil) {
-    (self.status, self.body, self.maxAge) = (status, body, maxAge)
+  package init(status: Int, body: [UInt8], maxAge: Duration? = nil, retryAfter: Duration? = nil) {
+    (self.status, self.body, self.maxAge, self.retryAfter) = (status, body, maxAge, retryAfter)
   }
 
   static func maxAge(in cacheControl: String) -> Duration? {

@@ -10,7 +10,7 @@ import Synchronization
 final class Transfers: @unchecked Sendable {
   typealias Continuation = CheckedContinuation<Result<TransferResponse, TransferError>, Never>
 
-  private typealias Handle = UnsafeMutablePointer<lockstep_transfer>
+  typealias Handle = UnsafeMutablePointer<lockstep_transfer>
 
   private struct Transfer: Sendable {
     let request: TransferRequest
@@ -20,14 +20,14 @@ final class Transfers: @unchecked Sendable {
   private struct Shared: Sendable {
     /// Transfers that have not started.
     var new: [Transfer] = []
-    /// How many transfers are new or running.
-    var count = 0
+    /// The requests of all transfers that are new or running.
+    var unfinished: [ObjectIdentifier: TransferRequest] = [:]
     var isClosed = false
   }
 
-  private let configuration: HTTPClient.Configuration
-  private let curl: CurlLibrary
-  private let multi: UnsafeMutableRawPointer
+  let configuration: HTTPClient.Configuration
+  let curl: CurlLibrary
+  let multi: UnsafeMutableRawPointer
   private let shared = LockedState(Shared())
 
   init(_ configuration: HTTPClient.Configuration) throws(LibraryUnavailableError) {
@@ -44,7 +44,7 @@ final class Transfers: @unchecked Sendable {
     lockstep_multi_free(curl.functions, multi)
   }
 
-  var count: Int { shared.withLock { $0.count } }
+  var count: Int { shared.withLock { $0.unfinished.count } }
 
   // MARK: For any thread
 
@@ -52,9 +52,9 @@ final class Transfers: @unchecked Sendable {
     let limit = configuration.bounds.transfers
     let error: TransferError? = shared.withLock { shared in
       if shared.isClosed { return .shutDown }
-      if shared.count >= limit { return TransferError(.overloaded, "\(limit) transfers run already") }
+      if shared.unfinished.count >= limit { return TransferError(.overloaded, "\(limit) transfers run already") }
       shared.new.append(Transfer(request: request, continuation: continuation))
-      shared.count += 1
+      shared.unfinished[ObjectIdentifier(request)] = request
       return nil
     }
     if let error { continuation.resume(returning: .failure(error)) } else { wake() }
@@ -66,7 +66,11 @@ final class Transfers: @unchecked Sendable {
   }
 
   func close() {
-    shared.withLock { $0.isClosed = true }
+    shared.withLock { shared in
+      shared.isClosed = true
+      // libcurl waits for the end of a mail without returning to the loop, unless it is cancelled.
+      for request in shared.unfinished.values { request.cancel() }
+    }
     wake()
   }
 
@@ -118,28 +122,14 @@ final class Transfers: @unchecked Sendable {
   }
 
   private func begin(_ transfer: Transfer, _ running: inout [Handle: Transfer]) {
-    let (request, bounds) = (transfer.request, configuration.bounds)
+    let request = transfer.request
     guard !request.isCancelled else { return complete(transfer, .failure(.cancelled)) }
-    guard ["http://", "https://"].contains(where: { request.url.lowercased().hasPrefix($0) }) else {
-      return complete(transfer, .failure(TransferError(.notBegun, "The URL is neither http nor https")))
+    let handle: Handle?
+    do throws(TransferError) {
+      handle = if let mail = request.mail { startMail(request, mail) } else { try startHTTP(request) }
+    } catch {
+      return complete(transfer, .failure(error))
     }
-    let handle = lockstep_transfer_begin(
-      curl.functions,
-      multi,
-      request.url,
-      request.type,
-      request.field,
-      configuration.userAgent,
-      configuration.authorities,
-      request.body,
-      request.body.count,
-      lockstep_bounds(
-        connect_milliseconds: Self.milliseconds(bounds.connectTime),
-        total_milliseconds: Self.milliseconds(bounds.totalTime),
-        response_bytes: bounds.responseBytes,
-        ignores_proxies: configuration.usesProxies ? 0 : 1
-      )
-    )
     if let handle {
       running[handle] = transfer
     } else {
@@ -149,13 +139,11 @@ final class Transfers: @unchecked Sendable {
 
   private func finish(_ running: inout [Handle: Transfer]) {
     while case let ending = lockstep_multi_ended(curl.functions, multi), let handle = ending.transfer {
-      if ending.code == CURLE_OK {
-        end(handle, &running, .success(Self.response(of: handle, status: ending.status)))
-      } else {
-        var text = [CChar](repeating: 0, count: Int(CURL_ERROR_SIZE))
-        lockstep_ending_text(curl.functions, ending, &text, text.count)
-        end(handle, &running, .failure(TransferError(TransferError.Kind(ending.code), CurlLibrary.text(text))))
-      }
+      let result: Result<TransferResponse, TransferError> =
+        ending.code == CURLE_OK
+        ? .success(Self.response(of: handle, ending))
+        : .failure(error(of: running[handle]?.request, ending))
+      end(handle, &running, result)
     }
   }
 
@@ -169,24 +157,9 @@ final class Transfers: @unchecked Sendable {
   }
 
   private func complete(_ transfer: Transfer, _ result: Result<TransferResponse, TransferError>) {
-    shared.withLock { $0.count -= 1 }
+    shared.withLock { _ = $0.unfinished.removeValue(forKey: ObjectIdentifier(transfer.request)) }
     transfer.continuation.resume(returning: result)
   }
-
-  private static func response(of handle: Handle, status: Int) -> TransferResponse {
-    // The field ends with a zero byte.
-    let cacheControl = withUnsafeBytes(of: handle.pointee.cache_control) {
-      String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-    }
-    return TransferResponse(
-      status: status,
-      body: Array(UnsafeRawBufferPointer(start: handle.pointee.body, count: handle.pointee.body_length)),
-      maxAge: TransferResponse.maxAge(in: cacheControl)
-    )
-  }
-
-  /// At least 1, because libcurl takes 0 as no limit, and at most a day.
-  private static func milliseconds(_ time: Duration) -> Int { Int(min(max(time / .milliseconds(1), 1), 86_400_000)) }
 }
 
 final class TransferRequest: Sendable {
@@ -194,15 +167,18 @@ final class TransferRequest: Sendable {
   /// The type of the body; nil for a `GET`.
   let type: String?
   let url: String
-  /// One more line of the head.
-  let field: String?
+  /// More lines of the head, separated by newlines.
+  let fields: String
+  /// Nil for an HTTP request.
+  let mail: MailEnvelope?
   private let cancelled = Atomic(false)
 
-  init(body: [UInt8] = [], type: String? = nil, url: String, field: String? = nil) {
+  init(body: [UInt8] = [], type: String? = nil, url: String, fields: String = "", mail: MailEnvelope? = nil) {
     self.body = body
     self.type = type
     self.url = url
-    self.field = field
+    self.fields = fields
+    self.mail = mail
   }
 
   /// Whether the waiting task was cancelled, perhaps before the transfer started.
@@ -213,22 +189,5 @@ final class TransferRequest: Sendable {
 
 extension TransferError {
   fileprivate static let shutDown = TransferError(.cancelled, "The client has been shut down")
-  fileprivate static let cancelled = TransferError(.cancelled, "The task was cancelled")
-}
-
-extension TransferError.Kind {
-  init(_ code: CURLcode) {
-    switch code {
-    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: self = .name
-    case CURLE_COULDNT_CONNECT: self = .connection
-    case CURLE_OPERATION_TIMEDOUT: self = .timeOut
-    case CURLE_WRITE_ERROR: self = .tooLong
-    case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
-      CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_SHUTDOWN_FAILED,
-      CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED, CURLE_USE_SSL_FAILED:
-      self = .encryption
-    case CURLE_OUT_OF_MEMORY, CURLE_URL_MALFORMAT: self = .notBegun
-    default: self = .broken
-    }
-  }
+  static let cancelled = TransferError(.cancelled, "The task was cancelled")
 }

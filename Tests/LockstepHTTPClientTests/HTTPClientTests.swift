@@ -116,23 +116,59 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("An idempotency key is sent, and the whole body of the response is returned")
+  @Test("Header fields are sent, and the whole body of the response is returned")
   func bodies() async throws {
     let seen = Mutex<[String?]>([])
     let long = String(repeating: "x", count: 40_000)
     try await LoopbackServer.run { request in
-      seen.withLock { $0.append(request.head["idempotency-key"]) }
+      seen.withLock { $0 += [request.head["idempotency-key"], request.head["webhook-signature"]] }
       return Response(status: .ok, body: .bytes(Array(request.head.path == "/long" ? long.utf8 : "".utf8)))
     } _: { port in
       try await Self.withClient { client in
+        let fields = [(name: "Idempotency-Key", value: "0123456789abcdef"), ("webhook-signature", "v1,a= v1,b;")]
         for (path, body) in [("/long", long), ("/", "")] {
-          let key = path == "/" ? nil : "0123456789abcdef"
           let url = "http://127.0.0.1:\(port)\(path)"
-          let response = try await client.post([], type: "text/plain", idempotencyKey: key, to: url)
+          let response = try await client.post([], type: "text/plain", fields: path == "/" ? [] : fields, to: url)
           #expect(response == TransferResponse(status: 200, body: Array(body.utf8)))
         }
-        #expect(seen.withLock { $0 } == ["0123456789abcdef", nil])
+        #expect(seen.withLock { $0 } == ["0123456789abcdef", "v1,a= v1,b;", nil, nil])
       }
+    }
+  }
+
+  @Test(
+    "A header field that is not visible ASCII is refused",
+    arguments: [
+      ("a", ""), ("a", "b\r\nc: d"), ("a", "b\nc"), ("a", "ü"), ("a", " b"), ("a", "b "), ("a", "b\u{0}"), ("", "b"),
+      ("a:", "b"), ("a b", "c"), ("a\n", "b"),
+    ]
+  )
+  func fields(name: String, value: String) async throws {
+    let server = try RawServer(listens: false)
+    try await Self.withClient { client in
+      let error = await #expect(throws: TransferError.self) {
+        try await client.post([], type: "text/plain", fields: [(name, value)], to: "http://127.0.0.1:\(server.port)/")
+      }
+      #expect(error?.kind == .notBegun)
+    }
+  }
+
+  @Test(
+    "The time in Retry-After is returned in both of its forms",
+    arguments: [
+      ("Retry-After: 120\r\n", Duration.seconds(120)), ("Retry-After: Thu, 01 Jan 1970 00:00:00 GMT\r\n", nil),
+      ("Retry-After: soon\r\n", nil), ("Retry-After: -5\r\n", nil), ("", nil),
+    ]
+  )
+  func retryAfter(line: String, expected: Duration?) async throws {
+    let server = try RawServer()
+    try await Self.withClient { client in
+      async let responded: Void = aside {
+        server.respondOnce("HTTP/1.1 503 X\r\n\(line)Content-Length: 0\r\n\r\n")
+      }
+      let response = try await client.post([], type: "text/plain", to: "http://127.0.0.1:\(server.port)/")
+      #expect(response == TransferResponse(status: 503, body: [], retryAfter: expected))
+      await responded
     }
   }
 

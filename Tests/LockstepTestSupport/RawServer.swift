@@ -33,15 +33,28 @@ public final class RawServer: Sendable {
   /// Accepts one connection, waits until something arrives, runs `work`, sends this text and closes.
   /// Blocks the thread.
   public func respondOnce(_ text: String, after work: () -> Void = {}) {
+    acceptOnce { connection in
+      var bytes = [UInt8](repeating: 0, count: 65_536)
+      _ = recv(connection, &bytes, bytes.count, 0)
+      // Unread input would turn the close into a reset, which can overtake the response.
+      while recv(connection, &bytes, bytes.count, Int32(MSG_DONTWAIT)) > 0 {}
+      work()
+      let response = Array(text.utf8)
+      _ = send(connection, response, response.count, Int32(MSG_NOSIGNAL))
+    }
+  }
+
+  /// Accepts one connection, passes its descriptor to `body`, and closes it. Blocks the thread.
+  public func acceptOnce(_ body: (Int32) -> Void) {
     let connection = accept(descriptor, nil, nil)
     guard connection >= 0 else { return }
-    var bytes = [UInt8](repeating: 0, count: 65_536)
-    _ = recv(connection, &bytes, bytes.count, 0)
-    // Unread input would turn the close into a reset, which can overtake the response.
-    while recv(connection, &bytes, bytes.count, Int32(MSG_DONTWAIT)) > 0 {}
-    work()
-    let response = Array(text.utf8)
-    _ = send(connection, response, response.count, Int32(MSG_NOSIGNAL))
+    body(connection)
     close(connection)
+  }
+
+  /// Whether a client has connected that was not accepted.
+  public var hasClient: Bool {
+    var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&state, 1, 0) == 1
   }
 }

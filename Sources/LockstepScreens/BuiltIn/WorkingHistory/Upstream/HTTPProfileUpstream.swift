@@ -36,7 +36,7 @@ public final class HTTPProfileUpstream: ProfileUpstream {
       response = try await client.post(
         profile.json.encoded(),
         type: "application/json",
-        idempotencyKey: profile.idempotencyKey,
+        fields: [("Idempotency-Key", profile.idempotencyKey)],
         to: url.text
       )
     } catch {
@@ -71,9 +71,9 @@ extension Reachability.Status {
   /// The status after a failed transfer; `nil` if the request may not have been sent.
   fileprivate init?(after failure: TransferError.Kind) {
     switch failure {
-    case .name, .connection, .encryption, .broken, .timeOut: self = .unreachable
+    case .name, .connection, .privateAddress, .encryption, .broken, .timeOut: self = .unreachable
     case .tooLong: self = .reachable
-    case .notBegun, .overloaded, .cancelled: return nil
+    case .login, .notBegun, .overloaded, .cancelled: return nil
     }
   }
 }
@@ -82,9 +82,9 @@ extension UpstreamError {
   init(_ failure: TransferError) {
     let kind: Kind =
       switch failure.kind {
-      case .name, .connection, .encryption, .broken: .unreachable
+      case .name, .connection, .privateAddress, .encryption, .broken: .unreachable
       case .timeOut: .timedOut
-      case .tooLong, .notBegun: .failed(status: nil)
+      case .tooLong, .login, .notBegun: .failed(status: nil)
       case .overloaded: .overloaded
       case .cancelled: .cancelled
       }
