@@ -109,6 +109,7 @@ let package = Package(
         "LockstepTime",
       ]
     ),
+    .target(name: "LockstepWebhooks", dependencies: ["CLockstepSodium", "LockstepJSON", "LockstepTime"]),
     .target(
       name: "LockstepCollections",
       dependencies: ["LockstepJSON", "LockstepSchema", "LockstepTime"]
@@ -276,6 +277,10 @@ let package = Package(
         "LockstepCryptography", "LockstepHTTP", "LockstepHTTPClient", "LockstepIdentity", "LockstepJSON",
         "LockstepTestSupport", "LockstepThreading", "LockstepTime",
       ]
+    ),
+    .testTarget(
+      name: "LockstepWebhooksTests",
+      dependencies: ["LockstepJSON", "LockstepTestSupport", "LockstepTime", "LockstepWebhooks"]
     ),
     .testTarget(
       name: "LockstepTests",

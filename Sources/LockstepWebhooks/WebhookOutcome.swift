@@ -1,0 +1,23 @@
+/// What the response to an attempt means (Standard Webhooks, “Delivery success and failure”).
+package enum WebhookOutcome: Sendable, Equatable {
+  /// 2xx.
+  case delivered
+  /// The receiver has too much to do: 429, 502, 503 and 504. Nothing else should be sent to it for a
+  /// while either. The time is that of `Retry-After`, from 1 second to an hour.
+  case throttled(retryAfter: Duration?)
+  /// Any other status, a redirect too. Only this message waits.
+  case failed(retryAfter: Duration?)
+  /// 410: the receiver wants no more messages. Its webhook should be disabled.
+  case gone
+
+  package init(status: Int, retryAfter: Duration? = nil) {
+    let time = retryAfter.map { min(max($0, .seconds(1)), .seconds(3600)) }
+    self =
+      switch status {
+      case 200..<300: .delivered
+      case 410: .gone
+      case 429, 502, 503, 504: .throttled(retryAfter: time)
+      default: .failed(retryAfter: time)
+      }
+  }
+}
