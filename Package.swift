@@ -109,6 +109,21 @@ let package = Package(
         "LockstepTime",
       ]
     ),
+    .target(
+      name: "LockstepMail",
+      dependencies: ["LockstepHTTP", "LockstepTime"],
+      resources: [
+        .embedInCode("Texts/password-reset.en.txt"), .embedInCode("Texts/password-reset.ja.txt"),
+        .embedInCode("Texts/password-reset.de.txt"), .embedInCode("Texts/password-reset.fr.txt"),
+        .embedInCode("Texts/password-reset.es.txt"),
+        .embedInCode("Texts/email-proof.en.txt"), .embedInCode("Texts/email-proof.ja.txt"),
+        .embedInCode("Texts/email-proof.de.txt"), .embedInCode("Texts/email-proof.fr.txt"),
+        .embedInCode("Texts/email-proof.es.txt"),
+        .embedInCode("Texts/email-changed.en.txt"), .embedInCode("Texts/email-changed.ja.txt"),
+        .embedInCode("Texts/email-changed.de.txt"), .embedInCode("Texts/email-changed.fr.txt"),
+        .embedInCode("Texts/email-changed.es.txt"),
+      ]
+    ),
     .target(name: "LockstepWebhooks", dependencies: ["CLockstepSodium", "LockstepJSON", "LockstepTime"]),
     .target(
       name: "LockstepCollections",
@@ -277,6 +292,10 @@ let package = Package(
         "LockstepCryptography", "LockstepHTTP", "LockstepHTTPClient", "LockstepIdentity", "LockstepJSON",
         "LockstepTestSupport", "LockstepThreading", "LockstepTime",
       ]
+    ),
+    .testTarget(
+      name: "LockstepMailTests",
+      dependencies: ["LockstepHTTP", "LockstepHTTPClient", "LockstepMail", "LockstepTestSupport", "LockstepTime"]
     ),
     .testTarget(
       name: "LockstepWebhooksTests",

@@ -45,7 +45,8 @@ final class FakeRelay: Sendable {
       isMessage = false
       let step = steps[word] ?? Self.usual[word] ?? .reply("250 ok")
       if case .reply(let text) = step { isMessage = word == "DATA" && text.hasPrefix("354") }
-      guard perform(step, connection), word != "QUIT" else { return }
+      guard perform(step, connection) else { return }
+      if case .reply = step, word == "QUIT" { return }
     }
   }
 
