@@ -344,6 +344,13 @@ let package = Package(
       path: "Tests/SchemaChecker"
     ),
 
+    // The tool of scripts/outgoing.
+    .executableTarget(
+      name: "outgoing-sender",
+      dependencies: ["LockstepHTTPClient", "LockstepMail", "LockstepTime", "LockstepWebhooks"],
+      path: "Tests/OutgoingSender"
+    ),
+
     // Examples that use the public API only. Each is also a package of its own.
     .target(name: "Counter", dependencies: ["LockstepReactor"], path: "Examples/Counter/Sources/Counter"),
     .testTarget(

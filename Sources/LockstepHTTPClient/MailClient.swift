@@ -10,7 +10,8 @@
 package final class MailClient: Sendable {
   package struct Configuration: Sendable {
     package var relay: MailRelay
-    package var bounds = HTTPClient.Bounds(connectTime: .seconds(10), totalTime: .seconds(30), transfers: 4)
+    /// For libcurl, connecting includes the login, and relays delay the reply to a wrong one.
+    package var bounds = HTTPClient.Bounds(connectTime: .seconds(30), totalTime: .seconds(30), transfers: 4)
     /// A PEM file of certificates to trust instead of the system's.
     package var authorities: String?
 

@@ -7,7 +7,7 @@ package enum MailKind: String, CaseIterable, Sendable {
   /// Tells the old address that the account has another one.
   case emailChanged = "email-changed"
 
-  /// What a template of this mail may contain. It must contain the link, if there is one.
+  /// The placeholders that a template of this mail may contain. If the link is one, it must.
   var placeholders: [MailPlaceholder] {
     switch self {
     case .passwordReset, .emailProof: [.link, .email, .minutes, .server]

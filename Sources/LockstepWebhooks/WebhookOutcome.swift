@@ -1,4 +1,4 @@
-/// What the response to an attempt means (Standard Webhooks, “Delivery success and failure”).
+/// The meaning of the response to an attempt (Standard Webhooks, “Delivery success and failure”).
 package enum WebhookOutcome: Sendable, Equatable {
   /// 2xx.
   case delivered
