@@ -68,9 +68,11 @@ let package = Package(
     .target(
       name: "LockstepWebFiles",
       path: "web",
-      exclude: ["README.md", "browser", "inspector-tests", "tests"],
+      exclude: ["README.md", "account-tests", "browser", "inspector-tests", "tests"],
       resources: [
-        .embedInCode("lockstep.js"), .embedInCode("lockstep.d.ts"), .embedInCode("inspector/index.html"),
+        .embedInCode("lockstep.js"), .embedInCode("lockstep.d.ts"), .embedInCode("account/account.html"),
+        .embedInCode("account/account.css"), .embedInCode("account/account.js"),
+        .embedInCode("account/account-texts.js"), .embedInCode("inspector/index.html"),
         .embedInCode("inspector/inspector.css"), .embedInCode("inspector/inspector.js"),
         .embedInCode("inspector/server.js"), .embedInCode("inspector/elements.js"), .embedInCode("inspector/json.js"),
         .embedInCode("inspector/journal.js"),

@@ -9,6 +9,14 @@ package struct WebFile: Sendable {
   /// The types of the JavaScript client.
   package static let clientTypes = WebFile(name: "lockstep.d.ts", bytes: PackageResources.lockstep_d_ts)
 
+  /// The files of the pages behind the links in mails, the page first.
+  package static let account = [
+    WebFile(name: "account.html", bytes: PackageResources.account_html),
+    WebFile(name: "account.css", bytes: PackageResources.account_css),
+    WebFile(name: "account.js", bytes: PackageResources.account_js),
+    WebFile(name: "account-texts.js", bytes: PackageResources.account_texts_js),
+  ]
+
   /// The files of the inspector, the page first.
   package static let inspector = [
     WebFile(name: "index.html", bytes: PackageResources.index_html),

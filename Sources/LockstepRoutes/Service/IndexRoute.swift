@@ -21,6 +21,7 @@ package enum IndexRoute {
   private static func listed(_ routes: [Route]) -> [Route] {
     routes.filter { route in
       route.method == .get && !route.pattern.contains("{") && !InspectorRoutes.isFile(route.pattern)
+        && !AccountPageRoutes.isFile(route.pattern)
     }
   }
 
