@@ -1,13 +1,16 @@
 """Sends mails to a real mail server, aiosmtpd, reads them with Python's email package, and verifies signatures of
-webhooks with the library of Standard Webhooks. The first argument is the program outgoing-sender."""
+webhooks with the library of Standard Webhooks and with the code in docs/webhooks.md. The first argument is the
+program outgoing-sender."""
 
 import asyncio
 import contextlib
 import email
 import email.policy
+import json
 import logging
 import os
 import re
+import shutil
 import ssl
 import subprocess
 import sys
@@ -23,6 +26,8 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 logging.getLogger("mail.log").setLevel(logging.CRITICAL)
 warnings.simplefilter("ignore", DeprecationWarning)
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "..", "..")
 SENDER_PROGRAM = os.path.abspath(sys.argv.pop(1))
 SENDER = "Notes «and» lists <notes@example.com>"
 LANGUAGES = ["en", "ja", "de", "fr", "es"]
@@ -69,7 +74,7 @@ def mail_server(ssl_context=None, **options):
 
 
 def send(relay, recipient="ada@example.org", kind="password-reset", language="en", certificates=None):
-    """What the sender printed: `sent`, or the kind of the error and its detail."""
+    """Returns the output of the sender: `sent`, or the kind of the error and its detail."""
     words = [SENDER_PROGRAM, "mail", relay, SENDER, kind, language, recipient] + ([certificates] if certificates else [])
     return subprocess.run(words, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
 
@@ -208,6 +213,77 @@ class SignatureTests(unittest.TestCase):
         for secret, body in [(self.NEW, self.BODY), (self.OLD, self.BODY + " ")]:
             with self.assertRaises(WebhookVerificationError):
                 Webhook(secret).verify(body, fields)
+
+
+class GuideTests(unittest.TestCase):
+    """Runs the code in docs/webhooks.md. Each block has a function `verify`."""
+
+    SECRET, ID, BODY = SignatureTests.OLD, "msg_1", SignatureTests.BODY
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+        with open(os.path.join(ROOT, "docs", "webhooks.md")) as file:
+            cls.blocks = dict(re.findall(r"^```(python|js|swift)\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL))
+
+    def cases(self):
+        """Secret, fields, body, the age of the request in seconds, and whether the request is the server's."""
+        program = [SENDER_PROGRAM, "sign", self.ID, SignatureTests.NEW, self.SECRET]
+        output = subprocess.run(program, input=self.BODY, check=True, capture_output=True, text=True, timeout=60).stdout
+        fields = dict(line.split(": ", 1) for line in output.splitlines())
+        return [
+            (self.SECRET, fields, self.BODY, 0, True), (SignatureTests.NEW, fields, self.BODY, 0, True),
+            (self.SECRET, fields, self.BODY, 300, True), (self.SECRET, fields, self.BODY, 301, False),
+            (self.SECRET, fields, self.BODY, -301, False), (self.SECRET, fields, self.BODY + " ", 0, False),
+            ("whsec_" + "A" * 32, fields, self.BODY, 0, False),
+            (self.SECRET, {**fields, "webhook-id": "msg_2"}, self.BODY, 0, False),
+            (self.SECRET, {**fields, "webhook-signature": "v1,"}, self.BODY, 0, False),
+            (self.SECRET, {**fields, "webhook-signature": "v1a,x v2 "}, self.BODY, 0, False),
+        ]
+
+    def path(self, name, text):
+        with open(os.path.join(self.folder, name), "w") as file:
+            file.write(text)
+        return file.name
+
+    def check(self, verify):
+        for secret, fields, body, shift, expected in self.cases():
+            with self.subTest(secret=secret, fields=fields, body=body, shift=shift):
+                self.assertEqual(verify(secret, fields, body, int(fields["webhook-timestamp"]) + shift), expected)
+
+    def run_program(self, words):
+        """A `verify` that passes its arguments to a program as JSON, which prints `true` or `false`."""
+        def verify(*arguments):
+            output = subprocess.run(words, input=json.dumps(arguments), check=True, capture_output=True, text=True, timeout=60)
+            return json.loads(output.stdout)
+        return verify
+
+    def test_the_code_in_Python_accepts_what_the_server_signs_and_nothing_else(self):
+        names = {}
+        exec(self.blocks["python"], names)
+        self.check(lambda secret, fields, body, now: names["verify"](secret, fields, body.encode(), now))
+
+    @unittest.skipUnless(shutil.which("node"), "node is not installed")
+    def test_the_code_in_Node_accepts_what_the_server_signs_and_nothing_else(self):
+        path = self.path("verify.mjs", self.blocks["js"] + """
+            let input = ''
+            for await (const piece of process.stdin) input += piece
+            const [secret, fields, body, now] = JSON.parse(input)
+            console.log(verify(secret, fields, Buffer.from(body), now))
+        """)
+        self.check(self.run_program(["node", path]))
+
+    @unittest.skipUnless(shutil.which("swiftc"), "swiftc is not installed")
+    def test_the_code_in_Swift_accepts_what_the_server_signs_and_nothing_else(self):
+        path = self.path("main.swift", self.blocks["swift"].replace("import Crypto\n", "") + """
+            let input = try JSONSerialization.jsonObject(with: FileHandle.standardInput.readDataToEndOfFile()) as! [Any]
+            let now = Date(timeIntervalSince1970: (input[3] as! NSNumber).doubleValue)
+            print(verify(input[0] as! String, input[1] as! [String: String], Data((input[2] as! String).utf8), now: now))
+        """)
+        program = os.path.join(self.folder, "verify")
+        stub, headers = os.path.join(HERE, "Crypto.swift"), os.path.join(ROOT, "Sources", "CLockstepSodium")
+        subprocess.run(["swiftc", "-o", program, "-I", headers, stub, path], check=True, capture_output=True, timeout=300)
+        self.check(self.run_program([program]))
 
 
 if __name__ == "__main__":
