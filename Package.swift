@@ -57,12 +57,12 @@ let package = Package(
         .embedInCode("sqlite/0009_session_keys.sql"), .embedInCode("sqlite/0010_administration.sql"),
         .embedInCode("sqlite/0011_declared_collections.sql"),
         .embedInCode("sqlite/0012_collection_commands.sql"),
-        .embedInCode("sqlite/0013_credentials.sql"),
+        .embedInCode("sqlite/0013_credentials.sql"), .embedInCode("sqlite/0014_webhooks.sql"),
         .embedInCode("postgresql/0001_identity.sql"), .embedInCode("postgresql/0002_users.sql"),
         .embedInCode("postgresql/0003_collections.sql"), .embedInCode("postgresql/0004_nodes.sql"),
         .embedInCode("postgresql/0005_feed.sql"), .embedInCode("postgresql/0006_attempts.sql"),
         .embedInCode("postgresql/0007_timelines.sql"), .embedInCode("postgresql/0008_declared_collections.sql"),
-        .embedInCode("postgresql/0009_credentials.sql"),
+        .embedInCode("postgresql/0009_credentials.sql"), .embedInCode("postgresql/0010_webhooks.sql"),
       ]
     ),
     .target(
@@ -126,7 +126,6 @@ let package = Package(
         .embedInCode("Texts/email-changed.es.txt"),
       ]
     ),
-    .target(name: "LockstepWebhooks", dependencies: ["CLockstepSodium", "LockstepJSON", "LockstepTime"]),
     .target(
       name: "LockstepCollections",
       dependencies: ["LockstepJSON", "LockstepSchema", "LockstepTime"]
@@ -136,6 +135,13 @@ let package = Package(
       dependencies: [
         "CLockstepSodium", "LockstepCollections", "LockstepJSON", "LockstepLogging", "LockstepMigrations",
         "LockstepPostgreSQL", "LockstepSQLite", "LockstepThreading", "LockstepTime",
+      ]
+    ),
+    .target(
+      name: "LockstepWebhooks",
+      dependencies: [
+        "CLockstepSodium", "LockstepCollections", "LockstepHTTPClient", "LockstepJSON", "LockstepLogging",
+        "LockstepStore", "LockstepThreading", "LockstepTime",
       ]
     ),
     .target(
@@ -201,7 +207,7 @@ let package = Package(
         "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer", "LockstepIdentity",
         "LockstepJSON", "LockstepMaintenance", "LockstepMiddleware", "LockstepModules", "LockstepReactor",
         "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime",
-        "LockstepWebFiles",
+        "LockstepWebFiles", "LockstepWebhooks",
       ]
     ),
     .target(
@@ -211,7 +217,7 @@ let package = Package(
         "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMaintenance",
         "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL", "LockstepReactor",
         "LockstepRoutes", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading",
-        "LockstepTime",
+        "LockstepTime", "LockstepWebhooks",
       ]
     ),
     .target(
@@ -301,7 +307,10 @@ let package = Package(
     ),
     .testTarget(
       name: "LockstepWebhooksTests",
-      dependencies: ["LockstepJSON", "LockstepTestSupport", "LockstepTime", "LockstepWebhooks"]
+      dependencies: [
+        "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepLogging", "LockstepPostgreSQL", "LockstepStore",
+        "LockstepTestSupport", "LockstepThreading", "LockstepTime", "LockstepWebhooks",
+      ]
     ),
     .testTarget(
       name: "LockstepTests",
@@ -311,7 +320,7 @@ let package = Package(
         "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMaintenance",
         "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL", "LockstepReactor",
         "LockstepReactorTesting", "LockstepRoutes", "LockstepSQLite", "LockstepScreens", "LockstepStore",
-        "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime", "LockstepWebFiles",
+        "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime", "LockstepWebFiles", "LockstepWebhooks",
       ]
     ),
     .testTarget(
@@ -455,6 +464,14 @@ let package = Package(
       path: "Benchmarks/Outbox"
     ),
     .executableTarget(name: "reactor-benchmark", dependencies: ["LockstepReactor"], path: "Benchmarks/Reactor"),
+    .executableTarget(
+      name: "webhooks-benchmark",
+      dependencies: [
+        "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer", "LockstepLogging", "LockstepStore",
+        "LockstepThreading", "LockstepTime", "LockstepWebhooks",
+      ],
+      path: "Benchmarks/Webhooks"
+    ),
     .executableTarget(
       name: "schema-benchmark",
       dependencies: ["LockstepJSON", "LockstepSchema"],

@@ -36,6 +36,11 @@ package enum AccountsError: Error, Sendable, Equatable {
   /// Another service token has the name.
   case tokenNameTaken
   case tooManyTokens
+  case noSuchWebhook
+  case noSuchDelivery
+  case tooManyWebhooks
+  /// A precondition needs a resource that does not exist.
+  case missing
   /// A precondition of the request is not met. `current` is the present document, `tag` its ETag.
   case changed(current: JSON, tag: String)
   /// Too many wrong passwords or sign-ups. Wait this many seconds, at least 1.
@@ -91,6 +96,12 @@ extension AccountsError: CustomStringConvertible {
     case .tokenNameTaken: "There is a service token with this name already. Choose another name."
     case .tooManyTokens:
       "There are \(ServiceTokens.most) service tokens already, which is the limit. Delete those that are not in use."
+    case .noSuchWebhook: "There is no such webhook."
+    case .noSuchDelivery:
+      "There is no such delivery. The server keeps the last \(DeliveryRecords.kept) that have ended."
+    case .tooManyWebhooks:
+      "There are \(WebhookRecords.most) webhooks already, which is the limit. Delete one that is not in use."
+    case .missing: "The precondition of the request is false, because there is no such resource."
     case .changed: "The precondition of the request is false for the present ETag. Read the resource again."
     case .tooManyAttempts(let seconds): "Too many attempts. Try again in \(seconds) seconds."
     case .overloaded: "The server has too much work. Try again in a moment."

@@ -50,7 +50,7 @@ extension StoredAccounts {
     let now = now
     let write = PreparedAccountsWrite { connection in
       let ended = try SessionRecords(connection: connection).endAll(of: session.user, at: now)
-      try UserRecords(connection: connection).erase(session.user)
+      try UserRecords(connection: connection).erase(session.user, at: now)
       return ((), ended)
     }
     let account = try await read { try UserRecords(connection: $0).account(session.user) }

@@ -106,7 +106,7 @@ extension StoredAccounts {
   ) throws -> [EndedSession] {
     let sessions = SessionRecords(connection: connection)
     try sessions.insert(new)
-    let leastRecent = try sessions.endLeastRecentlyUsed(of: new.user, keeping: count)
+    let leastRecent = try sessions.endLeastRecentlyUsed(of: new.user, keeping: count, at: new.session.createdAt)
     // Each login adds one session and deletes up to 16, so that no other cleanup is needed.
     let longExpired = new.session.createdAt.advanced(by: -expiryGrace)
     return leastRecent + (try sessions.removeExpired(before: longExpired, limit: 16))

@@ -63,6 +63,11 @@ enum ServeOptions {
           + "every user of this machine can read arguments with ps. The variables https_proxy and no_proxy apply as in curl. The "
           + "option needs libcurl and about 10MiB of memory. Default: none, profiles are saved at once."
       ),
+    Option("--webhook-allow-private", \.webhookAllowPrivate, .flag, .server)
+      .help(
+        "Send webhooks to loopback, private and other addresses that are not public too, and through the proxy of "
+          + "https_proxy. Everybody who may add webhooks can then reach the hosts of this network. Default: off."
+      ),
   ]
 
   static let passwordMinimum =

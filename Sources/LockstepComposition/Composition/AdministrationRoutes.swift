@@ -31,6 +31,16 @@ extension UserServices {
       .routes
     routes += RegisteredRoutes(plain, gate: gate, quota: defaults.quota).routes
     routes += AdminCollectionRoutes(gate, declared, ledger).routes
+    routes +=
+      WebhookRoutes(
+        gate,
+        accountsLedger,
+        readers: readers.readers,
+        signal: writer.webhookSignal,
+        worker: deliveries,
+        now: time.now
+      )
+      .routes
     routes.append(
       AdminJournalRoute(
         gate,

@@ -93,6 +93,9 @@ public final class LockstepServer: Sendable {
       identities.log(to: logger)
       try tasks.start { await identities.fetchKeys() }
     }
+    if let deliveries = services.users?.deliveries {
+      try tasks.start { await deliveries.run(by: clock, logger: logger) }
+    }
     if let backups { try tasks.start { await backups.run(by: clock) } }
     logger.log(
       .info,
@@ -145,6 +148,7 @@ public final class LockstepServer: Sendable {
     components.readiness.beginDraining()
     // Before `server.drain()`, so that accepted requests do not wait for their user's share.
     services.users?.liftShares()
+    services.users?.deliveries.drain()
     components.logger.log(.info, "draining", ["connections": .integer(Int64(server.count(.open)))])
     server.drain()
   }
@@ -155,6 +159,7 @@ public final class LockstepServer: Sendable {
     components.forwarder?.client.shutDown()
     components.screens?.shutDown()
     backups?.shutDown()
+    services.users?.deliveries.stop()
     flushSessions()
     tasks.shutDown()
     services.shutDown()

@@ -1,5 +1,6 @@
 import LockstepAccounts
 import LockstepCollections
+import LockstepHTTP
 import LockstepHTTPServer
 import LockstepLogging
 import LockstepMaintenance
@@ -10,6 +11,7 @@ import LockstepScreens
 import LockstepSync
 import LockstepStore
 import LockstepThreading
+import LockstepWebhooks
 
 /// The services of users: their accounts, and the parts that read and change their states.
 struct UserServices: Sendable {
@@ -48,6 +50,9 @@ struct UserServices: Sendable {
   let refresher: StateRefresher
   let serviceTokens: ServiceTokens
   let backgroundEncoder: BackgroundEncoder
+  /// Sends the deliveries of webhooks.
+  let deliveries: DeliveryWorker
+  private let webhookSender: WebhookSender
   let defaults: DefaultsModule
   let own: [UserModule]
   /// All modules: those of Lockstep, then `own`, those of the program, then declared collections.
@@ -169,7 +174,19 @@ struct UserServices: Sendable {
       now: time.now,
       executor: placement.taskExecutor
     )
-    let published = { @Sendable [waiters, commits, registry, cache] (user: UserID, state: UserState) in
+    webhookSender = WebhookSender(
+      userAgent: "lockstep/\(lockstepVersion)",
+      allowsPrivateAddresses: configuration.webhookAllowPrivate
+    )
+    deliveries = DeliveryWorker(
+      readers: store.readers,
+      writer: writer,
+      webhooks: webhookSender,
+      now: time.now
+    )
+    let published = {
+      @Sendable [waiters, commits, registry, cache, writer, deliveries] (user: UserID, state: UserState) in
+      if writer.webhookSignal.hasStateEvents { deliveries.wake() }
       waiters.wake(user)
       commits.note()
       followed.publish(state, of: user, registry.current) {
@@ -286,6 +303,7 @@ struct UserServices: Sendable {
   func shutDown() {
     identities?.shutDown()
     upstream?.shutDown()
+    webhookSender.shutDown()
     zones.shutDown()
     hashing.shutDown()
     encoding.shutDown()
@@ -304,6 +322,7 @@ struct UserServices: Sendable {
     page.addCache(users: cached.users, bytes: cached.bytes, loads: cache.loads)
     page.addSessions(cached: accounts.directory.count, accounts.limiter.metrics)
     page.addHistory(writtenBytes: history.writtenBytes, prunedRevisions: history.prunedRevisions)
+    page.add(deliveries.metrics, now: time.now())
     page.add(
       storeSize,
       waiting: [

@@ -18,6 +18,7 @@ extension Configuration {
       "corsOrigins": .array(corsOrigins.map(JSON.string)),
       "trustedProxies": .array(trustedProxies.map { .string("\($0)") }),
       "profileUpstream": profileUpstream.map { .string("\($0)") } ?? .null,
+      "webhookAllowPrivate": .bool(webhookAllowPrivate),
       "historyDays": number(history.days), "historyMin": number(history.revisions),
       "maxHistoryBytes": number(history.bytes), "cacheBytes": number(cacheBytes),
       "maxFavorites": number(favoritesQuota.elements), "maxFavoritesBytes": number(favoritesQuota.bytes),

@@ -60,6 +60,8 @@ public struct Configuration: Sendable {
   public var inspector = false
   /// The server that must accept a profile before it is saved; nil for none.
   public var profileUpstream: UpstreamURL?
+  /// Whether webhooks may have private addresses.
+  public var webhookAllowPrivate = false
   /// The scheduled backups.
   public var backups = BackupSchedule()
   /// The limits of the HTTP server.

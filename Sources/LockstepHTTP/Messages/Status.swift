@@ -15,7 +15,8 @@ public struct Status: Sendable, Equatable {
   }
 
   private static let all: [Status] = [
-    .ok, .created, .noContent, .notModified, .permanentRedirect, .badRequest, .unauthorized, .forbidden, .notFound,
+    .ok, .created, .accepted, .noContent, .notModified, .permanentRedirect, .badRequest, .unauthorized, .forbidden,
+    .notFound,
     .methodNotAllowed,
     .requestTimeout, .conflict, .preconditionFailed, .payloadTooLarge, .uriTooLong, .unsupportedMediaType,
     .expectationFailed, .unprocessableContent, .tooManyRequests, .headersTooLarge, .internalServerError,
@@ -31,6 +32,7 @@ public struct Status: Sendable, Equatable {
   // All from RFC 9110, 15, except 429 and 431 (RFC 6585) and 507 (RFC 4918).
   package static let ok = Status(200, "HTTP/1.1 200 OK\r\n")
   package static let created = Status(201, "HTTP/1.1 201 Created\r\n")
+  package static let accepted = Status(202, "HTTP/1.1 202 Accepted\r\n")
   package static let noContent = Status(204, "HTTP/1.1 204 No Content\r\n")
   package static let notModified = Status(304, "HTTP/1.1 304 Not Modified\r\n")
   package static let permanentRedirect = Status(308, "HTTP/1.1 308 Permanent Redirect\r\n")

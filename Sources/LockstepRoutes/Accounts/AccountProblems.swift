@@ -11,7 +11,7 @@ extension AccountsError {
     switch self {
     case .wrongPassword, .noSuchSession, .noSuchUser, .noSuchToken, .changed, .addressTaken, .identityTaken,
       .tokenNameTaken, .noPassword,
-      .hasCredentials:
+      .hasCredentials, .noSuchWebhook, .noSuchDelivery, .missing:
       true
     default: false
     }
@@ -62,8 +62,11 @@ extension Problem {
       self.init(.unauthorized, detail: detail)
       fields.append(.wwwAuthenticate, "Bearer")
     case .sessionEnded: self = Problem.unauthorized(true)
-    case .noSuchSession, .noSuchUser, .noSuchToken: self.init(.notFound, detail: detail)
-    case .tokenNameTaken, .tooManyTokens, .noPassword, .hasCredentials: self.init(.conflict, detail: detail)
+    case .noSuchSession, .noSuchUser, .noSuchToken, .noSuchWebhook, .noSuchDelivery:
+      self.init(.notFound, detail: detail)
+    case .missing: self.init(.preconditionFailed, detail: detail, members: [("current", .null)])
+    case .tokenNameTaken, .tooManyTokens, .tooManyWebhooks, .noPassword, .hasCredentials:
+      self.init(.conflict, detail: detail)
     case .changed(let current, let tag):
       self.init(.preconditionFailed, detail: detail, members: [("current", current), ("cursor", .string(tag))])
       fields.append(.etag, "\"\(tag)\"")

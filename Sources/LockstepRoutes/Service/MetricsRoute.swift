@@ -6,6 +6,8 @@ import LockstepMiddleware
 import LockstepSQLite
 import LockstepScreens
 import LockstepStore
+import LockstepTime
+import LockstepWebhooks
 
 /// `GET /metrics`: the server's metrics in Prometheus' text format.
 package struct MetricsRoute: Sendable {
@@ -188,6 +190,18 @@ extension MetricsPage {
       "Passwords refused, by reason: password (it or the e-mail address is wrong) or limit (too many attempts)."
     let reasons = [("password", attempts.failed), ("limit", attempts.refused)]
     each("lockstep_logins_refused_total", help, "reason", reasons)
+  }
+
+  package mutating func add(_ deliveries: DeliveryMetrics, now: Timestamp) {
+    let attempts = [
+      ("delivered", deliveries.delivered), ("retried", deliveries.retried), ("failed", deliveries.failed),
+    ]
+    let help = "Attempts to deliver to webhooks: delivered, retried (to be tried again), or failed (given up)."
+    each("lockstep_webhook_attempts_total", help, "result", attempts)
+    single("lockstep_webhook_queued", "Deliveries that wait, measured every 30 seconds.", deliveries.queued)
+    let age = deliveries.oldest.map { max(0, now.millisecondsSince1970 - $0.millisecondsSince1970) } ?? 0
+    single("lockstep_webhook_oldest_seconds", "Age of the oldest delivery that waits.", Double(age) / 1000)
+    single("lockstep_webhooks_disabled", "Webhooks that are disabled, because they failed.", deliveries.disabled)
   }
 
   package mutating func addHistory(writtenBytes: Int, prunedRevisions: Int) {

@@ -189,13 +189,13 @@ package struct SessionRecords {
     if try identities.identity(of: user)?.sessionHash == ended.tokenHash {
       try identities.setValid(from: now, of: user)
     }
-    return announced([ended]).first
+    return try announced([ended], of: user, at: now).first
   }
 
   /// Ends all sessions of a user. The tokens of another issuer up to `now` are refused from now on.
   package func endAll(of user: UserID, except kept: SessionID? = nil, at now: Timestamp) throws -> [EndedSession] {
     try IdentityRecords(connection: connection).setValid(from: now, of: user)
-    return announced(
+    return try announced(
       try connection.all(
         StoreSQL(
           sqlite: "DELETE FROM sessions WHERE user_id = ? AND id IS NOT ? RETURNING id, token_hash",
@@ -208,13 +208,15 @@ package struct SessionRecords {
         user,
         kept,
         transform: Self.ended
-      )
+      ),
+      of: user,
+      at: now
     )
   }
 
   /// Ends the least recently used sessions of a user, so that `count` are left.
-  package func endLeastRecentlyUsed(of user: UserID, keeping count: Int) throws -> [EndedSession] {
-    announced(
+  package func endLeastRecentlyUsed(of user: UserID, keeping count: Int, at now: Timestamp) throws -> [EndedSession] {
+    try announced(
       try connection.all(
         StoreSQL(
           sqlite: """
@@ -235,7 +237,9 @@ package struct SessionRecords {
         user,
         count,
         transform: Self.ended
-      )
+      ),
+      of: user,
+      at: now
     )
   }
 
@@ -266,9 +270,10 @@ package struct SessionRecords {
     )
   }
 
-  /// Tells the other servers that these sessions have ended.
-  private func announced(_ ended: [EndedSession]) -> [EndedSession] {
+  /// Tells the other servers and the webhooks that these sessions have ended.
+  private func announced(_ ended: [EndedSession], of user: UserID, at now: Timestamp) throws -> [EndedSession] {
     if !ended.isEmpty { connection.announce { $0.endedSessions += ended } }
+    try WebhookOutbox(connection: connection).addEnds(of: ended, of: user, at: now)
     return ended
   }
 

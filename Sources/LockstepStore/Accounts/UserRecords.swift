@@ -80,11 +80,18 @@ package struct UserRecords {
 
   /// Inserts a user unless another user has the address. Returns whether the user was inserted.
   package func insert(_ account: Account) throws -> Bool {
-    guard account.emailKey != nil else {
+    if account.emailKey == nil {
       try insertWithoutAddress(account)
-      return true
+    } else if try !insertWithAddress(account) {
+      return false
     }
-    return try connection.run(
+    let event = WebhookEvent(.userCreated, of: account.user.id, at: account.user.createdAt)
+    try WebhookOutbox(connection: connection).add(event)
+    return true
+  }
+
+  private func insertWithAddress(_ account: Account) throws -> Bool {
+    try connection.run(
       StoreSQL(
         sqlite: """
           INSERT INTO users (id, email, created_at, email_key, password_hash, password_version, password_changed_at)
@@ -196,7 +203,7 @@ package struct UserRecords {
 
   /// Deletes the user and every row that refers to the user. SQLite overwrites the data in the
   /// file, and the writer erases it from the WAL after the transaction.
-  package func erase(_ id: UserID) throws {
+  package func erase(_ id: UserID, at now: Timestamp) throws {
     // If the last entry of the journal goes, no later entry may get its number.
     try connection.run(
       StoreSQL(
@@ -221,6 +228,7 @@ package struct UserRecords {
       ),
       id
     )
+    try WebhookOutbox(connection: connection).addErasure(of: id, at: now)
     connection.announce { $0.heads[id] = .some(nil) }
     connection.eraseDeleted()
   }

@@ -71,7 +71,7 @@ package struct AdminCommand: Sendable {
     switch work {
     case .disable: _ = try users.setDisabled(user, since: now)
     case .resetPassword(let hash): try users.changePassword(of: user, to: hash, at: now)
-    case .erase: try users.erase(user)
+    case .erase: try users.erase(user, at: now)
     case .add, .enable, .changeEmail: break
     }
     return (.done, ended)

@@ -25,6 +25,7 @@ package struct DatabaseAudit {
       }
       + all(Self.strayAddresses) { "the table \($0) has an address that the user \($1) does not have" }
       + all(Self.sessionsWithoutToken) { "a session of the user \($1) has no row in the table \($0)" }
+      + all(Self.unqueuedDeliveries) { "the table \($0) lacks the queue of deliveries about the user \($1)" }
       + all(Self.strayTokens) { "the table \($0) has a token of the user \($1) without a session" }
   }
 
@@ -196,6 +197,13 @@ package struct DatabaseAudit {
       UNION SELECT 'idempotency_keys', user_id FROM idempotency_keys
     ) AS s
     WHERE NOT EXISTS (SELECT 1 FROM users AS u WHERE u.id = s.user_id) ORDER BY 1, 2 LIMIT ?
+    """
+
+  private static let unqueuedDeliveries: StoreSQL = """
+    SELECT DISTINCT 'delivery_queues', d.user_id::text FROM deliveries AS d
+    WHERE d.status = 0 AND EXISTS (SELECT FROM webhooks AS w WHERE w.id = d.webhook AND w.name IS NOT NULL)
+      AND NOT EXISTS (SELECT FROM delivery_queues AS q WHERE q.webhook = d.webhook AND q.user_id = d.user_id)
+    ORDER BY 2 LIMIT ?
     """
 
   private static let usersWithoutHead: StoreSQL = """

@@ -86,7 +86,10 @@ package struct CopiedTable: Sendable {
   ]
 
   /// The tables that are not of users.
-  static let ofStore = [tokenKey, modules, serviceTokens, registeredDefaults, declaredCollections, outsiderKeys]
+  static let ofStore = [
+    tokenKey, modules, serviceTokens, registeredDefaults, declaredCollections, outsiderKeys, webhooks, deliveries,
+    deliveryQueues,
+  ]
 
   private static let users: CopiedTable = {
     var table = CopiedTable(
@@ -431,6 +434,72 @@ package struct CopiedTable: Sendable {
         insert: SQLText(
           "INSERT INTO outsider_keys (id, fingerprint, at, status, fields, body) VALUES (?, ?, ?, ?, ?, ?)"
         )
+      )
+    ]
+  )
+
+  private static let webhooks = CopiedTable(
+    "webhooks",
+    [
+      ("id", .integer), ("name", .text), ("url", .text), ("events", .text), ("secret", .text), ("old_secret", .text),
+      ("old_secret_until", .integer), ("created_at", .integer), ("failing_since", .integer), ("disabled_at", .integer),
+    ],
+    isOfUsers: false,
+    sqlite: [
+      SQLitePart(
+        read: SQLText(
+          """
+          SELECT id, name, url, events, secret, old_secret, old_secret_until, created_at, failing_since, disabled_at
+          FROM webhooks
+          """
+        ),
+        insert: SQLText(
+          """
+          INSERT INTO webhooks
+            (id, name, url, events, secret, old_secret, old_secret_until, created_at, failing_since, disabled_at)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          """
+        )
+      )
+    ]
+  )
+
+  private static let deliveries = CopiedTable(
+    "deliveries",
+    [
+      ("number", .integer), ("webhook", .integer), ("id", .uuid), ("user_id", .uuid), ("type", .text), ("data", .text),
+      ("created_at", .integer), ("status", .integer), ("attempts", .integer), ("attempted_at", .integer),
+      ("last_status", .integer), ("last_error", .text),
+    ],
+    isOfUsers: false,
+    sqlite: [
+      SQLitePart(
+        read: SQLText(
+          """
+          SELECT number, webhook, id, user_id, type, data, created_at, status, attempts, attempted_at, last_status,
+            last_error
+          FROM deliveries
+          """
+        ),
+        insert: SQLText(
+          """
+          INSERT INTO deliveries
+            (number, webhook, id, user_id, type, data, created_at, status, attempts, attempted_at, last_status, last_error)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          """
+        )
+      )
+    ]
+  )
+
+  private static let deliveryQueues = CopiedTable(
+    "delivery_queues",
+    [("webhook", .integer), ("user_id", .uuid), ("next_at", .integer), ("claim", .integer)],
+    isOfUsers: false,
+    sqlite: [
+      SQLitePart(
+        read: SQLText("SELECT webhook, user_id, next_at, claim FROM delivery_queues"),
+        insert: SQLText("INSERT INTO delivery_queues (webhook, user_id, next_at, claim) VALUES (?, ?, ?, ?)")
       )
     ]
   )

@@ -307,6 +307,7 @@ package final class PostgreSQLCopySide: CopySide {
     try session.transaction {
       // Later entries of the journal come after those of the source.
       try DatabaseTimeline.continueJournal(connection)
+      try DeliveryRecords(connection: connection).continueNumbers()
       try session.execute("SET LOCAL synchronous_commit = on; DROP TABLE unfinished_copy")
     }
   }
@@ -352,7 +353,7 @@ extension StoreConnection {
     try first(
       """
       SELECT 1 WHERE EXISTS (SELECT 1 FROM users) OR EXISTS (SELECT 1 FROM service_tokens)
-        OR EXISTS (SELECT 1 FROM registered_defaults)
+        OR EXISTS (SELECT 1 FROM registered_defaults) OR EXISTS (SELECT 1 FROM webhooks)
       """
     ) { _ in true } ?? false
   }

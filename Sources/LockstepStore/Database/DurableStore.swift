@@ -96,6 +96,7 @@ package final class DurableStore: Sendable {
       try Self.clearGaps(of: connection, now: now)
       // The last process may have ended before it erased the WAL.
       if hasWAL { connection.eraseWAL() }
+      let signal = WebhookSignal(isSubscribed: try Self.hasStateWebhooks(.sqlite(connection)))
       let database = try DatabaseWriter(connection: connection, options: options.writer, monotonic: time.monotonic)
       let pool = try ReaderPool(
         path: file,
@@ -103,7 +104,7 @@ package final class DurableStore: Sendable {
         busyTimeout: options.busyTimeout,
         counter: options.counter
       )
-      (writer, readers) = (StoreWriter(database), StoreReaders(pool))
+      (writer, readers) = (StoreWriter(database, signal), StoreReaders(pool))
     } catch {
       // SQLite does not say that the file was truncated if the schema is on its last page.
       if (error as? SQLiteError)?.kind == .corrupt, endsWithinPage(path) { throw Self.truncated(path) }
@@ -156,7 +157,8 @@ package final class DurableStore: Sendable {
       let feed = try CommitFeed(connector, node: node)
       self.feed = feed
       readers = StoreReaders(try PostgreSQLReaders(connector, threads: readingThreads))
-      writer = StoreWriter(try PostgreSQLWriters(connector, feed: feed, time: time))
+      let signal = WebhookSignal(isSubscribed: false)
+      writer = StoreWriter(try PostgreSQLWriters(connector, feed: feed, signal: signal, time: time), signal)
       attempts = try AttemptCounter(connector, feed: feed)
     } catch {
       throw StoreError(thrown: error)
@@ -259,6 +261,13 @@ package final class DurableStore: Sendable {
     guard columns == 1, try connection.integer("SELECT gaps_cleared_at IS NULL FROM store") == 1 else { return }
     guard try connection.clearGaps() else { return }
     try connection.run("UPDATE store SET gaps_cleared_at = ?", now)
+  }
+
+  private static func hasStateWebhooks(_ connection: StoreConnection) throws -> Bool {
+    guard case .sqlite(let file) = connection else { return false }
+    // In tests that apply only the first migrations, the table does not exist.
+    guard try file.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'webhooks'") == 1 else { return false }
+    return try WebhookRecords(connection: connection).isSubscribed(to: .stateChanged)
   }
 
   package static func identity(from random: some RandomNumberGenerator) -> String {

@@ -9,13 +9,17 @@ package struct StoreWriter: Sendable {
   }
 
   package let database: Database
+  /// Whether commits of states are events of webhooks.
+  package let webhookSignal: WebhookSignal
 
-  package init(_ writer: DatabaseWriter) {
+  package init(_ writer: DatabaseWriter, _ signal: WebhookSignal = WebhookSignal(isSubscribed: false)) {
     database = .sqlite(writer)
+    webhookSignal = signal
   }
 
-  init(_ writers: PostgreSQLWriters) {
+  init(_ writers: PostgreSQLWriters, _ signal: WebhookSignal) {
     database = .postgreSQL(writers)
+    webhookSignal = signal
   }
 
   /// Queues a unit: see `DatabaseWriter.submit`.
@@ -43,8 +47,9 @@ package struct StoreWriter: Sendable {
   /// The writer of decided transactions. Call this once.
   package func writeSetWriter(of tables: ModuleTables) throws -> WriteSetWriter {
     switch database {
-    case .sqlite(let writer): WriteSetWriter(.sqlite(writer), tables: tables)
-    case .postgreSQL(let writers): WriteSetWriter(.postgreSQL(try writers.startGroupCommit(of: tables)), tables: tables)
+    case .sqlite(let writer): WriteSetWriter(.sqlite(writer), tables: tables, webhookSignal)
+    case .postgreSQL(let writers):
+      WriteSetWriter(.postgreSQL(try writers.startGroupCommit(of: tables)), tables: tables, webhookSignal)
     }
   }
 

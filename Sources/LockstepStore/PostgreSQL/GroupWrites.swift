@@ -37,6 +37,11 @@ struct GroupWrites {
   private var entries: [(user: UserID, entry: JournalEntry)] = []
   private var records: [UserID: [String: ResponseRecord]] = [:]
   private var heads: [UserID: (revision: Revision, written: Int)] = [:]
+  private var events: [WebhookEvent] = []
+  /// Whether webhooks get an event for each revision.
+  private let notifiesWebhooks: Bool
+
+  init(notifiesWebhooks: Bool) { self.notifiesWebhooks = notifiesWebhooks }
 
   var isEmpty: Bool { entries.isEmpty && records.isEmpty }
 
@@ -52,6 +57,7 @@ struct GroupWrites {
       entries.append((writes.user, entry))
       heads[writes.user] = (entry.revision, entry.written)
     }
+    if notifiesWebhooks, let event = WebhookEvent(writes) { events.append(event) }
     if let record = writes.record { records[writes.user, default: [:]][record.key.key] = record }
   }
 
@@ -143,6 +149,7 @@ struct GroupWrites {
     addRemovals(to: &pipeline)
     addRecords(to: &pipeline)
     addHeads(to: &pipeline, origin)
+    OutboxStatements.add(events, to: &pipeline)
   }
 
   private func addClearing(to pipeline: inout PostgreSQLPipeline) {

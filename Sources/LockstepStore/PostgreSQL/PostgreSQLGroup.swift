@@ -8,6 +8,8 @@ struct PostgreSQLGroup {
   private var facts: [UserID: LockedFacts] = [:]
   /// The revision of the declared collections. They do not change until the group is committed.
   let declared: Revision
+  /// Whether a webhook gets an event for each revision. This does not change until then either.
+  let notifiesWebhooks: Bool
 
   /// Begins a transaction, and locks the users. If `begins` is false, `busyUsers` has done both. If
   /// `waitsBriefly` is true, statements fail soon when another transaction has locked what they need.
@@ -41,7 +43,9 @@ struct PostgreSQLGroup {
     let keys =
       keyed.isEmpty ? nil : pipeline.add(Self.readKeys, [.uuids(keyed.map(\.0.value)), .texts(keyed.map(\.1))])
     let results = try session.send(pipeline)
-    self.declared = Revision(rawValue: try results[declared].row(0).integer(at: 0))
+    let shared = results[declared].row(0)
+    self.declared = Revision(rawValue: try shared.integer(at: 0))
+    notifiesWebhooks = try shared.integer(at: 1) == 1
     try tails.forEachHead(of: results) { facts[$0]?.tail.head = ($1, $2) }
     try tails.forEachMissed(of: results) { facts[$0]?.tail.add($1) }
     try results[sessions].forEach { row in facts[try row.userID(at: 0)]?.add(try row.sessionID(at: 1)) }
@@ -102,7 +106,7 @@ struct PostgreSQLGroup {
   /// The second round trip.
   func commit(_ sets: [WriteSet], in session: PostgreSQLSession) throws {
     let ranks = try StoredRanks(for: sets, from: session)
-    var writes = GroupWrites()
+    var writes = GroupWrites(notifiesWebhooks: notifiesWebhooks)
     for set in sets { try writes.add(set, ranks) }
     var pipeline = PostgreSQLPipeline()
     writes.add(to: &pipeline, origin: session.origin)
@@ -112,7 +116,16 @@ struct PostgreSQLGroup {
 
   private static let declaredLock = StoreConnection.lockNumber(of: DeclaredCollectionsTable.lockName)
   private static let lockDeclared = PostgreSQLStatement("SELECT pg_advisory_xact_lock_shared($1)")
-  private static let readDeclared = PostgreSQLStatement("SELECT coalesce(max(revision), 0) FROM declared_collections")
+  // The lock is that of the webhooks too (`WebhookRecords.lock`).
+  private static let readDeclared = PostgreSQLStatement(
+    """
+    SELECT coalesce(max(revision), 0), EXISTS (
+      SELECT FROM webhooks
+      WHERE name IS NOT NULL AND disabled_at IS NULL AND strpos(' ' || events || ' ', ' state.changed ') > 0
+    )::int
+    FROM declared_collections
+    """
+  )
   private static let begin = PostgreSQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED")
   private static let waitBriefly = PostgreSQLStatement("SELECT set_config('lock_timeout', '100ms', true)")
   private static let readSessions = PostgreSQLStatement(

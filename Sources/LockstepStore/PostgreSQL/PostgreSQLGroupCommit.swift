@@ -60,6 +60,7 @@ package final class PostgreSQLGroupCommit: Sendable {
     connector: PostgreSQLConnector,
     tables: ModuleTables,
     feed: CommitFeed,
+    signal: WebhookSignal,
     monitor: FailureMonitor,
     monotonic: @escaping @Sendable () -> Int64
   ) throws {
@@ -70,7 +71,18 @@ package final class PostgreSQLGroupCommit: Sendable {
     thread = LockedState(
       try NamedThread(name: "writer") {
         guard let monitor = handedOver.withLock({ $0.take() }) else { return }
-        var loop = GroupLoop(queue, connector, tables, feed, handlers, monitor, statistics, lastCommit, monotonic)
+        var loop = GroupLoop(
+          queue,
+          connector,
+          tables,
+          feed,
+          signal,
+          handlers,
+          monitor,
+          statistics,
+          lastCommit,
+          monotonic
+        )
         loop.run(groupLimit: Self.groupLimit)
       }
     )
@@ -105,6 +117,7 @@ private struct GroupLoop {
   let connector: PostgreSQLConnector
   let tables: ModuleTables
   let feed: CommitFeed
+  let signal: WebhookSignal
   let handlers: HandlerThread
   var monitor: FailureMonitor
   let statistics: LockedState<DatabaseWriter.Statistics>
@@ -131,6 +144,7 @@ private struct GroupLoop {
     _ connector: PostgreSQLConnector,
     _ tables: ModuleTables,
     _ feed: CommitFeed,
+    _ signal: WebhookSignal,
     _ handlers: HandlerThread,
     _ monitor: FailureMonitor,
     _ statistics: LockedState<DatabaseWriter.Statistics>,
@@ -139,6 +153,7 @@ private struct GroupLoop {
   ) {
     self.lastCommit = lastCommit
     (self.queue, self.connector, self.tables, self.feed) = (queue, connector, tables, feed)
+    self.signal = signal
     (self.handlers, self.monitor, self.statistics, self.monotonic) = (handlers, monitor, statistics, monotonic)
     lockedUsers = LockedUsers(monitor: monitor.of(.lockedUser), monotonic: monotonic)
   }
@@ -285,6 +300,7 @@ private struct GroupLoop {
   private mutating func finish(_ group: PostgreSQLGroup) throws {
     guard let session else { return }
     feed.noteOutdated(group.outdatedStates)
+    signal.set(group.notifiesWebhooks, since: signal.version)
     if group.declared != tables.modules.current.revision { try tables.readDeclaredAgain(from: .postgreSQL(session)) }
     let (outcomes, writes) = group.decide(by: tables)
     let start = monotonic()

@@ -10,8 +10,10 @@ package final class PostgreSQLWriters: Sendable {
   private let healthListener = FailureMonitor.Listener(nil)
   private let feed: CommitFeed
   private let time: TimeSource
+  private let signal: WebhookSignal
 
-  init(_ connector: PostgreSQLConnector, feed: CommitFeed, time: TimeSource) throws {
+  init(_ connector: PostgreSQLConnector, feed: CommitFeed, signal: WebhookSignal, time: TimeSource) throws {
+    self.signal = signal
     (self.connector, self.feed, self.time) = (connector, feed, time)
     units = try PostgreSQLUnits(connector, feed: feed)
   }
@@ -28,6 +30,7 @@ package final class PostgreSQLWriters: Sendable {
       connector: connector,
       tables: tables,
       feed: feed,
+      signal: signal,
       monitor: monitor,
       monotonic: time.monotonic
     )

@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepSQLite
 import LockstepTime
 
 /// The writes of one transaction, decided and not stored yet.
@@ -14,6 +15,13 @@ package struct WriteSet: Sendable {
   }
 
   package var isEmpty: Bool { actions.isEmpty && record == nil }
+
+  /// Adds the event of the new revision for the webhooks.
+  @usableFromInline
+  func addEvent(to connection: SQLiteConnection) throws {
+    guard let event = WebhookEvent(self) else { return }
+    try WebhookOutbox(connection: .sqlite(connection)).add(event)
+  }
 }
 
 /// A response to record for its idempotency key.

@@ -40,10 +40,12 @@ package struct WriteSetWriter: Sendable {
 
   package let database: Database
   package let tables: ModuleTables
+  @usableFromInline let webhookSignal: WebhookSignal
 
-  init(_ database: Database, tables: ModuleTables) {
+  init(_ database: Database, tables: ModuleTables, _ webhookSignal: WebhookSignal) {
     self.database = database
     self.tables = tables
+    self.webhookSignal = webhookSignal
   }
 
   /// Queues a transaction of a user.
@@ -66,9 +68,12 @@ package struct WriteSetWriter: Sendable {
     switch database {
     case .sqlite(let writer):
       try writer.submit(
-        { [tables] connection in
+        { [tables, webhookSignal] connection in
           let decision = try decide(.sqlite(.sqlite(connection)))
-          if let writes = decision.writes { try tables.apply(writes, to: connection) }
+          if let writes = decision.writes {
+            try tables.apply(writes, to: connection)
+            if webhookSignal.hasStateEvents { try writes.addEvent(to: connection) }
+          }
           // The writer checks this too, but only after `decided`.
           try connection.checkForeignKeys()
           decided(decision)

@@ -134,7 +134,9 @@ struct JournalTailTests {
     var tail = try tail(from: .last(1))
     #expect(try look(&tail) == ["a"])
     let user = session.user
-    try await fixture.store.writer.write { try UserRecords(connection: $0).erase(user) }
+    try await fixture.store.writer.write {
+      try UserRecords(connection: $0).erase(user, at: Timestamp(millisecondsSince1970: 0))
+    }
     #expect(throws: MaintenanceError.erased) { try tail.read() }
     let path = fixture.files.path
     let bytes = try fixture.files.folder.contents(of: "lockstep.db")

@@ -3,6 +3,7 @@ import LockstepJSON
 import LockstepSQLite
 import LockstepTestSupport
 import LockstepThreading
+import LockstepTime
 import Testing
 
 @testable import LockstepCollections
@@ -126,7 +127,9 @@ struct StateCacheTests {
     let held = loads.holdNext()
     let reader = Task { try await cache.load(ann.user) }
     await held.arrival.opened()
-    try await fixture.store.writer.write { try UserRecords(connection: $0).erase(ann.user) }
+    try await fixture.store.writer.write {
+      try UserRecords(connection: $0).erase(ann.user, at: Timestamp(millisecondsSince1970: 0))
+    }
     cache.forget(ann.user)
     held.gate.open()
     #expect(try await reader.value.state.collections.isEmpty)

@@ -1,0 +1,65 @@
+import LockstepCollections
+import LockstepTime
+
+/// The types of events that deliveries tell of.
+package enum WebhookEventType: String, Sendable, CaseIterable {
+  /// A revision of a user's state was committed.
+  case stateChanged = "state.changed"
+  case userCreated = "user.created"
+  case userErased = "user.erased"
+  /// A session was ended, other than by its expiry.
+  case sessionEnded = "session.ended"
+  case passwordReset = "password.reset"
+  case emailProof = "email.proof"
+
+  /// For how long deliveries are tried, after the event.
+  package var lifetime: Duration {
+    switch self {
+    case .stateChanged, .userCreated, .userErased, .sessionEnded: .seconds(3 * 86_400)
+    // Their tokens are valid for this long.
+    case .passwordReset, .emailProof: .seconds(30 * 60)
+    }
+  }
+}
+
+/// Identifies a webhook in the store.
+package struct WebhookID: Sendable, Hashable {
+  package let number: Int
+
+  package init(_ number: Int) { self.number = number }
+
+  /// The destination of mail, which is no webhook.
+  package static let mail = WebhookID(-1)
+}
+
+/// A webhook as it is stored. It contains secrets.
+package struct WebhookRecord: Sendable, Redacted {
+  package let id: WebhookID
+  package let name: String
+  package let url: String
+  package let events: [WebhookEventType]
+  package let secret: String
+  /// The secret before the last change, which signs too until then.
+  package let oldSecret: (text: String, until: Timestamp)?
+  package let createdAt: Timestamp
+  /// The first of the failures since the last success; nil if there is none.
+  package let failingSince: Timestamp?
+  /// Nil if it is in use.
+  package let disabledAt: Timestamp?
+
+  package init(
+    id: WebhookID,
+    name: String,
+    url: String,
+    events: [WebhookEventType],
+    secret: String,
+    oldSecret: (text: String, until: Timestamp)? = nil,
+    createdAt: Timestamp,
+    failingSince: Timestamp? = nil,
+    disabledAt: Timestamp? = nil
+  ) {
+    (self.id, self.name, self.url, self.events) = (id, name, url, events)
+    (self.secret, self.oldSecret, self.createdAt) = (secret, oldSecret, createdAt)
+    (self.failingSince, self.disabledAt) = (failingSince, disabledAt)
+  }
+}

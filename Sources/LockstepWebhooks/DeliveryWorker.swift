@@ -1,0 +1,192 @@
+import LockstepCollections
+import LockstepJSON
+import LockstepLogging
+import LockstepStore
+import LockstepThreading
+import LockstepTime
+
+/// Sends the deliveries of the store.
+///
+/// A pass settles the attempts that have ended, and claims the next ones, in one transaction. The
+/// claimed ones are sent concurrently, a few to each destination, so a destination that hangs
+/// delays no other. Several servers of a store share the work.
+package final class DeliveryWorker: Sendable {
+  /// How long a claim is valid. Longer than an attempt takes, by what the clocks of two servers may
+  /// differ.
+  package static let lease: Int64 = 40_000
+  /// A webhook whose deliveries have all failed for this long is disabled.
+  package static let patience = WebhookSchedule.lifetime.wholeMilliseconds
+  /// How often the store is searched, because other servers and commands add deliveries too.
+  static let pollInterval = Duration.seconds(1)
+  /// How often the queues are measured, in milliseconds.
+  private static let upkeepInterval: Int64 = 30_000
+  /// The most queued deliveries of a webhook that are counted.
+  package static let mostCounted = 10_000_000
+  /// How long the attempts that run may take when the server stops.
+  private static let stopPatience: Int64 = 2_000_000_000
+
+  /// A destination that is no webhook, such as mail.
+  package struct Destination: Sendable {
+    let id: WebhookID
+    let sender: any DeliverySender
+
+    package init(_ id: WebhookID, _ sender: any DeliverySender) { (self.id, self.sender) = (id, sender) }
+  }
+
+  struct Ended: Sendable {
+    let outgoing: OutgoingDelivery
+    let outcome: AttemptOutcome
+    let at: Timestamp
+  }
+
+  struct Contents: Sendable {
+    var paces: [WebhookID: DeliveryPace] = [:]
+    var ended: [Ended] = []
+    /// The settled ones of each webhook since its old deliveries were deleted.
+    var settled: [WebhookID: Int] = [:]
+    var isStopping = false
+    var isRunning = false
+    var mustLook = false
+    var waiter: CheckedContinuation<Void, Never>?
+    var metrics = DeliveryMetrics()
+    var logger = Logger.silent
+
+    var running: Int { paces.values.reduce(0) { $0 + $1.running } }
+  }
+
+  let readers: StoreReaders
+  let writer: StoreWriter
+  let webhooks: any DeliverySender
+  let others: [Destination]
+  let secretMembers: @Sendable (ClaimedDelivery) -> JSONObject
+  let now: @Sendable () -> Timestamp
+  let random: @Sendable () -> Double
+  let contents = LockedState(Contents())
+
+  /// `secretMembers` returns the members of `data` that are not in the store, such as a token. They
+  /// must be the same for each attempt. `random` returns numbers from 0 to 1.
+  package init(
+    readers: StoreReaders,
+    writer: StoreWriter,
+    webhooks: any DeliverySender,
+    others: [Destination] = [],
+    secretMembers: @escaping @Sendable (ClaimedDelivery) -> JSONObject = { _ in [:] },
+    now: @escaping @Sendable () -> Timestamp,
+    random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
+  ) {
+    (self.readers, self.writer, self.webhooks, self.others) = (readers, writer, webhooks, others)
+    (self.secretMembers, self.now, self.random) = (secretMembers, now, random)
+  }
+
+  /// Lets the worker look for deliveries now. Call this after the commit of an event.
+  package func wake() {
+    let waiter = contents.withLock { contents in
+      contents.mustLook = true
+      return contents.waiter.take()
+    }
+    waiter?.resume()
+  }
+
+  package var metrics: DeliveryMetrics { contents.withLock { $0.metrics } }
+
+  // MARK: Running
+
+  /// Sends deliveries until the task is cancelled or the worker is stopped. Then it settles the
+  /// attempts that have ended.
+  package func run(by clock: any Clock<Duration>, logger: Logger) async {
+    contents.withLock { ($0.isRunning, $0.logger) = (true, logger) }
+    await withDiscardingTaskGroup { group in
+      group.addTask { await self.poll(by: clock) }
+      while !Task.isCancelled, !isStopped {
+        do {
+          let claimed = try await pass()
+          for delivery in claimed { group.addTask { await self.send(delivery) } }
+          if claimed.isEmpty { await waitForWork() }
+        } catch {
+          noteFailure(error)
+          await waitForWork(isRetry: true)
+        }
+      }
+      group.cancelAll()
+    }
+    _ = try? await pass(claiming: false)
+    contents.withLock { $0.isRunning = false }
+    contents.wakeAll()
+  }
+
+  /// Begins no more attempts.
+  package func drain() {
+    contents.withLock { $0.isStopping = true }
+    wake()
+  }
+
+  /// Begins no more attempts, waits a moment for those that run, and settles them. Blocks.
+  package func stop() {
+    drain()
+    _ = contents.wait(atMost: Self.stopPatience) { $0.isRunning ? nil : () }
+  }
+
+  /// Measures the queues, and deletes the deliveries of deleted webhooks.
+  func upkeep() async throws {
+    let others = others.map(\.id)
+    let (queued, oldest, hasDeleted) = try await readers.read(length: .long) { connection in
+      let (records, webhooks) = (DeliveryRecords(connection: connection), WebhookRecords(connection: connection))
+      let all = try (webhooks.all().map(\.id) + others).map { try records.backlog(of: $0, limit: Self.mostCounted) }
+      return (all.reduce(0) { $0 + $1.count }, all.compactMap(\.oldest).min(), try webhooks.haveDeleted)
+    }
+    contents.withLock { ($0.metrics.queued, $0.metrics.oldest) = (queued, oldest) }
+    while hasDeleted, try await writer.write({ try WebhookRecords(connection: $0).purge(limit: 1_000) }) {}
+  }
+
+  /// Whether the worker was stopped and no attempt runs.
+  private var isStopped: Bool { contents.withLock { $0.isStopping && $0.running == 0 } }
+
+  private func poll(by clock: any Clock<Duration>) async {
+    var lastUpkeep: Timestamp?
+    while (try? await clock.sleep(for: timeToNext)) != nil {
+      wake()
+      let now = now()
+      if let lastUpkeep, now.millisecondsSince1970 - lastUpkeep.millisecondsSince1970 < Self.upkeepInterval { continue }
+      lastUpkeep = now
+      try? await upkeep()
+    }
+    // The loop may wait.
+    wake()
+  }
+
+  /// The time until a pause or the pause of a failed delivery may be over, at most the interval of
+  /// the polls.
+  private var timeToNext: Duration {
+    let now = now()
+    let next = contents.withLock { $0.metrics.nextTime }
+    guard let next, next > now else { return Self.pollInterval }
+    return min(Self.pollInterval, .milliseconds(max(10, next.millisecondsSince1970 - now.millisecondsSince1970)))
+  }
+
+  /// Returns when a pass may have something to do. After a failure, only the next wake-up counts.
+  private func waitForWork(isRetry: Bool = false) async {
+    await withCheckedContinuation { continuation in
+      let isDue = contents.withLock { contents in
+        if !isRetry, contents.mustLook || !contents.ended.isEmpty { return true }
+        contents.waiter = continuation
+        return false
+      }
+      if isDue { continuation.resume() }
+    }
+    contents.withLock { $0.mustLook = false }
+  }
+
+  private func noteFailure(_ error: any Error) {
+    let isFirst = contents.withLock { contents in
+      defer { contents.metrics.isFailing = true }
+      return !contents.metrics.isFailing
+    }
+    if isFirst {
+      contents.withLock { $0.logger }.log(
+        .error,
+        "deliveries to webhooks cannot be read",
+        ["error": .string("\(error)")]
+      )
+    }
+  }
+}
