@@ -90,6 +90,7 @@ struct OptionParserTests {
     Case("--log-level", "debug", "LOCKSTEP_LOG_LEVEL") { $0.logLevel == .debug },
     Case("--access-log", "true", "LOCKSTEP_ACCESS_LOG") { $0.accessLog },
     Case("--inspector", "true", "LOCKSTEP_INSPECTOR") { $0.inspector },
+    Case("--webhook-allow-private", "true", "LOCKSTEP_WEBHOOK_ALLOW_PRIVATE") { $0.webhookAllowPrivate },
   ]
 
   private func parse(_ arguments: [String], _ environment: [String: String] = [:]) throws -> Configuration {
@@ -131,7 +132,7 @@ struct OptionParserTests {
 
   @Test("`--name value`, `--name=value` and the variable each set an option and change no other", arguments: cases)
   func everyWay(option: Case) throws {
-    let separate = ["--access-log", "--inspector"].contains(option.name) ? [option.name] : [option.name, option.value]
+    let separate = ["--access-log", "--inspector", "--webhook-allow-private"].contains(option.name) ? [option.name] : [option.name, option.value]
     let configurations = [
       try parse(separate), try parse(["\(option.name)=\(option.value)"]),
       try parse([], [option.variable: option.value]),

@@ -96,6 +96,7 @@ struct RefusalTests {
     ("--log-level", ["", "trace", "Info"], "it must be one of debug, info, warning, error"),
     ("--access-log", ["", "maybe", "2"], "it must be true or false"),
     ("--inspector", ["", "maybe", "2"], "it must be true or false"),
+    ("--webhook-allow-private", ["", "maybe", "2"], "it must be true or false"),
   ]
 
   private func refusal(_ arguments: [String], _ environment: [String: String] = [:]) -> String? {

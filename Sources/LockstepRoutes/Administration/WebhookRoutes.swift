@@ -209,8 +209,7 @@ package struct WebhookRoutes: Sendable {
     Problem(
       .conflict,
       detail: "An earlier request with this Idempotency-Key has created the webhook \(name). Its secret was in that "
-        + "response only. If you do not have it, PUT the webhook with a secret of your own.",
-      members: [("name", .string(name))]
+        + "response only. If you do not have it, PUT the webhook with a secret of your own."
     )
   }
 

@@ -244,9 +244,10 @@ struct Device: Sendable {
     try await ask("DELETE", target, nil, fields)
   }
 
-  /// Adds favorites without content in this order.
+  /// Adds favorites without content in this order. It repeats a request that a server of a fleet refuses,
+  /// because a server on a slow machine has no lease for a moment.
   func addFavorites(_ ids: String...) async throws {
-    for id in ids { _ = try await put("/v1/favorites/\(id)", "{}") }
+    for id in ids { try await eventually { try await put("/v1/favorites/\(id)", "{}").status != 503 } }
   }
 
   /// The ids of the favorites in order.

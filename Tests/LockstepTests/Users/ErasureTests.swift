@@ -29,6 +29,22 @@ struct ErasureTests {
     _ = try await ada.put("/v1/scores/s", #""score zq""#)
   }
 
+  /// Queues a delivery to a webhook that is not in use.
+  private static func queueDelivery(about user: String, in users: ServerFixture) async throws {
+    let statements = [
+      """
+      INSERT INTO webhooks (id, name, url, events, secret, created_at, disabled_at)
+      VALUES (1, 'w', 'https://hooks.example', 'session.ended', '', 0, 0)
+      """,
+      """
+      INSERT INTO deliveries (webhook, id, user_id, type, data, created_at, status, attempts)
+      VALUES (1, '019ac3f1-2b7c-7e31-9a55-0c6f1d2e3b4a', '\(user)', 'session.ended', '{}', 0, 0, 0)
+      """,
+      "INSERT INTO delivery_queues (webhook, user_id, next_at) VALUES (1, '\(user)', 0)",
+    ]
+    for statement in statements { _ = try await users.rows(TestSQL(sqlite: statement, postgreSQL: statement)) }
+  }
+
   @Test("An erased user leaves no row in any table, and no text in the store")
   func erase() async throws {
     try await ServerFixture.run(modules: [.notes, .scores]) { users in
@@ -49,6 +65,7 @@ struct ErasureTests {
         VALUES ('issuer zq', 'subject zq', '\(ada.user)', 0, 0, 0)
         """
       )
+      try await Self.queueDelivery(about: ada.user, in: users)
       // A completed admin command no longer has the user's id.
       let tables = try await users.rows(
         TestSQL(
