@@ -320,7 +320,8 @@ let package = Package(
         "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMaintenance",
         "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL", "LockstepReactor",
         "LockstepReactorTesting", "LockstepRoutes", "LockstepSQLite", "LockstepScreens", "LockstepStore",
-        "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime", "LockstepWebFiles", "LockstepWebhooks",
+        "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime", "LockstepWebFiles",
+        "LockstepWebhooks",
       ]
     ),
     .testTarget(

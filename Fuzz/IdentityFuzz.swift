@@ -6,7 +6,7 @@
 import LockstepJSON
 import LockstepTime
 
-private let provider = try? IdentityProvider(parsing: "issuer=https://a.example,audience=app")
+private let issuer = try? TrustedIssuer(parsing: "issuer=https://a.example,audience=app")
 
 /// Checks one input. libFuzzer keeps the bytes valid during the call.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -32,18 +32,18 @@ private func checkToken(_ bytes: [UInt8]) {
 }
 
 private func checkClaims(_ text: [UInt8]) {
-  guard let provider, let claims = UniqueJSON.object(parsing: text) else { return }
+  guard let issuer, let claims = UniqueJSON.object(parsing: text) else { return }
   check(UniqueJSON.object(parsing: JSON.object(claims).encoded()) == claims, "unique names stay unique")
   let now = Timestamp(millisecondsSince1970: 1_000_000_000_000)
-  guard let identity = try? TokenClaims(claims).identity(for: provider, now: now) else { return }
+  guard let identity = try? TokenClaims(claims).identity(for: issuer, now: now) else { return }
   check((1...255).contains(identity.subject.utf8.count), "a subject has 1 to 255 bytes")
   check(identity.expiresAt.millisecondsSince1970 > now.millisecondsSince1970 - TokenClaims.leeway, "it is valid")
 }
 
 private func checkOption(_ text: String) {
-  guard let provider = try? IdentityProvider(parsing: text) else { return }
-  check(!provider.audiences.isEmpty && !provider.algorithms.isEmpty, "a provider has an audience and an algorithm")
-  let url = provider.keysURL ?? provider.discoveryURL
+  guard let issuer = try? TrustedIssuer(parsing: text) else { return }
+  check(!issuer.audiences.isEmpty && !issuer.algorithms.isEmpty, "an issuer has an audience and an algorithm")
+  let url = issuer.keysURL ?? issuer.discoveryURL
   check(url.lowercased().hasPrefix("https://") || url.lowercased().hasPrefix("http://"), "keys come by HTTP")
 }
 

@@ -16,7 +16,7 @@ struct BenchmarkSource: DocumentSource {
 
 func makeVerifier(capacity: Int) throws -> TokenVerifier {
   try TokenVerifier(
-    IdentityProvider.list(parsing: [BenchmarkSource.option]),
+    TrustedIssuer.list(parsing: [BenchmarkSource.option]),
     source: BenchmarkSource(),
     tasks: TaskScope(),
     time: .system,

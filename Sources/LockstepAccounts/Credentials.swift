@@ -15,8 +15,8 @@ package struct Credentials: Sendable {
   }
 }
 
-/// A new user without credentials, and the network of the client that asks for one.
-package struct Visitor: Sendable {
+/// The client that asks for a session: the name of its device, and its network.
+package struct ClientDevice: Sendable {
   package let device: String?
   package let network: ClientNetwork
 

@@ -6,20 +6,20 @@ import LockstepStore
 
 extension StoredAccounts {
   /// The faults that can be found without reading the store.
-  package func faults(in visitor: Visitor) -> [FieldFault] {
+  package func faults(in client: ClientDevice) -> [FieldFault] {
     var check = FieldCheck()
-    _ = Self.device(visitor.device, &check)
+    _ = Self.device(client.device, &check)
     return check.faults
   }
 
   /// Prepares a new anonymous user with a session. Throws `invalid`, `registrationClosed`,
   /// `tooManyAttempts`.
-  package func prepareSignUp(_ visitor: Visitor) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn> {
+  package func prepareSignUp(_ client: ClientDevice) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn> {
     guard configuration.registration == .open else { throw .registrationClosed }
     var check = FieldCheck()
-    let device = Self.device(visitor.device, &check)
+    let device = Self.device(client.device, &check)
     try check.finish()
-    await passwords.succeeded(try await passwords.signUp(account: "", from: visitor.network))
+    await passwords.succeeded(try await passwords.signUp(account: "", from: client.network))
     let account = Account(withoutPassword: UserID(ids.next()), hasIdentity: false, at: now)
     let new = newSession(of: account.user, device: device)
     return PreparedAccountsWrite { connection in

@@ -14,12 +14,12 @@ package final class TokenVerifier: Sendable {
   private let remembered: RememberedTokens
   private let time: TimeSource
 
-  /// Loads libcrypto, and throws if it is missing. Each issuer may occur once in `providers`; see
-  /// `IdentityProvider.expectDifferentIssuers`. The fetches run in `tasks`, and end with it.
+  /// Loads libcrypto, and throws if it is missing. Each issuer may occur once in `trusted`; see
+  /// `TrustedIssuer.expectDifferentIssuers`. The fetches run in `tasks`, and end with it.
   ///
   /// `capacity` is the number of tokens to remember, or 0. Each takes about half a kilobyte.
   package init(
-    _ providers: [IdentityProvider],
+    _ trusted: [TrustedIssuer],
     source: any DocumentSource,
     tasks: TaskScope,
     time: TimeSource,
@@ -28,12 +28,15 @@ package final class TokenVerifier: Sendable {
   ) throws(CryptographyError) {
     try CryptoLibrary.load()
     var issuers: [String: IssuerKeys] = [:]
-    for provider in providers {
-      issuers[provider.issuer] = IssuerKeys(provider, source: source, tasks: tasks, time: time, report: report)
+    for one in trusted {
+      issuers[one.name] = IssuerKeys(one, source: source, tasks: tasks, time: time, report: report)
     }
     (self.issuers, self.time) = (issuers, time)
     remembered = RememberedTokens(capacity: capacity)
   }
+
+  /// The states of the issuers' keys, by issuer.
+  package var statuses: [IssuerStatus] { issuers.values.map(\.status).sorted { $0.issuer < $1.issuer } }
 
   /// Whether the bytes may be a token of another issuer: they begin as Base64 of a JSON object does, and have a point.
   /// The server's own tokens do not.
@@ -72,12 +75,12 @@ package final class TokenVerifier: Sendable {
   private func check(
     _ token: [UInt8]
   ) throws(TokenRefusal) -> (CompactToken, IssuerKeys, VerifiedIdentity) {
-    do throws(TokenFault) {
+    do throws(InvalidToken) {
       let token = try CompactToken(token)
       let claims = TokenClaims(token.claims)
       guard let issuer = issuers[try claims.issuer()] else { throw .issuer }
-      guard issuer.provider.algorithms.contains(token.algorithm) else { throw .algorithm }
-      return (token, issuer, try claims.identity(for: issuer.provider, now: time.now()))
+      guard issuer.trusted.algorithms.contains(token.algorithm) else { throw .algorithm }
+      return (token, issuer, try claims.identity(for: issuer.trusted, now: time.now()))
     } catch {
       throw .notValid(error)
     }

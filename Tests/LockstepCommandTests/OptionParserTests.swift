@@ -47,7 +47,7 @@ struct OptionParserTests {
     Case("--token-days", "7", "LOCKSTEP_TOKEN_DAYS") { $0.accounts.tokenLifetime == .seconds(604_800) },
     Case("--password-min", "12", "LOCKSTEP_PASSWORD_MIN") { $0.accounts.passwordRules.minimumCharacters == 12 },
     Case("--identity", "issuer=https://a.example,audience=app", "LOCKSTEP_IDENTITY") {
-      $0.identityProviders.map(\.issuer) == ["https://a.example"]
+      $0.trustedIssuers.map(\.name) == ["https://a.example"]
     },
     Case("--admin-token", "s3cret", "LOCKSTEP_ADMIN_TOKEN") { $0.administratorToken == "s3cret" },
     Case("--max-favorites", "5", "LOCKSTEP_MAX_FAVORITES") { $0.favoritesQuota.elements == 5 },
@@ -124,15 +124,17 @@ struct OptionParserTests {
   func severalIssuers() throws {
     let (first, second) = ("issuer=https://a.example,audience=app", "issuer=https://b.example,audience=app")
     let issuers = ["https://a.example", "https://b.example"]
-    #expect(try parse(["--identity", first, "--identity=\(second)"]).identityProviders.map(\.issuer) == issuers)
+    #expect(try parse(["--identity", first, "--identity=\(second)"]).trustedIssuers.map(\.name) == issuers)
     let both = try parse([], ["LOCKSTEP_IDENTITY": "\(first)  \(second)"])
-    #expect(both.identityProviders.map(\.issuer) == issuers)
+    #expect(both.trustedIssuers.map(\.name) == issuers)
     #expect(refusal(["--identity", first, "--identity", first])?.contains("https://a.example") == true)
   }
 
   @Test("`--name value`, `--name=value` and the variable each set an option and change no other", arguments: cases)
   func everyWay(option: Case) throws {
-    let separate = ["--access-log", "--inspector", "--webhook-allow-private"].contains(option.name) ? [option.name] : [option.name, option.value]
+    let separate =
+      ["--access-log", "--inspector", "--webhook-allow-private"].contains(option.name)
+      ? [option.name] : [option.name, option.value]
     let configurations = [
       try parse(separate), try parse(["\(option.name)=\(option.value)"]),
       try parse([], [option.variable: option.value]),

@@ -80,7 +80,7 @@ struct Fixture {
     self.issuer = issuer
     source.publish(issuer)
     verifier = try TokenVerifier(
-      IdentityProvider.list(parsing: options ?? [issuer.option]),
+      TrustedIssuer.list(parsing: options ?? [issuer.option]),
       source: source,
       tasks: tasks,
       time: time.serverTime,
@@ -109,7 +109,7 @@ struct Fixture {
   }
 
   /// The fault of a token, or nil if it is valid.
-  func fault(_ token: String) async -> TokenFault? {
+  func fault(_ token: String) async -> InvalidToken? {
     guard case .failure(.notValid(let fault)) = await verify(token) else { return nil }
     return fault
   }

@@ -32,7 +32,7 @@ struct OverHTTPTests {
       let client = try HTTPClient(configuration)
       let events = LockedState<[KeyEvent]>([])
       let verifier = try TokenVerifier(
-        IdentityProvider.list(parsing: [issuer.withLock { $0.option }]),
+        TrustedIssuer.list(parsing: [issuer.withLock { $0.option }]),
         source: client,
         tasks: TaskScope(),
         time: .system,

@@ -47,7 +47,7 @@ package final class IdentitySessions: Sendable {
 
   private func session(_ key: Key, at now: Int64) -> LiveSession? {
     guard let session = sessions.withLock({ $0.use(key) }),
-      let whole = accounts.directory.session(of: session.tokenHash, at: now), session.isPart(of: whole)
+      let shared = accounts.directory.session(of: session.tokenHash, at: now), session.shares(shared)
     else { return nil }
     return session
   }
@@ -65,21 +65,21 @@ package final class IdentitySessions: Sendable {
     let verified = try await verify(token)
     let key = Key(verified)
     if let session = session(key, at: now) { return session }
-    let claim = IdentityClaim(verified)
+    let issued = IssuedIdentity(verified)
     return try await flights.value(of: key) { session in
       sessions.withLock { $0.insert(session, for: key) }
       return session
     } _: { () async throws(AccountsError) in
       LiveSession(
-        of: try await whole(claim, from: network, at: now),
+        sharing: try await sharedSession(issued, from: network, at: now),
         until: key.expiresAt + TokenVerifier.leeway
       )
     }
   }
 
-  /// The claim of a token. Throws `invalidToken`, `keysUnavailable`.
-  package func claim(of token: String) async throws(AccountsError) -> IdentityClaim {
-    IdentityClaim(try await verify(Array(token.utf8)))
+  /// The identity of a token. Throws `invalidToken`, `keysUnavailable`.
+  package func identity(of token: String) async throws(AccountsError) -> IssuedIdentity {
+    IssuedIdentity(try await verify(Array(token.utf8)))
   }
 
   private func verify(_ token: [UInt8]) async throws(AccountsError) -> VerifiedIdentity {
@@ -95,26 +95,26 @@ package final class IdentitySessions: Sendable {
   }
 
   /// The session that the identity's tokens share.
-  private func whole(
-    _ claim: IdentityClaim,
+  private func sharedSession(
+    _ issued: IssuedIdentity,
     from network: ClientNetwork,
     at now: Int64
   ) async throws(AccountsError) -> LiveSession {
-    let (identity, directory) = (claim.identity, accounts.directory)
+    let (identity, directory) = (issued.identity, accounts.directory)
     let stored = try await accounts.read { try IdentityRecords(connection: $0).find(identity) }
     if let stored {
-      if claim.isOlder(than: stored) { throw .issuedBeforeEnd }
-      if let note = accounts.prepareNote(of: claim) { try await accounts.commit(note) }
+      if issued.isOlder(than: stored) { throw .issuedBeforeEnd }
+      if let note = accounts.prepareNote(of: issued) { try await accounts.commit(note) }
       if let live = directory.session(of: identity.sessionHash, at: now) { return live }
       if let loaded = try await directory.loadSession(of: identity.sessionHash, at: now) { return loaded }
     }
-    try await accounts.commit(accounts.prepareSession(of: claim, from: network))
+    try await accounts.commit(accounts.prepareSession(of: issued, from: network))
     guard let loaded = try await directory.loadSession(of: identity.sessionHash, at: now) else { throw .sessionEnded }
     return loaded
   }
 }
 
-extension IdentityClaim {
+extension IssuedIdentity {
   init(_ verified: VerifiedIdentity) {
     self.init(
       Identity(issuer: verified.issuer, subject: verified.subject),

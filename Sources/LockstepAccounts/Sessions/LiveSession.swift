@@ -18,7 +18,7 @@ package final class LiveSession: Sendable {
   package let agent: LiveServiceToken?
   let tokenHash: TokenHash
   /// The session that the tokens of an identity share; nil for other sessions.
-  private let whole: LiveSession?
+  private let shared: LiveSession?
   /// When the token of an identity expires, in milliseconds since 1970. Other tokens expire with the
   /// session.
   package let tokenExpiry: Int64
@@ -35,13 +35,13 @@ package final class LiveSession: Sendable {
     self.user = user
     self.tokenHash = tokenHash
     self.changes = changes
-    (agent, whole, tokenExpiry, rate) = (nil, nil, .max, RateBucket())
+    (agent, shared, tokenExpiry, rate) = (nil, nil, .max, RateBucket())
   }
 
   /// The session of a request with the token of an identity, which expires at `expiry`.
-  init(of whole: LiveSession, until expiry: Int64) {
-    (id, user, tokenHash, changes, rate) = (whole.id, whole.user, whole.tokenHash, whole.changes, whole.rate)
-    (self.whole, tokenExpiry, agent) = (whole, expiry, nil)
+  init(sharing shared: LiveSession, until expiry: Int64) {
+    (id, user, tokenHash, changes, rate) = (shared.id, shared.user, shared.tokenHash, shared.changes, shared.rate)
+    (self.shared, tokenExpiry, agent) = (shared, expiry, nil)
   }
 
   /// The session of one request, in which a service token acts for a user.
@@ -51,33 +51,33 @@ package final class LiveSession: Sendable {
     self.agent = agent
     tokenHash = agent.hash
     changes = ChangeCount()
-    (whole, tokenExpiry, rate) = (nil, .max, RateBucket())
+    (shared, tokenExpiry, rate) = (nil, .max, RateBucket())
   }
 
   /// Whether this is the session of a token of an identity, made from `session`.
-  func isPart(of session: LiveSession) -> Bool { whole === session }
+  func shares(_ session: LiveSession) -> Bool { shared === session }
 
   /// The idempotency keys of the session's writes from after one revision up to another, in order.
   /// Nil if only the store has all of them.
   package func keys(after start: Revision, upTo end: Revision) -> [String]? {
-    (whole ?? self).keys.withLock { $0.keys(after: start, upTo: end) }
+    (shared ?? self).keys.withLock { $0.keys(after: start, upTo: end) }
   }
 
   /// Notes the key of a committed write, before its state is published.
-  package func note(_ key: SessionKey) { (whole ?? self).keys.withLock { $0.add(key) } }
+  package func note(_ key: SessionKey) { (shared ?? self).keys.withLock { $0.add(key) } }
 
   /// Notes that the user's state is at this revision, and that keys of later writes are noted.
-  package func noteKeys(after revision: Revision) { (whole ?? self).keys.withLock { $0.beginAfter(revision) } }
+  package func noteKeys(after revision: Revision) { (shared ?? self).keys.withLock { $0.beginAfter(revision) } }
 
   /// A request that waits must check this after it has registered its waiter. Otherwise it could
   /// miss the end.
   package var isEnded: Bool {
-    (whole ?? self).ended.load(ordering: .acquiring) || agent?.isEnded ?? false
+    (shared ?? self).ended.load(ordering: .acquiring) || agent?.isEnded ?? false
   }
 
   /// Until this moment, in milliseconds since 1970, a request with the same token need not be
   /// recorded: the session and the token have not expired, and its last use was recorded less than a minute ago.
-  package var freshUntil: Int64 { min((whole ?? self).freshMoment.load(ordering: .relaxed), tokenExpiry) }
+  package var freshUntil: Int64 { min((shared ?? self).freshMoment.load(ordering: .relaxed), tokenExpiry) }
 
   func setFresh(until moment: Int64) { freshMoment.store(moment, ordering: .relaxed) }
 

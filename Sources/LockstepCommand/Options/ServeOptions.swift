@@ -84,12 +84,12 @@ enum ServeOptions {
       defaultText: nil
     )
   ) { configuration, text throws(OptionValueError) in
-    do throws(IdentityProviderError) {
+    do throws(TrustedIssuerError) {
       // A variable may have several, separated by spaces.
       for part in text.isEmpty ? [""] : text.split(separator: " ") {
-        configuration.identityProviders.append(try IdentityProvider(parsing: String(part)))
+        configuration.trustedIssuers.append(try TrustedIssuer(parsing: String(part)))
       }
-      try IdentityProvider.expectDifferentIssuers(configuration.identityProviders)
+      try TrustedIssuer.expectDifferentIssuers(configuration.trustedIssuers)
     } catch {
       throw OptionValueError(reason: "\(error)")
     }

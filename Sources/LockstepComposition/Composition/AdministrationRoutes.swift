@@ -63,6 +63,7 @@ extension UserServices {
         waiters: waiters,
         commits: commits,
         screens: screens,
+        issuers: { [identities] in identities?.statuses ?? [] },
         clock: clock,
         uptimeSeconds: uptimeSeconds
       )

@@ -15,13 +15,13 @@ final class IdentityServices: Sendable {
   private let report: LockedState<(@Sendable (KeyEvent) -> Void)?>
 
   /// Throws if libcurl or libcrypto is not available.
-  init(_ providers: [IdentityProvider], _ accounts: StoredAccounts, time: TimeSource) throws {
+  init(_ issuers: [TrustedIssuer], _ accounts: StoredAccounts, time: TimeSource) throws {
     let report = LockedState<(@Sendable (KeyEvent) -> Void)?>(nil)
     self.report = report
     client = try HTTPClient(.forKeys(userAgent: "lockstep/\(lockstepVersion)"))
     tasks = TaskScope()
     do {
-      verifier = try TokenVerifier(providers, source: client, tasks: tasks, time: time) { event in
+      verifier = try TokenVerifier(issuers, source: client, tasks: tasks, time: time) { event in
         report.withLock { $0 }?(event)
       }
     } catch {
@@ -42,6 +42,8 @@ final class IdentityServices: Sendable {
       }
     }
   }
+
+  var statuses: [IssuerStatus] { verifier.statuses }
 
   /// Fetches the keys of all issuers.
   func fetchKeys() async { await verifier.fetchKeys() }

@@ -106,8 +106,8 @@ struct UserServices: Sendable {
       configuration: configuration.accounts
     )
     identities =
-      configuration.identityProviders.isEmpty
-      ? nil : try IdentityServices(configuration.identityProviders, accounts, time: time)
+      configuration.trustedIssuers.isEmpty
+      ? nil : try IdentityServices(configuration.trustedIssuers, accounts, time: time)
     backgroundEncoder = BackgroundEncoder(encoding, threads: encoders)
     cache = StateCache(
       capacity: configuration.cacheBytes,
@@ -323,6 +323,7 @@ struct UserServices: Sendable {
     page.addSessions(cached: accounts.directory.count, accounts.limiter.metrics)
     page.addHistory(writtenBytes: history.writtenBytes, prunedRevisions: history.prunedRevisions)
     page.add(deliveries.metrics, now: time.now())
+    page.add(identities?.statuses ?? [])
     page.add(
       storeSize,
       waiting: [

@@ -12,7 +12,7 @@ extension Configuration {
       "nodeAddress": nodeAddress.map { .string("\($0)") } ?? .null,
       "reads": .string(reads.rawValue), "threads": number(threads ?? ProcessLimits.cores),
       "registration": .string(accounts.registration.rawValue),
-      "identityProviders": .array(identityProviders.map { .string($0.issuer) }),
+      "trustedIssuers": .array(trustedIssuers.map { .string($0.name) }),
       "tokenDays": .integer(accounts.tokenLifetime.components.seconds / 86_400),
       "passwordMin": number(accounts.passwordRules.minimumCharacters), "inspector": .bool(inspector),
       "corsOrigins": .array(corsOrigins.map(JSON.string)),

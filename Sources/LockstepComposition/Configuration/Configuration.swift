@@ -37,7 +37,7 @@ public struct Configuration: Sendable {
   /// The settings of accounts.
   public var accounts = AccountsConfiguration()
   /// The issuers whose tokens the server accepts.
-  public var identityProviders: [IdentityProvider] = []
+  public var trustedIssuers: [TrustedIssuer] = []
   /// The cost of a password hash.
   public var passwordStrength = Argon2Strength()
   /// The quota of the module `favorites`, for each user.

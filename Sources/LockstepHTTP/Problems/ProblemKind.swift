@@ -73,8 +73,8 @@ public enum ProblemKind: String, Sendable, CaseIterable {
       "A value in the path, in the query or in a header field is invalid. `detail` names it and says which values "
         + "are valid."
     case .unauthorized:
-      "The request needs a valid token: `Authorization: Bearer <token>`. Log in again to get a new one. If the request "
-        + "is a login, its e-mail address or its password is wrong."
+      "The request needs a valid token: `Authorization: Bearer <token>`. Log in again to get a new one, or ask the "
+        + "issuer's SDK for one. If the request is a login, its e-mail address, its password or its `idToken` is wrong."
     case .forbidden:
       "The server does not allow this request: for example, its password is wrong, registration is closed, or pages "
         + "of this origin may not write. `detail` says why. Sending the same request again does not help."
@@ -114,7 +114,8 @@ public enum ProblemKind: String, Sendable, CaseIterable {
       "This server does not support the method or the transfer coding of the request. `detail` lists the methods; "
         + "the only transfer coding is `chunked`."
     case .overloaded:
-      "The server has too much work or too many connections, cannot reach its store, or is shutting down. "
+      "The server has too much work or too many connections, cannot reach its store or the issuer of a token, or is "
+        + "shutting down. "
         + "Nothing was changed. Wait for the number of seconds in `Retry-After`, then try again."
     case .versionNotSupported:
       "This server supports HTTP/1.1 and HTTP/1.0."

@@ -6,27 +6,31 @@ import LockstepTime
 final class IssuerKeys: Sendable {
   private struct State: Sendable {
     var schedule = KeySchedule()
+    var status: IssuerStatus
     var waiting: [CheckedContinuation<Void, Never>] = []
   }
 
-  let provider: IdentityProvider
+  let trusted: TrustedIssuer
   private let fetcher: KeyFetcher
   private let tasks: TaskScope
   private let time: TimeSource
   private let report: @Sendable (KeyEvent) -> Void
-  private let state = LockedState(State())
+  private let state: LockedState<State>
 
   init(
-    _ provider: IdentityProvider,
+    _ trusted: TrustedIssuer,
     source: any DocumentSource,
     tasks: TaskScope,
     time: TimeSource,
     report: @escaping @Sendable (KeyEvent) -> Void
   ) {
-    self.provider = provider
-    fetcher = KeyFetcher(provider, source: source)
+    self.trusted = trusted
+    fetcher = KeyFetcher(trusted, source: source)
     (self.tasks, self.time, self.report) = (tasks, time, report)
+    state = LockedState(State(status: IssuerStatus(issuer: trusted.name)))
   }
+
+  var status: IssuerStatus { state.withLock { $0.status } }
 
   /// The key for a token, with the number of the keys it belongs to. Waits for a fetch if it must. Cancelling the task
   /// does not end the wait, which the source bounds.
@@ -46,7 +50,7 @@ final class IssuerKeys: Sendable {
         return (key, generation)
       case .refuse(let fault): throw .notValid(fault)
       case .unavailable(let nanoseconds):
-        throw .keysUnavailable(issuer: provider.issuer, retryAfter: .nanoseconds(nanoseconds))
+        throw .keysUnavailable(issuer: trusted.name, retryAfter: .nanoseconds(nanoseconds))
       case .wait:
         await fetch()
         hasWaited = true
@@ -81,7 +85,7 @@ final class IssuerKeys: Sendable {
     do throws(TaskScope.ShutDownError) {
       try tasks.start { await self.runFetch() }
     } catch {
-      end { $0.fail(now: time.monotonic()) }
+      end { $0.schedule.fail(now: time.monotonic()) }
     }
   }
 
@@ -92,23 +96,27 @@ final class IssuerKeys: Sendable {
       if keys.count == 0, state.withLock({ $0.schedule.current.map { $0.keys.count > 0 } ?? false }) {
         throw KeyFetcher.Failure("the key set has no key that the server can use")
       }
-      end { $0.succeed(keys, maxAge: maxAge, now: time.monotonic()) }
-      report(.fetched(issuer: provider.issuer, keys: keys.count, skipped: keys.skipped))
-    } catch {
-      let keepsKeys = end { schedule in
-        schedule.fail(now: time.monotonic())
-        return schedule.current != nil
+      end { state in
+        state.schedule.succeed(keys, maxAge: maxAge, now: time.monotonic())
+        (state.status.keys, state.status.fetchedAt, state.status.failure) = (keys.count, time.now(), nil)
       }
-      report(.failed(issuer: provider.issuer, reason: error.reason, keepsKeys: keepsKeys))
+      report(.fetched(issuer: trusted.name, keys: keys.count, skipped: keys.skipped))
+    } catch {
+      let keepsKeys = end { state in
+        state.schedule.fail(now: time.monotonic())
+        (state.status.failures, state.status.failure) = (state.status.failures + 1, error.reason)
+        return state.schedule.current != nil
+      }
+      report(.failed(issuer: trusted.name, reason: error.reason, keepsKeys: keepsKeys))
     }
   }
 
-  /// Changes the schedule after a fetch, and continues the requests that wait.
+  /// Changes the state after a fetch, and continues the requests that wait.
   @discardableResult
-  private func end<Result>(_ change: (inout KeySchedule) -> Result) -> Result {
+  private func end<Result>(_ change: (inout State) -> Result) -> Result {
     let (waiting, result) = state.withLock { state in
       defer { state.waiting = [] }
-      return (state.waiting, change(&state.schedule))
+      return (state.waiting, change(&state))
     }
     for request in waiting { request.resume() }
     return result

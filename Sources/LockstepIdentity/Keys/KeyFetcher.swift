@@ -30,14 +30,14 @@ final class KeyFetcher: Sendable {
     init(_ reason: String) { self.reason = reason }
   }
 
-  private let provider: IdentityProvider
+  private let trusted: TrustedIssuer
   private let source: any DocumentSource
   /// The URL of the key set, once it is known. Discovered again after a failure.
   private let keysURL: LockedState<String?>
 
-  init(_ provider: IdentityProvider, source: any DocumentSource) {
-    (self.provider, self.source) = (provider, source)
-    keysURL = LockedState(provider.keysURL)
+  init(_ trusted: TrustedIssuer, source: any DocumentSource) {
+    (self.trusted, self.source) = (trusted, source)
+    keysURL = LockedState(trusted.keysURL)
   }
 
   nonisolated(nonsending) func fetch() async throws(Failure) -> (keys: KeySet, maxAge: Duration?) {
@@ -49,22 +49,22 @@ final class KeyFetcher: Sendable {
       keysURL.withLock { $0 = url }
       return (keys, maxAge)
     } catch {
-      keysURL.withLock { $0 = provider.keysURL }
+      keysURL.withLock { $0 = trusted.keysURL }
       throw error
     }
   }
 
   nonisolated(nonsending) private func discover() async throws(Failure) -> String {
-    let url = provider.discoveryURL
+    let url = trusted.discoveryURL
     let (json, _) = try await document(url)
     guard let issuer = json["issuer"]?.stringValue else { throw Failure("\(url) has no issuer") }
-    guard issuer == provider.issuer else {
+    guard issuer == trusted.name else {
       // The name is from outside.
       let name = String(issuer.prefix(200)).filter { !$0.isNewline }
       throw Failure("\(url) is of the issuer \(name); write exactly that name in --identity, if it is the right one")
     }
     guard let keys = json["jwks_uri"]?.stringValue else { throw Failure("\(url) has no jwks_uri") }
-    if let fault = ProviderURL.fault(keys) { throw Failure("the jwks_uri in \(url) \(fault)") }
+    if let fault = IssuerURL.fault(keys) { throw Failure("the jwks_uri in \(url) \(fault)") }
     return keys
   }
 

@@ -25,7 +25,7 @@ struct KeySchedule: Sendable {
 
   enum Step: Sendable {
     case use(SignatureKey, generation: Int)
-    case refuse(TokenFault)
+    case refuse(InvalidToken)
     /// There are no keys.
     case unavailable(retryAfter: Int64)
     case wait

@@ -13,14 +13,14 @@ struct TokenClaims {
 
   init(_ claims: JSONObject) { self.claims = claims }
 
-  func issuer() throws(TokenFault) -> String {
+  func issuer() throws(InvalidToken) -> String {
     guard let issuer = claims["iss"]?.stringValue else { throw .claim("iss") }
     return issuer
   }
 
-  /// The identity, if the token is for this provider and valid now.
-  func identity(for provider: IdentityProvider, now: Timestamp) throws(TokenFault) -> VerifiedIdentity {
-    try checkAudience(provider)
+  /// The identity, if the token is for this issuer and valid now.
+  func identity(for trusted: TrustedIssuer, now: Timestamp) throws(InvalidToken) -> VerifiedIdentity {
+    try checkAudience(trusted)
     guard let expiresAt = try time("exp") else { throw .claim("exp") }
     let now = now.millisecondsSince1970
     guard now < expiresAt.millisecondsSince1970 + Self.leeway else { throw .expired }
@@ -28,10 +28,10 @@ struct TokenClaims {
     let issuedAt = try time("iat")
     if let issuedAt, issuedAt.millisecondsSince1970 > now + Self.leeway { throw .issuedInFuture }
     guard let subject = text("sub", longest: 255) else { throw .claim("sub") }
-    return VerifiedIdentity(issuer: provider.issuer, subject: subject, expiresAt: expiresAt, issuedAt: issuedAt)
+    return VerifiedIdentity(issuer: trusted.name, subject: subject, expiresAt: expiresAt, issuedAt: issuedAt)
   }
 
-  private func checkAudience(_ provider: IdentityProvider) throws(TokenFault) {
+  private func checkAudience(_ trusted: TrustedIssuer) throws(InvalidToken) {
     let audiences: [String]
     switch claims["aud"] {
     case .string(let audience): audiences = [audience]
@@ -40,11 +40,11 @@ struct TokenClaims {
       guard audiences.count == elements.count, !audiences.isEmpty else { throw .claim("aud") }
     default: throw .claim("aud")
     }
-    guard audiences.contains(where: provider.audiences.contains) else { throw .audience }
+    guard audiences.contains(where: trusted.audiences.contains) else { throw .audience }
   }
 
   /// A number of seconds since 1970, perhaps with a fraction. Nil if there is no such claim.
-  private func time(_ name: String) throws(TokenFault) -> Timestamp? {
+  private func time(_ name: String) throws(InvalidToken) -> Timestamp? {
     guard let claim = claims[name] else { return nil }
     guard let seconds = claim.doubleValue, (0...Self.latest).contains(seconds) else { throw .claim(name) }
     return Timestamp(millisecondsSince1970: Int64(seconds * 1000))

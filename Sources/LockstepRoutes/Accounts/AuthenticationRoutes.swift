@@ -74,8 +74,8 @@ struct AuthenticationRoutes: Sendable {
     _ body: [UInt8],
     _ reader: inout PayloadReader
   ) throws -> HandlerResult {
-    let visitor = Visitor(device: reader.nullableText("device"), network: ClientNetwork(host: request.peer.host))
-    reader.add(accounts.faults(in: visitor))
+    let client = ClientDevice(device: reader.nullableText("device"), network: ClientNetwork(host: request.peer.host))
+    reader.add(accounts.faults(in: client))
     try reader.finishProblem()
     let key = try IdempotencyKey.text(of: request)
     if let key, key.utf8.count < Self.fewestKeyBytes { throw Self.guessableKey }
@@ -87,7 +87,7 @@ struct AuthenticationRoutes: Sendable {
         Array(request.head.path.utf8) + body,
         at: Self.me
       ) { () throws(AccountsError) in
-        try await accounts.prepareSignUp(visitor)
+        try await accounts.prepareSignUp(client)
       }
     }
   }
@@ -107,8 +107,8 @@ struct AuthenticationRoutes: Sendable {
     _ reader: inout PayloadReader
   ) throws -> HandlerResult {
     let (token, device) = (reader.text("idToken") ?? "", reader.nullableText("device"))
-    let visitor = Visitor(device: device, network: ClientNetwork(host: request.peer.host))
-    reader.add(accounts.faults(in: visitor))
+    let client = ClientDevice(device: device, network: ClientNetwork(host: request.peer.host))
+    reader.add(accounts.faults(in: client))
     try reader.finishProblem()
     let key = try IdempotencyKey.text(of: request)
     return .making(Problem.init(accounts:)) {
@@ -116,7 +116,7 @@ struct AuthenticationRoutes: Sendable {
       return try await enter(secret: secret, key, Array(request.head.path.utf8) + body, at: Self.session) {
         () throws(AccountsError) in
         guard let identities else { throw .invalidToken(IdentitySessions.noIssuers) }
-        return try await accounts.prepareLogIn(identities.claim(of: token), visitor)
+        return try await accounts.prepareLogIn(identities.identity(of: token), client)
       }
     }
   }

@@ -60,7 +60,7 @@ extension AccountsRoutes {
     return { () throws(AccountsError) in
       do throws(AccountsError) {
         guard let identities else { throw .invalidToken(IdentitySessions.noIssuers) }
-        return accounts.prepareCredentials(try await identities.claim(of: token), in: session)
+        return accounts.prepareCredentials(try await identities.identity(of: token), in: session)
       } catch .invalidToken(let reason) {
         // Not 401, because clients discard their token after a 401, and that token is valid.
         throw .refusedToken(reason)

@@ -1,6 +1,7 @@
 import LockstepAccounts
 import LockstepCollections
 import LockstepHTTP
+import LockstepIdentity
 import LockstepJSON
 import LockstepMaintenance
 import LockstepMiddleware
@@ -47,6 +48,7 @@ package struct AdminStatusRoutes: Sendable {
   private let waiters: WaiterRegistry<UserID>
   private let commits: JournalNotifier
   private let screens: ScreenDirectory?
+  private let issuers: @Sendable () -> [IssuerStatus]
   private let clock: MonotonicTimeConverter
   private let uptimeSeconds: @Sendable () -> Double
 
@@ -56,6 +58,7 @@ package struct AdminStatusRoutes: Sendable {
     waiters: WaiterRegistry<UserID>,
     commits: JournalNotifier,
     screens: ScreenDirectory?,
+    issuers: @escaping @Sendable () -> [IssuerStatus],
     clock: MonotonicTimeConverter,
     uptimeSeconds: @escaping @Sendable () -> Double
   ) {
@@ -64,6 +67,7 @@ package struct AdminStatusRoutes: Sendable {
     self.waiters = waiters
     self.commits = commits
     self.screens = screens
+    self.issuers = issuers
     self.clock = clock
     self.uptimeSeconds = uptimeSeconds
   }
@@ -87,7 +91,8 @@ package struct AdminStatusRoutes: Sendable {
           ]
         )
       ),
-      Route(.get, "/v1/admin/status", summary: "The version, the store, the backups and the settings.") { request in
+      Route(.get, "/v1/admin/status", summary: "The version, the store, the backups, the issuers and the settings.") {
+        request in
         try gate.admit(request, .read) { _ in .response(.json(status, cacheControl: "no-store")) }
       }
       .described(Self.statusDescription),
@@ -155,9 +160,17 @@ package struct AdminStatusRoutes: Sendable {
     return [
       "version": .string(lockstepVersion), "uptimeSeconds": .integer(Int64(uptimeSeconds())),
       "storeBytes": size.map { .integer(Int64($0.bytes + $0.logBytes)) } ?? .null, "backups": backups,
-      "configuration": node.configuration,
+      "issuers": .array(issuers().map { Self.issuer.encode($0) }), "configuration": node.configuration,
     ]
   }
+
+  private static let issuer = ValueFormat<IssuerStatus>(
+    .member("issuer", .text, \.issuer),
+    .member("keys", .count, \.keys),
+    .optional("fetchedAt", .time, \.fetchedAt),
+    .member("failures", .count, \.failures),
+    .optional("failure", .text, \.failure)
+  )
 
   private static var statusDescription: RouteDescription {
     let backups = JSON.schema([
@@ -169,12 +182,14 @@ package struct AdminStatusRoutes: Sendable {
       responses: [
         RouteResponse(
           .ok,
-          "The status. `backups` is null if the server makes none.",
+          "The status. `backups` is null if the server makes none. `issuers` has the keys of the issuers whose tokens are "
+            + "accepted: `failure` says why the last fetch failed.",
           fields: [.cacheControl],
           json: .schema([
             "version": .textSchema, "uptimeSeconds": ["type": "integer", "minimum": 0],
             "storeBytes": ["type": ["integer", "null"], "minimum": 0],
-            "backups": ["anyOf": [backups, ["type": "null"]]], "configuration": ["type": "object"],
+            "backups": ["anyOf": [backups, ["type": "null"]]], "issuers": .arraySchema(of: issuer.schema),
+            "configuration": ["type": "object"],
           ])
         )
       ]

@@ -61,8 +61,8 @@ package struct AdministratorGate: Sendable {
       }
     case .ofIssuer:
       return .making(Problem.init(accounts:)) { () async throws -> Response in
-        let claim = try? await sessions.identities?.claim(of: String(decoding: request.token, as: UTF8.self))
-        throw claim == nil ? problem(forWrongTokenOf: request) : Self.ofUser
+        let identity = try? await sessions.identities?.identity(of: String(decoding: request.token, as: UTF8.self))
+        throw identity == nil ? problem(forWrongTokenOf: request) : Self.ofUser
       }
     case .refused: throw problem(forWrongTokenOf: request)
     }

@@ -38,7 +38,11 @@ struct OpenAPIDocument {
       "paths": paths,
       "components": [
         "securitySchemes": [
-          "user": ["type": "http", "scheme": "bearer", "description": "A token from signUp or logIn."],
+          "user": [
+            "type": "http", "scheme": "bearer",
+            "description":
+              "A token from signUp or logIn, or a token (JWT) of an issuer that the operator has allowed with --identity.",
+          ],
           "administrator": [
             "type": "http", "scheme": "bearer",
             "description": "The token that the operator has set. If there is none, these routes respond with 404.",

@@ -1,6 +1,7 @@
 import LockstepAccounts
 import LockstepHTTP
 import LockstepHTTPServer
+import LockstepIdentity
 import LockstepMaintenance
 import LockstepMiddleware
 import LockstepSQLite
@@ -202,6 +203,23 @@ extension MetricsPage {
     let age = deliveries.oldest.map { max(0, now.millisecondsSince1970 - $0.millisecondsSince1970) } ?? 0
     single("lockstep_webhook_oldest_seconds", "Age of the oldest delivery that waits.", Double(age) / 1000)
     single("lockstep_webhooks_disabled", "Webhooks that are disabled, because they failed.", deliveries.disabled)
+  }
+
+  /// Without issuers, there are no such metrics.
+  package mutating func add(_ issuers: [IssuerStatus]) {
+    if issuers.isEmpty { return }
+    each("lockstep_issuer_keys", "Keys of an issuer that are in use.", "issuer", issuers.map { ($0.issuer, $0.keys) })
+    each(
+      "lockstep_issuer_fetch_failures_total",
+      "Fetches of an issuer's keys that failed.",
+      "issuer",
+      issuers.map { ($0.issuer, $0.failures) }
+    )
+    family("lockstep_issuer_last_fetch_timestamp_seconds", .gauge, "When the keys of an issuer were last fetched.")
+    for status in issuers {
+      guard let time = status.fetchedAt else { continue }
+      sample(Double(time.millisecondsSince1970) / 1000, [("issuer", status.issuer)])
+    }
   }
 
   package mutating func addHistory(writtenBytes: Int, prunedRevisions: Int) {

@@ -31,9 +31,9 @@ private struct IdentityFixture: Sendable {
       return .json(request.head.path == "/keys" ? keys : issuer.discovery)
     } _: { port in
       let issuer = FakeIssuer(url: "http://127.0.0.1:\(port)")
-      let provider = try IdentityProvider(parsing: issuer.option)
+      let trusted = try TrustedIssuer(parsing: issuer.option)
       try await ServerFixture.run { configuration in
-        configuration.identityProviders = [provider]
+        configuration.trustedIssuers = [trusted]
         change(&configuration)
       } _: { users in
         try await body(
@@ -100,6 +100,32 @@ struct IdentityRouteTests {
       #expect(ids.count == 1 && ids.first != .some(nil))
       #expect(try await identity.users.count("sessions") == 1)
       #expect(identity.fetches.withLock { $0 } == 2)
+    }
+  }
+
+  @Test("The status and the metrics say how many keys an issuer has, and why they cannot be fetched")
+  func status() async throws {
+    try await IdentityFixture.run({ $0.administratorToken = ServerFixture.administrator }, isDown: true) { identity in
+      let (users, administrator) = (identity.users, ServerFixture.administrator)
+      func issuer() async throws -> JSON? {
+        try await users.ask("GET", "/v1/admin/status", token: administrator).json["issuers"]?[0]
+      }
+      #expect(try await identity.get("/v1/me", identity.token()).status == 503)
+      let down = try #require(try await issuer())
+      #expect(down["issuer"]?.stringValue == identity.issuer.url && down["keys"] == 0 && down["fetchedAt"] == nil)
+      #expect((down["failures"]?.intValue ?? 0) > 0 && down["failure"]?.stringValue?.isEmpty == false)
+      #expect(
+        try await users.ask("GET", "/metrics").text.contains(
+          "lockstep_issuer_keys{issuer=\"\(identity.issuer.url)\"} 0\n"
+        )
+      )
+      identity.published.withLock { $0 = identity.issuer.keySet }
+      users.time.advance(by: 11)
+      #expect(try await identity.get("/v1/me", identity.token()).status == 200)
+      let up = try #require(try await issuer())
+      #expect((up["keys"]?.intValue ?? 0) > 0 && up["failure"] == nil && up["fetchedAt"] != nil)
+      let metrics = try await users.ask("GET", "/metrics").text
+      #expect(metrics.contains("lockstep_issuer_last_fetch_timestamp_seconds{issuer="))
     }
   }
 

@@ -1,7 +1,7 @@
 import LockstepCryptography
 
 /// Why a value of `--identity` cannot be used, with advice.
-package enum IdentityProviderError: Error, Sendable, Equatable, CustomStringConvertible {
+package enum TrustedIssuerError: Error, Sendable, Equatable, CustomStringConvertible {
   case unknownPart(String)
   case missing(String)
   case repeated(String)

@@ -1,5 +1,5 @@
 /// The rules for URLs from which the server fetches keys.
-enum ProviderURL {
+enum IssuerURL {
   /// Why the text is no such URL, or nil. Completes a sentence that begins with “the URL”.
   ///
   /// Keys that come without TLS could be anybody's. So `http` is only for this machine.

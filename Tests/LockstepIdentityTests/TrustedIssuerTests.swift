@@ -4,10 +4,10 @@ import Testing
 @testable import LockstepIdentity
 
 @Suite("The option --identity", .timeLimit(.minutes(10)))
-struct IdentityProviderTests {
-  private func error(_ texts: String...) -> IdentityProviderError? {
-    do throws(IdentityProviderError) {
-      _ = try IdentityProvider.list(parsing: texts)
+struct TrustedIssuerTests {
+  private func error(_ texts: String...) -> TrustedIssuerError? {
+    do throws(TrustedIssuerError) {
+      _ = try TrustedIssuer.list(parsing: texts)
       return nil
     } catch {
       return error
@@ -16,16 +16,16 @@ struct IdentityProviderTests {
 
   @Test("It names an issuer, its audiences, its keys and its algorithms")
   func parses() throws {
-    let short = try IdentityProvider(parsing: "issuer=https://a.example,audience=app")
-    #expect(short.issuer == "https://a.example")
+    let short = try TrustedIssuer(parsing: "issuer=https://a.example,audience=app")
+    #expect(short.name == "https://a.example")
     #expect(short.audiences == ["app"])
     #expect(short.algorithms == Set(SignatureAlgorithm.allCases))
     #expect(short.keysURL == nil)
-    let long = try IdentityProvider(
+    let long = try TrustedIssuer(
       parsing:
         "audience=a=b,issuer=https://a.example/x/,algorithms=RS256+EdDSA,jwks=https://b.example:8443/k?v=1,audience=c"
     )
-    #expect(long.issuer == "https://a.example/x/")
+    #expect(long.name == "https://a.example/x/")
     #expect(long.audiences == ["a=b", "c"])
     #expect(long.algorithms == [.rs256, .edDSA])
     #expect(long.keysURL == "https://b.example:8443/k?v=1")
@@ -34,10 +34,10 @@ struct IdentityProviderTests {
   @Test("The discovery document has one slash before its path")
   func discoveryURL() throws {
     for issuer in ["https://a.example", "https://a.example/"] {
-      let provider = try IdentityProvider(parsing: "issuer=\(issuer),audience=app")
-      #expect(provider.discoveryURL == "https://a.example/.well-known/openid-configuration")
+      let trusted = try TrustedIssuer(parsing: "issuer=\(issuer),audience=app")
+      #expect(trusted.discoveryURL == "https://a.example/.well-known/openid-configuration")
     }
-    let realm = try IdentityProvider(parsing: "issuer=https://a.example/realms/x,audience=app")
+    let realm = try TrustedIssuer(parsing: "issuer=https://a.example/realms/x,audience=app")
     #expect(realm.discoveryURL == "https://a.example/realms/x/.well-known/openid-configuration")
   }
 

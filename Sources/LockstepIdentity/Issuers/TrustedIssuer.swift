@@ -1,9 +1,9 @@
 import LockstepCryptography
 
 /// An issuer whose tokens the server accepts, and what a token of it must say.
-public struct IdentityProvider: Sendable, Equatable {
+public struct TrustedIssuer: Sendable, Equatable {
   /// The value of the claim `iss`, compared byte for byte.
-  package let issuer: String
+  package let name: String
   /// A token must name at least one of these in its claim `aud`.
   package let audiences: [String]
   package let algorithms: Set<SignatureAlgorithm>
@@ -12,7 +12,7 @@ public struct IdentityProvider: Sendable, Equatable {
 
   /// Reads the value of `--identity`: `issuer=<URL>,audience=<name>[,jwks=<URL>]`. `audience` may be repeated.
   /// `algorithms=RS256+ES256` allows fewer algorithms than all.
-  package init(parsing text: String) throws(IdentityProviderError) {
+  package init(parsing text: String) throws(TrustedIssuerError) {
     var (issuers, audiences, keys, algorithms): ([String], [String], [String], [String]) = ([], [], [], [])
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
       let (name, value) = try Self.nameAndValue(part)
@@ -29,42 +29,42 @@ public struct IdentityProvider: Sendable, Equatable {
     }
     guard let issuer = issuers.first else { throw .missing("issuer") }
     guard !audiences.isEmpty else { throw .missing("audience") }
-    self.issuer = issuer
+    name = issuer
     self.audiences = audiences
     self.algorithms = try algorithms.first.map(Self.algorithms(in:)) ?? Set(SignatureAlgorithm.allCases)
     keysURL = keys.first
     if let keysURL {
-      if let fault = ProviderURL.fault(keysURL) { throw .url(part: "jwks", fault: fault) }
+      if let fault = IssuerURL.fault(keysURL) { throw .url(part: "jwks", fault: fault) }
       // Some issuers are not URLs. But a URL without TLS is a mistake, even if its keys come from elsewhere.
-      if issuer.contains("://"), let fault = ProviderURL.fault(issuer) { throw .url(part: "issuer", fault: fault) }
+      if issuer.contains("://"), let fault = IssuerURL.fault(issuer) { throw .url(part: "issuer", fault: fault) }
     } else {
-      if let fault = ProviderURL.fault(issuer) { throw .url(part: "issuer", fault: fault) }
+      if let fault = IssuerURL.fault(issuer) { throw .url(part: "issuer", fault: fault) }
       if issuer.contains("?") { throw .url(part: "issuer", fault: "must not have a query") }
     }
   }
 
   /// Reads several values of `--identity`. Each issuer may occur once.
-  package static func list(parsing texts: [String]) throws(IdentityProviderError) -> [IdentityProvider] {
-    var providers: [IdentityProvider] = []
-    for text in texts { providers.append(try IdentityProvider(parsing: text)) }
-    try expectDifferentIssuers(providers)
-    return providers
+  package static func list(parsing texts: [String]) throws(TrustedIssuerError) -> [TrustedIssuer] {
+    var issuers: [TrustedIssuer] = []
+    for text in texts { issuers.append(try TrustedIssuer(parsing: text)) }
+    try expectDifferentIssuers(issuers)
+    return issuers
   }
 
-  /// Throws if two of the providers have the same issuer.
-  package static func expectDifferentIssuers(_ providers: [IdentityProvider]) throws(IdentityProviderError) {
-    var issuers: Set<String> = []
-    for provider in providers where !issuers.insert(provider.issuer).inserted {
-      throw .issuerRepeated(provider.issuer)
+  /// Throws if two of the issuers have the same name.
+  package static func expectDifferentIssuers(_ issuers: [TrustedIssuer]) throws(TrustedIssuerError) {
+    var names: Set<String> = []
+    for issuer in issuers where !names.insert(issuer.name).inserted {
+      throw .issuerRepeated(issuer.name)
     }
   }
 
   /// `<issuer>/.well-known/openid-configuration`, without a second slash.
   var discoveryURL: String {
-    (issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer) + "/.well-known/openid-configuration"
+    (name.hasSuffix("/") ? String(name.dropLast()) : name) + "/.well-known/openid-configuration"
   }
 
-  private static func nameAndValue(_ part: Substring) throws(IdentityProviderError) -> (Substring, String) {
+  private static func nameAndValue(_ part: Substring) throws(TrustedIssuerError) -> (Substring, String) {
     guard let end = part.firstIndex(of: "=") else { throw .unknownPart(String(part)) }
     let value = part[part.index(after: end)...]
     guard !value.isEmpty, value.utf8.count <= 2048, value.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
@@ -73,7 +73,7 @@ public struct IdentityProvider: Sendable, Equatable {
     return (part[..<end], String(value))
   }
 
-  private static func algorithms(in text: String) throws(IdentityProviderError) -> Set<SignatureAlgorithm> {
+  private static func algorithms(in text: String) throws(TrustedIssuerError) -> Set<SignatureAlgorithm> {
     var algorithms: Set<SignatureAlgorithm> = []
     for name in text.split(separator: "+", omittingEmptySubsequences: false) {
       guard let algorithm = SignatureAlgorithm(rawValue: String(name)) else { throw .algorithm(String(name)) }
