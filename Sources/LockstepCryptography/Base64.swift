@@ -1,6 +1,7 @@
 /// Base64 (RFC 4648).
 ///
-/// libsodium 1.0.18 decodes bytes above 0x7F as if they were in the alphabet, so that two texts have one value.
+/// libsodium 1.0.18 decodes bytes above 0x7F as if they were in the alphabet, so that two texts
+/// have one value.
 package enum Base64 {
   private static let standard = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   private static let url = Array(standard.dropLast(2)) + Array("-_".utf8)
@@ -9,13 +10,14 @@ package enum Base64 {
   private static let standardValues = values(of: standard)
   private static let urlValues = values(of: url)
 
-  /// Decodes base64url without padding, as JOSE requires. Nil for any other character, and if unused bits are set, so
-  /// that each value has one spelling.
+  /// Decodes base64url without padding, as JOSE requires. Nil for any other character, and if
+  /// unused bits are set, so that each value has one spelling.
   package static func decodeURL(_ text: ArraySlice<UInt8>) -> [UInt8]? { decode(text, urlValues) }
 
   package static func decodeURL(_ text: String) -> [UInt8]? { decode(Array(text.utf8)[...], urlValues) }
 
-  /// Decodes Base64 with or without padding, with either alphabet, and with `.` for `+` as passlib writes it.
+  /// Decodes Base64 with or without padding, with either alphabet, and with `.` for `+` as passlib
+  /// writes it.
   static func decode(_ text: Substring) -> [UInt8]? {
     var bytes = Array(text.utf8)
     if bytes.count % 4 == 0 {

@@ -12,8 +12,8 @@ package final class CryptoLibrary: @unchecked Sendable {
   /// The library of this process. It stays loaded.
   private static let loaded = Result { () throws(CryptographyError) in try CryptoLibrary() }
 
-  /// Loads the library, unless it is loaded already. Call it when the server starts, so that a missing
-  /// library is reported then.
+  /// Loads the library, unless it is loaded already. Call it when the server starts, so that a
+  /// missing library is reported then.
   @discardableResult
   package static func load() throws(CryptographyError) -> CryptoLibrary { try loaded.get() }
 

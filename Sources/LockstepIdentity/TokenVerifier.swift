@@ -4,8 +4,9 @@ import LockstepTime
 
 /// Verifies the tokens of other issuers (JWT), such as those of Firebase, Auth0 or Keycloak.
 ///
-/// A token that was verified is remembered until it expires. If a key is no longer in the issuer's set, its tokens end
-/// with the next fetch, so within the lifetime of the keys: 10 minutes to 24 hours, as the issuer's `Cache-Control` says.
+/// A token that was verified is remembered until it expires. If a key is no longer in the issuer's
+/// set, its tokens end with the next fetch, so within the lifetime of the keys: 10 minutes to 24
+/// hours, as the issuer's `Cache-Control` says.
 package final class TokenVerifier: Sendable {
   /// How long after its expiry a token is accepted, in milliseconds.
   package static let leeway = TokenClaims.leeway
@@ -38,23 +39,23 @@ package final class TokenVerifier: Sendable {
   /// The states of the issuers' keys, by issuer.
   package var statuses: [IssuerStatus] { issuers.values.map(\.status).sorted { $0.issuer < $1.issuer } }
 
-  /// Whether the bytes may be a token of another issuer: they begin as Base64 of a JSON object does, and have a point.
-  /// The server's own tokens do not.
+  /// Whether the bytes may be a token of another issuer: they begin as Base64 of a JSON object
+  /// does, and have a point. The server's own tokens do not.
   package static func isCandidate(_ token: UnsafeRawBufferPointer) -> Bool {
     token.count > 2 && token[0] == UInt8(ascii: "e") && token[1] == UInt8(ascii: "y")
       && token.contains(UInt8(ascii: "."))
   }
 
-  /// Fetches the keys of all issuers, so that the first request does not wait for them. Does not throw if an issuer is
-  /// down: `report` is called, and a request with its token tries again.
+  /// Fetches the keys of all issuers, so that the first request does not wait for them. Does not
+  /// throw if an issuer is down: `report` is called, and a request with its token tries again.
   nonisolated(nonsending) package func fetchKeys() async {
     await withDiscardingTaskGroup { group in
       for issuer in issuers.values { group.addTask { await issuer.fetch() } }
     }
   }
 
-  /// The identity of a token that was verified before and is still valid. Takes a few microseconds. Nil means: call
-  /// `verify`.
+  /// The identity of a token that was verified before and is still valid. Takes a few microseconds.
+  /// Nil means: call `verify`.
   package func remembered(_ token: UnsafeRawBufferPointer) -> VerifiedIdentity? {
     remembered(RememberedTokens.Digest(of: token))
   }

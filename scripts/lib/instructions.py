@@ -1,5 +1,7 @@
 """Counts instructions per request under callgrind. Run by scripts/bench.d/instructions."""
 
+import base64
+import http.server
 import json
 import os
 import re
@@ -9,16 +11,61 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+
+
+def base64url(data):
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+class Issuer:
+    """An issuer that signs tokens by RS256 and publishes its key on loopback."""
+
+    def __init__(self, folder):
+        self.key = os.path.join(folder, "key.pem")
+        subprocess.run(["openssl", "genrsa", "-out", self.key, "2048"], check=True, capture_output=True)
+        modulus = subprocess.run(["openssl", "rsa", "-in", self.key, "-noout", "-modulus"], check=True, capture_output=True)
+        number = bytes.fromhex(modulus.stdout.decode().strip().removeprefix("Modulus="))
+        keys = {"keys": [{"kty": "RSA", "kid": "1", "alg": "RS256", "n": base64url(number), "e": "AQAB"}]}
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                body = json.dumps(keys).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def token(self, subject):
+        now = int(time.time())
+        claims = {"iss": self.url, "aud": "app", "sub": subject, "iat": now, "exp": now + 86_400, "name": "Ada " * 100}
+        parts = [{"alg": "RS256", "kid": "1", "typ": "JWT"}, claims]
+        text = ".".join(base64url(json.dumps(part).encode()) for part in parts)
+        command = ["openssl", "dgst", "-sha256", "-sign", self.key]
+        signed = subprocess.run(command, input=text.encode(), check=True, capture_output=True)
+        return f"{text}.{base64url(signed.stdout)}"
+
+    @property
+    def option(self):
+        return f"issuer={self.url},audience=app,jwks={self.url}/keys"
 
 
 class Server:
     """A server under callgrind, and one connection to it."""
 
-    def __init__(self, binary, folder):
+    def __init__(self, binary, folder, *options):
         self.profile = os.path.join(folder, "callgrind.out")
         command = [
             "valgrind", "--tool=callgrind", f"--callgrind-out-file={self.profile}", binary, "serve",
-            "--port", "0", "--threads", "1", "--data", os.path.join(folder, "lockstep.db"),
+            "--port", "0", "--threads", "1", "--data", os.path.join(folder, "lockstep.db"), *options,
         ]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         for line in self.process.stdout:
@@ -82,9 +129,15 @@ def request(method, path, token=None, body=None, fields=()):
     return ("\r\n".join(lines) + "\r\n\r\n" + (body or "")).encode()
 
 
+def knows_issuers(binary):
+    text = subprocess.run([binary, "serve", "--help"], capture_output=True, text=True).stdout
+    return "--identity" in text
+
+
 def measure(binary, count, keep):
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(binary, folder)
+        issuer = Issuer(folder) if knows_issuers(binary) else None
+        server = Server(binary, folder, *(["--identity", issuer.option] if issuer else []))
         tokens = []
         for name in ("ada", "bob"):
             body = json.dumps({"email": f"{name}@example.com", "password": "a long password", "device": "bench"})
@@ -116,6 +169,14 @@ def measure(binary, count, keep):
                 "PUT", "/v1/favorites/photo:1", tokens[0], f'{{"title":"A title {number:06}"}}'
             ),
         }
+        if issuer:
+            others = [issuer.token(name) for name in ("ada", "bob")]
+            for token in others:
+                server.send(request("PATCH", suite, token, json.dumps({"key": "a value of some length"})))
+            kinds["issuer"] = lambda number: request("GET", suite, others[0])
+            kinds["issuer ids"] = lambda number: request(
+                "GET", suite, others[number % 2], fields=[f"X-Request-Id: request-{number:06}"]
+            )
         counts = {}
         for kind, make in kinds.items():
             for number in range(20):
@@ -143,10 +204,12 @@ def main():
     ]
     print("| request | " + " | ".join(os.path.basename(binary) for binary in binaries) + " |")
     print("|---|" + "---:|" * len(binaries))
-    for kind, first in results[0].items():
-        cells = [f"{first:,.0f}"]
+    for kind in max(results, key=len):
+        first = results[0].get(kind)
+        cells = [f"{first:,.0f}" if first else ""]
         for result in results[1:]:
-            cells.append(f"{result[kind]:,.0f} ({(result[kind] / first - 1) * 100:+.1f} %)")
+            cell = f"{result[kind]:,.0f}" if kind in result else ""
+            cells.append(f"{cell} ({(result[kind] / first - 1) * 100:+.1f} %)" if first and cell else cell)
         print(f"| {kind} | " + " | ".join(cells) + " |")
 
 

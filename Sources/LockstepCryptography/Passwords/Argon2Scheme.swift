@@ -1,7 +1,7 @@
 import CLockstepSodium
 
-/// Argon2id in the PHC string format: `$argon2id$v=19$m=<KiB>,t=<passes>,p=<lanes>$<salt>$<hash>`. The server's own
-/// hashes have the same form, with other costs.
+/// Argon2id in the PHC string format: `$argon2id$v=19$m=<KiB>,t=<passes>,p=<lanes>$<salt>$<hash>`.
+/// The server's own hashes have the same form, with other costs.
 struct Argon2Scheme: PasswordScheme {
   /// KiB of memory.
   private static let memory = 131_072
@@ -41,7 +41,8 @@ struct Argon2Scheme: PasswordScheme {
 
   func loadLibrary() {}
 
-  /// libsodium compares in constant time. It cannot say that memory is short; the password does not match then.
+  /// libsodium compares in constant time. It cannot say that memory is short; the password does not
+  /// match then.
   func matches(_ password: UnsafeRawBufferPointer) -> Bool {
     var bytes = password.map(CChar.init(bitPattern:))
     defer { wipe(&bytes) }

@@ -5,8 +5,8 @@ import CLockstepSodium
 ///
 /// - bcrypt uses only the first 72 bytes of a password.
 /// - No password with a zero byte matches, because bcrypt ends a password there.
-/// - With `hashesFirst`, bcrypt hashes the SHA-256 of the password in hexadecimal digits, as Django's
-///   `bcrypt_sha256$` does.
+/// - With `hashesFirst`, bcrypt hashes the SHA-256 of the password in hexadecimal digits, as
+///   Django's `bcrypt_sha256$` does.
 struct BcryptScheme: PasswordScheme {
   private static let costs = 4...14
   private static let alphabet = Set("./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
@@ -49,8 +49,8 @@ struct BcryptScheme: PasswordScheme {
     guard hashesFirst || !password.contains(0) else { return false }
     bytes.append(0)
     defer { wipe(&bytes) }
-    // libcrypt computes `$2a$` differently for some passwords, to protect users of a faulty version. All
-    // correct implementations compute the same for the three prefixes.
+    // libcrypt computes `$2a$` differently for some passwords, to protect users of a faulty
+    // version. All correct implementations compute the same for the three prefixes.
     let setting = "$2b$" + hash.dropFirst(4)
     var output = [CChar](repeating: 0, count: Int(CRYPT_OUTPUT_SIZE))
     // The password ends with a zero byte, and the output has the size that the function requires.
@@ -60,7 +60,8 @@ struct BcryptScheme: PasswordScheme {
       }
     }
     guard isHashed else { throw .outOfMemory }
-    // The salt has unused bits too, which some implementations set. So only the hashes are compared.
+    // The salt has unused bits too, which some implementations set. So only the hashes are
+    // compared.
     let (computed, stored) = (output[29..<60].map(UInt8.init(bitPattern:)), Array(hash.utf8.suffix(31)))
     return sodium_memcmp(computed, stored, stored.count) == 0
   }

@@ -10,21 +10,22 @@ package struct ForeignPasswordHash: Sendable, Equatable, CustomStringConvertible
 
   private let scheme: any PasswordScheme
 
-  /// Reads any of the supported forms. Refuses parameters that would take more than 64 MiB of memory or
-  /// about a second of CPU time for each login.
+  /// Reads any of the supported forms. Refuses parameters that would take more than 64 MiB of
+  /// memory or about a second of CPU time for each login.
   package init(_ text: String) throws(ForeignPasswordHashError) {
     scheme = try PasswordSchemeReader(text).scheme()
   }
 
-  /// Whether the password matches. Takes long, on purpose, so do not call it on an event loop. The hashes are
-  /// compared in constant time.
+  /// Whether the password matches. Takes long, on purpose, so do not call it on an event loop. The
+  /// hashes are compared in constant time.
   ///
   /// Throws if memory is short, or if the library for this algorithm is missing.
   package func matches(_ password: UnsafeRawBufferPointer) throws(CryptographyError) -> Bool {
     try scheme.matches(password)
   }
 
-  /// Loads the library that `matches` needs. An import calls it, so that it fails before the first login does.
+  /// Loads the library that `matches` needs. An import calls it, so that it fails before the first
+  /// login does.
   package func loadLibrary() throws(CryptographyError) { try scheme.loadLibrary() }
 
   package static func == (left: ForeignPasswordHash, right: ForeignPasswordHash) -> Bool { left.text == right.text }

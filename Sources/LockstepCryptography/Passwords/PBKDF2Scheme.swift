@@ -1,7 +1,8 @@
 import CLockstepCrypto
 import CLockstepSodium
 
-/// PBKDF2 with HMAC: `$pbkdf2-sha256$<iterations>$<salt>$<hash>`, and the same with `sha1` and `sha512`.
+/// PBKDF2 with HMAC: `$pbkdf2-sha256$<iterations>$<salt>$<hash>`, and the same with `sha1` and
+/// `sha512`.
 struct PBKDF2Scheme: PasswordScheme {
   private enum Hash: String {
     case sha1, sha256, sha512
@@ -16,7 +17,8 @@ struct PBKDF2Scheme: PasswordScheme {
     }
   }
 
-  /// How often the hash function may run for one password. SHA-512 takes about twice as long as the others.
+  /// How often the hash function may run for one password. SHA-512 takes about twice as long as the
+  /// others.
   private static let work = 2_500_000
 
   private let hash: Hash
@@ -56,9 +58,9 @@ struct PBKDF2Scheme: PasswordScheme {
     (self.hash, self.iterations) = (hash, iterations)
   }
 
-  /// Reads the bytes of a hash of ASP.NET Core Identity. Version 2 is a zero byte, 16 bytes of salt and 32 bytes
-  /// of hash. Version 3 is a one, three numbers of 32 bits (hash function, iterations, size of the salt), the salt
-  /// and the hash.
+  /// Reads the bytes of a hash of ASP.NET Core Identity. Version 2 is a zero byte, 16 bytes of salt
+  /// and 32 bytes of hash. Version 3 is a one, three numbers of 32 bits (hash function, iterations,
+  /// size of the salt), the salt and the hash.
   init(identityOfASPNET bytes: [UInt8]?) throws(ForeignPasswordHashError) {
     let malformed = ForeignPasswordHashError.malformed(
       form: "ASP.NET Core Identity",

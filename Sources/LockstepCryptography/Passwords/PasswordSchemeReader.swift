@@ -63,8 +63,8 @@ struct PasswordSchemeReader {
     return try ScryptScheme(cost, salt: Array(parts[2].utf8), output: Base64.decode(parts[5]))
   }
 
-  /// `pbkdf2:sha256:<iterations>$<salt>$<hash>` or `scrypt:<N>:<r>:<p>$<salt>$<hash>`. The salt is text, and
-  /// the hash is hexadecimal.
+  /// `pbkdf2:sha256:<iterations>$<salt>$<hash>` or `scrypt:<N>:<r>:<p>$<salt>$<hash>`. The salt is
+  /// text, and the hash is hexadecimal.
   private func werkzeug(_ method: [Substring]) throws(ForeignPasswordHashError) -> any PasswordScheme {
     guard parts.count == 3 else { throw .malformed(form: "a hash of Werkzeug", fault: Fault.parts) }
     let (salt, output) = (Array(parts[1].utf8), Hexadecimal.decode(parts[2]))

@@ -15,7 +15,8 @@ struct ScryptCost: Sendable, Equatable {
     guard (1...63).contains(exponent), block >= 1, lanes >= 1 else {
       throw .malformed(form: form, fault: "its parameters are out of range")
     }
-    // With these bounds, the products cannot overflow, and the memory for the lanes has at most 512 KiB.
+    // With these bounds, the products cannot overflow, and the memory for the lanes has at most 512
+    // KiB.
     guard block <= 64, lanes <= 64 else { throw .tooCostly(form: form, fault: "r or p is greater than 64") }
     guard exponent <= 24, (128 << exponent) * block <= Self.memory else {
       throw .tooCostly(form: form, fault: "it takes more than 64 MiB of memory")
@@ -97,11 +98,11 @@ struct ScryptScheme: PasswordScheme {
   }
 }
 
-/// Firebase's variant of scrypt:
-/// `$firebase-scrypt$m=<mem_cost>,r=<rounds>$<salt>$<salt separator>$<signer key>$<hash>`.
+/// Firebase's variant of scrypt: `$firebase-scrypt$m=<mem_cost>,r=<rounds>$<salt>$<salt
+/// separator>$<signer key>$<hash>`.
 ///
-/// scrypt derives a key from the password and the two salts. The hash is the project's signer key, encrypted
-/// with that key by AES-256 in counter mode.
+/// scrypt derives a key from the password and the two salts. The hash is the project's signer key,
+/// encrypted with that key by AES-256 in counter mode.
 struct FirebaseScheme: PasswordScheme {
   private static let form = "Firebase's scrypt"
 

@@ -1,7 +1,7 @@
 /// The two spellings of a signature of ECDSA on P-256.
 enum ECDSASignature {
-  /// DER, as libcrypto reads it, from r and s of 32 bytes each, as JOSE writes them. Nil for any other
-  /// length. libcrypto checks the range of the numbers.
+  /// DER, as libcrypto reads it, from r and s of 32 bytes each, as JOSE writes them. Nil for any
+  /// other length. libcrypto checks the range of the numbers.
   static func der(fromRaw signature: [UInt8]) -> [UInt8]? {
     guard signature.count == 64 else { return nil }
     let numbers = integer(signature.prefix(32)) + integer(signature.suffix(32))

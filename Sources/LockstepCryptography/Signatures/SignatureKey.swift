@@ -48,8 +48,8 @@ package final class SignatureKey: @unchecked Sendable {
     }
   }
 
-  /// Whether the signature is valid. False if the algorithm is for another kind of key, or if memory
-  /// is short.
+  /// Whether the signature is valid. False if the algorithm is for another kind of key, or if
+  /// memory is short.
   package func verify(_ signature: [UInt8], of message: [UInt8], by algorithm: SignatureAlgorithm) -> Bool {
     guard algorithm.keyKind == kind else { return false }
     var signature = signature
@@ -91,7 +91,8 @@ package final class SignatureKey: @unchecked Sendable {
 
   private static func ed25519(_ point: [UInt8], _ library: CryptoLibrary) throws(SignatureKeyError) -> OpaquePointer {
     guard point.count == 32 else { throw .coordinateSize(.ed25519) }
-    // libcrypto accepts any bytes here. With a point of small order, one signature fits many messages.
+    // libcrypto accepts any bytes here. With a point of small order, one signature fits many
+    // messages.
     guard crypto_core_ed25519_is_valid_point(point) == 1, let key = lockstep_key_ed25519(library.functions, point)
     else {
       throw .invalidNumbers(.ed25519)

@@ -10,8 +10,8 @@ public struct TrustedIssuer: Sendable, Equatable {
   /// The URL of the key set. Nil: the discovery document of the issuer names it.
   package let keysURL: String?
 
-  /// Reads the value of `--identity`: `issuer=<URL>,audience=<name>[,jwks=<URL>]`. `audience` may be repeated.
-  /// `algorithms=RS256+ES256` allows fewer algorithms than all.
+  /// Reads the value of `--identity`: `issuer=<URL>,audience=<name>[,jwks=<URL>]`. `audience` may
+  /// be repeated. `algorithms=RS256+ES256` allows fewer algorithms than all.
   package init(parsing text: String) throws(TrustedIssuerError) {
     var (issuers, audiences, keys, algorithms): ([String], [String], [String], [String]) = ([], [], [], [])
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -35,7 +35,8 @@ public struct TrustedIssuer: Sendable, Equatable {
     keysURL = keys.first
     if let keysURL {
       if let fault = IssuerURL.fault(keysURL) { throw .url(part: "jwks", fault: fault) }
-      // Some issuers are not URLs. But a URL without TLS is a mistake, even if its keys come from elsewhere.
+      // Some issuers are not URLs. But a URL without TLS is a mistake, even if its keys come from
+      // elsewhere.
       if issuer.contains("://"), let fault = IssuerURL.fault(issuer) { throw .url(part: "issuer", fault: fault) }
     } else {
       if let fault = IssuerURL.fault(issuer) { throw .url(part: "issuer", fault: fault) }

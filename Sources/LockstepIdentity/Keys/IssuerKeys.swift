@@ -2,7 +2,8 @@ import LockstepCryptography
 import LockstepThreading
 import LockstepTime
 
-/// The keys of one issuer: fetched when they are needed, and by one fetch at a time for all requests.
+/// The keys of one issuer: fetched when they are needed, and by one fetch at a time for all
+/// requests.
 final class IssuerKeys: Sendable {
   private struct State: Sendable {
     var schedule = KeySchedule()
@@ -32,8 +33,8 @@ final class IssuerKeys: Sendable {
 
   var status: IssuerStatus { state.withLock { $0.status } }
 
-  /// The key for a token, with the number of the keys it belongs to. Waits for a fetch if it must. Cancelling the task
-  /// does not end the wait, which the source bounds.
+  /// The key for a token, with the number of the keys it belongs to. Waits for a fetch if it must.
+  /// Cancelling the task does not end the wait, which the source bounds.
   nonisolated(nonsending) func key(
     _ id: String,
     for algorithm: SignatureAlgorithm
@@ -58,8 +59,8 @@ final class IssuerKeys: Sendable {
     }
   }
 
-  /// The number of the keys if they are in use, so that a remembered token with the same number is still valid.
-  /// Begins a refresh if it is due.
+  /// The number of the keys if they are in use, so that a remembered token with the same number is
+  /// still valid. Begins a refresh if it is due.
   func generation() -> Int? {
     let now = time.monotonic()
     let (generation, isDue) = state.withLock { ($0.schedule.generation(now: now), $0.schedule.isDue(now)) }

@@ -1,10 +1,11 @@
 import LockstepCryptography
 
-/// The keys of an issuer with the times of their use, and the rules for fetching them. Times are nanoseconds
-/// of the monotonic clock.
+/// The keys of an issuer with the times of their use, and the rules for fetching them. Times are
+/// nanoseconds of the monotonic clock.
 ///
 /// - After four fifths of their lifetime, keys are fetched again in the background.
-/// - After their lifetime, a request waits for new keys. If the issuer is down, it goes on with the old ones.
+/// - After their lifetime, a request waits for new keys. If the issuer is down, it goes on with the
+///   old ones.
 /// - A token with an unknown key id makes the server fetch the keys, at most once in ten seconds.
 /// - As long as there are no keys, attempts are 1, 2, 4, 8 and then 10 seconds apart.
 struct KeySchedule: Sendable {
@@ -36,7 +37,8 @@ struct KeySchedule: Sendable {
   private var failures: Int64 = 0
   private var nextAttempt = Int64.min
 
-  /// The next step for a token at this time. With `hasWaited`, the request has waited for a fetch before.
+  /// The next step for a token at this time. With `hasWaited`, the request has waited for a fetch
+  /// before.
   mutating func step(keyID: String, algorithm: SignatureAlgorithm, now: Int64, hasWaited: Bool) -> Step {
     guard let current else {
       return !hasWaited && mayWait(now) ? .wait : .unavailable(retryAfter: max(nextAttempt - now, Self.second))

@@ -11,8 +11,8 @@ struct KeySet: Sendable {
 
   /// Reads a key set. A key that the server cannot use is skipped.
   ///
-  /// Two keys of different types may share an id; the algorithm of the token selects one. Of two keys of one
-  /// type with the same id, the first is used.
+  /// Two keys of different types may share an id; the algorithm of the token selects one. Of two
+  /// keys of one type with the same id, the first is used.
   init?(_ json: JSON) {
     guard let elements = json["keys"]?.arrayValue else { return nil }
     for (index, element) in elements.enumerated() {

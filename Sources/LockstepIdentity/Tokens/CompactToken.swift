@@ -26,8 +26,8 @@ struct CompactToken {
     signed = Array(token[..<parts[1].endIndex])
   }
 
-  /// Reads the algorithm, and refuses what would change the meaning of the token. `jku`, `jwk`, `x5u` and `x5c` are
-  /// ignored: keys come from the configured issuer only.
+  /// Reads the algorithm, and refuses what would change the meaning of the token. `jku`, `jwk`,
+  /// `x5u` and `x5c` are ignored: keys come from the configured issuer only.
   private static func algorithm(in header: JSONObject) throws(InvalidToken) -> SignatureAlgorithm {
     for member in ["crit", "b64", "zip", "enc"] where header.contains(name: member) { throw .extended(member) }
     guard let algorithm = header["alg"]?.stringValue.flatMap(SignatureAlgorithm.init(rawValue:)) else {

@@ -1,10 +1,11 @@
 import CLockstepSodium
 import LockstepThreading
 
-/// Tokens whose signatures were verified, so that the next request with the same token takes a hash and a look-up.
+/// Tokens whose signatures were verified, so that the next request with the same token takes a hash
+/// and a look-up.
 ///
-/// The key is the hash of the whole token. Another signature for the same claims is another token, and is verified
-/// itself.
+/// The key is the hash of the whole token. Another signature for the same claims is another token,
+/// and is verified itself.
 final class RememberedTokens: Sendable {
   struct Digest: Sendable, Hashable {
     fileprivate var words = SIMD4<UInt64>()

@@ -2,8 +2,8 @@
 package enum TokenRefusal: Error, Sendable, Equatable, CustomStringConvertible {
   /// The token is not valid here.
   case notValid(InvalidToken)
-  /// The issuer's keys were never fetched, so the server cannot say whether the token is valid. The client
-  /// may send it again after this time.
+  /// The issuer's keys were never fetched, so the server cannot say whether the token is valid. The
+  /// client may send it again after this time.
   case keysUnavailable(issuer: String, retryAfter: Duration)
 
   /// For the log. It has no part of the token but the name of the issuer.
@@ -42,7 +42,8 @@ package enum InvalidToken: Error, Sendable, Equatable {
   case unfitKey
   case signature
 
-  /// A sentence for the developer of a client. It says nothing that a client could not find out from its token.
+  /// A sentence for the developer of a client. It says nothing that a client could not find out
+  /// from its token.
   package var detail: String {
     switch self {
     case .tooLong: "The token has more than \(CompactToken.longest) bytes."

@@ -3,7 +3,8 @@ import LockstepJSON
 /// JSON objects of tokens. Repeated names are refused at any depth, because two programs could read
 /// different values of such a token.
 enum UniqueJSON {
-  /// Nil if the text is not valid JSON, is no object, is nested deeper than 16 levels or repeats a name.
+  /// Nil if the text is not valid JSON, is no object, is nested deeper than 16 levels or repeats a
+  /// name.
   static func object(parsing text: [UInt8]) -> JSONObject? {
     guard let json = try? JSON(parsing: text, maximumDepth: 16), let object = json.objectValue,
       memberCount(in: text) == memberCount(of: json)
