@@ -50,7 +50,8 @@ extension DeliveryWorker {
     for name in disabled {
       logger.log(
         .warning,
-        "a webhook was disabled, because its deliveries fail: repair its receiver, then PUT the webhook again",
+        "a webhook was disabled, because its deliveries failed or its receiver responded with 410: repair the receiver, "
+          + "then PUT the webhook again",
         ["webhook": .string(name)]
       )
     }

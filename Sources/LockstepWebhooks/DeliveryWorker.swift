@@ -184,7 +184,7 @@ package final class DeliveryWorker: Sendable {
     if isFirst {
       contents.withLock { $0.logger }.log(
         .error,
-        "deliveries to webhooks cannot be read",
+        "the store of webhook deliveries cannot be read or written",
         ["error": .string("\(error)")]
       )
     }

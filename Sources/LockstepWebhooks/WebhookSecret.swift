@@ -3,7 +3,7 @@ import CLockstepSodium
 /// Why a text is no secret.
 package struct WebhookSecretError: Error, Equatable, CustomStringConvertible {
   package var description: String {
-    "A secret must be whsec_ and the base64 of 24 to 64 bytes, with padding. Leave it out to get a new one."
+    "A secret must be whsec_ and the base64 of 24 to 64 bytes, with padding. Without a secret, a new webhook gets one, and an existing webhook keeps its secret."
   }
 }
 

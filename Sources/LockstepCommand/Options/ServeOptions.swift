@@ -65,8 +65,9 @@ enum ServeOptions {
       ),
     Option("--webhook-allow-private", \.webhookAllowPrivate, .flag, .server)
       .help(
-        "Send webhooks to loopback, private and other addresses that are not public too, and through the proxy of "
-          + "https_proxy. Everybody who may add webhooks can then reach the hosts of this network. Default: off."
+        "Let webhooks have addresses that are not public, such as loopback and private ones, and use the proxy in "
+          + "https_proxy. A service token with the scope admin can then make the server connect to any host of this network. "
+          + "Default: off."
       ),
   ]
 

@@ -42,7 +42,7 @@ extension WebhookRoutes {
     let secret: JSON = [
       "type": ["string", "null"],
       "description":
-        "`whsec_` and the base64 of 24 to 64 bytes. Without it, a new webhook gets one, and another keeps its own.",
+        "`whsec_` and the base64 of 24 to 64 bytes. Without it, a new webhook gets a secret, and an existing webhook keeps its secret.",
     ]
     let ignored: JSON = ["description": "Ignored, so that a client can send back a webhook that it has read."]
     let body = JSON.closedSchema(
@@ -62,7 +62,7 @@ extension WebhookRoutes {
       responses: [
         RouteResponse(
           .created,
-          "The new webhook. If the request had no secret, only this response has it, in `secret`.",
+          "The new webhook. If the request had no secret, this response contains the new one in `secret`. No other response does.",
           fields: [.etag, .cacheControl, .location, .idempotencyReplayed],
           json: ["allOf": [.reference("Webhook"), .schema([:], optional: ["secret": .textSchema])]]
         ),

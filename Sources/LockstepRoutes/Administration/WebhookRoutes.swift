@@ -45,7 +45,7 @@ package struct WebhookRoutes: Sendable {
       Route(
         .put,
         "\(Self.pattern)/{name}",
-        summary: "Adds or changes a webhook. One that was disabled is in use again.",
+        summary: "Adds or changes a webhook, and enables it if it is disabled.",
         bodyLimit: AuthenticationRoutes.bodyLimit
       ) { request in
         try gate.admit(request, .admin) { agent in try request.withBody { try put(request, $0, by: agent) } }
@@ -62,7 +62,7 @@ package struct WebhookRoutes: Sendable {
       Route(
         .post,
         "\(Self.pattern)/{name}/deliveries/{id}/resend",
-        summary: "Sends a delivery again, or a queued one now."
+        summary: "Sends a delivery again. If it is queued, makes it due now."
       ) { request in
         try gate.admit(request, .admin) { agent in try request.withBody { try resend(request, $0, by: agent) } }
       }

@@ -199,10 +199,10 @@ extension MetricsPage {
     ]
     let help = "Attempts to deliver to webhooks: delivered, retried (to be tried again), or failed (given up)."
     each("lockstep_webhook_attempts_total", help, "result", attempts)
-    single("lockstep_webhook_queued", "Deliveries that wait, measured every 30 seconds.", deliveries.queued)
+    single("lockstep_webhook_queued", "Queued deliveries, measured every 30 seconds.", deliveries.queued)
     let age = deliveries.oldest.map { max(0, now.millisecondsSince1970 - $0.millisecondsSince1970) } ?? 0
-    single("lockstep_webhook_oldest_seconds", "Age of the oldest delivery that waits.", Double(age) / 1000)
-    single("lockstep_webhooks_disabled", "Webhooks that are disabled, because they failed.", deliveries.disabled)
+    single("lockstep_webhook_oldest_seconds", "Age of the oldest queued delivery.", Double(age) / 1000)
+    single("lockstep_webhooks_disabled", "Webhooks that are disabled.", deliveries.disabled)
   }
 
   /// Without issuers, there are no such metrics.

@@ -74,7 +74,7 @@ package struct WebhookRecords {
         known.id
       )
       // Queued deliveries do not wait for the end of their pause.
-      if known.failingSince != nil { try DeliveryQueues(connection: connection).hurry(known.id, at: now) }
+      if known.failingSince != nil || known.disabledAt != nil { try DeliveryQueues(connection: connection).hurry(known.id, at: now) }
     } else {
       try connection.run(
         "INSERT INTO webhooks (id, name, url, events, secret, created_at) VALUES (?, ?, ?, ?, ?, ?)",
