@@ -1,6 +1,7 @@
 import LockstepCollections
 import LockstepJSON
 import LockstepStore
+import LockstepThreading
 import LockstepTime
 
 /// The accounts in the store: sign-ups, logins, sessions and changes.
@@ -20,6 +21,7 @@ package final class StoredAccounts: Sendable {
   let ids: UUIDv7Generator
   private let store: DurableStore
   private let time: TimeSource
+  private let noteCommit = LockedState<@Sendable () -> Void>({})
 
   /// `random` must be unpredictable: `Sodium.randomWord`.
   package init(
@@ -53,8 +55,12 @@ package final class StoredAccounts: Sendable {
   /// response.
   package func finish<Value>(_ written: PreparedAccountsWrite<Value>.Written) -> Value {
     directory.end(written.ended)
+    noteCommit.withLock { $0 }()
     return written.value
   }
+
+  /// Sets the function that is called after the commit of each write.
+  package func onCommit(_ note: @escaping @Sendable () -> Void) { noteCommit.withLock { $0 = note } }
 
   package func user(_ id: UserID) async throws(AccountsError) -> User? {
     try await read { try UserRecords(connection: $0).account(id)?.user }

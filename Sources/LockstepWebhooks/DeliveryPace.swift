@@ -10,7 +10,6 @@ struct DeliveryPace: Sendable {
   /// not the deliveries of some users.
   private static let failuresBeforePause = 20
   private static let pause: Int64 = 1_000
-  private static let throttledPause: Int64 = 10_000
 
   private(set) var running = 0
   private var failuresInARow = 0
@@ -32,10 +31,7 @@ struct DeliveryPace: Sendable {
     if outcome.isAborted { return }
     switch outcome.outcome {
     case .delivered: failuresInARow = 0
-    case .throttled(let time):
-      failuresInARow += 1
-      pauseUntil(now.millisecondsSince1970 + (time?.wholeMilliseconds ?? Self.throttledPause))
-    case .failed, .gone:
+    case .throttled, .failed, .gone:
       failuresInARow += 1
       if failuresInARow >= Self.failuresBeforePause { pauseUntil(now.millisecondsSince1970 + Self.pause) }
     }

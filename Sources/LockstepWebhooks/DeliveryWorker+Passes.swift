@@ -11,7 +11,10 @@ extension DeliveryWorker {
   private struct Work: Sendable {
     let version: Int
     var webhooks: [WebhookRecord] = []
-    /// When the next delivery to each destination in use is due; nil if none is queued.
+    /// When the pauses of webhooks end.
+    var pauseEnds: [Timestamp] = []
+    /// When the next delivery to each destination that is in use and not paused is due; nil if none is
+    /// queued.
     var destinations: [(id: WebhookID, next: Timestamp?)] = []
   }
 
@@ -69,7 +72,9 @@ extension DeliveryWorker {
       var work = Work(version: version)
       work.webhooks = try WebhookRecords(connection: connection).all()
       let queues = DeliveryQueues(connection: connection)
-      for id in work.webhooks.filter({ $0.disabledAt == nil }).map(\.id) + others {
+      let inUse = work.webhooks.filter { $0.disabledAt == nil }
+      work.pauseEnds = inUse.compactMap(\.pausedUntil).filter { $0 > now }
+      for id in inUse.filter({ ($0.pausedUntil ?? now) <= now }).map(\.id) + others {
         work.destinations.append((id, try queues.nextTime(of: id)))
       }
       return work
@@ -78,7 +83,7 @@ extension DeliveryWorker {
     writer.webhookSignal.set(hasStateEvents, since: version)
     contents.withLock { contents in
       let times = work.destinations.compactMap { id, next in next.map { contents.paces[id]?.pauseEnd(at: now) ?? $0 } }
-      contents.metrics.nextTime = times.filter { $0 > now }.min()
+      contents.metrics.nextTime = (times + work.pauseEnds).filter { $0 > now }.min()
       contents.metrics.isFailing = false
       contents.metrics.disabled = work.webhooks.count { $0.disabledAt != nil }
       let known = Set(work.webhooks.map(\.id) + others)
@@ -91,8 +96,9 @@ extension DeliveryWorker {
   /// its user's next delivery is due.
   private static func due(_ work: Work, _ contents: Contents, at now: Timestamp) -> [(id: WebhookID, limit: Int)] {
     let settled = Set(contents.ended.map(\.outgoing.delivery.webhook))
+    let paused = Set(contents.ended.filter { $0.pauseEnd != nil }.map(\.outgoing.delivery.webhook))
     return work.destinations.compactMap { id, next in
-      guard settled.contains(id) || next.map({ $0 <= now }) ?? false else { return nil }
+      guard !paused.contains(id), settled.contains(id) || next.map({ $0 <= now }) ?? false else { return nil }
       let free = (contents.paces[id] ?? DeliveryPace()).free(at: now)
       return free > 0 ? (id, free) : nil
     }
@@ -118,6 +124,7 @@ extension DeliveryWorker {
     let byID = Dictionary(grouping: ended.filter { !$0.outcome.isAborted }) { $0.outgoing.delivery.webhook }
     for (id, ended) in byID.sorted(by: { $0.key.number < $1.key.number }) {
       guard let webhook = webhooks[id] else { continue }
+      if let end = ended.compactMap(\.pauseEnd).max() { try records.pause(id, until: end) }
       if ended.contains(where: { $0.outcome.outcome == .gone }) {
         if try records.disable(id, at: now) { disabled.append(webhook.name) }
       } else if ended.contains(where: { $0.outcome.outcome == .delivered }) {

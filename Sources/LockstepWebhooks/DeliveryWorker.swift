@@ -37,6 +37,12 @@ package final class DeliveryWorker: Sendable {
     let outgoing: OutgoingDelivery
     let outcome: AttemptOutcome
     let at: Timestamp
+
+    /// The end of the pause that the receiver has asked for; nil if it has not.
+    var pauseEnd: Timestamp? {
+      guard case .throttled(let time?) = outcome.outcome else { return nil }
+      return Timestamp(millisecondsSince1970: at.millisecondsSince1970 + time.wholeMilliseconds)
+    }
   }
 
   struct Contents: Sendable {

@@ -2,8 +2,8 @@
 package enum WebhookOutcome: Sendable, Equatable {
   /// 2xx.
   case delivered
-  /// The receiver has too much to do: 429, 502, 503 and 504. Nothing else should be sent to it for a
-  /// while either. The time is that of `Retry-After`, from 1 second to an hour.
+  /// The receiver has too much to do: 429, 502, 503 and 504. With `Retry-After`, from 1 second to an
+  /// hour, nothing else is sent to it for this time.
   case throttled(retryAfter: Duration?)
   /// Any other status, a redirect too. Only this message waits.
   case failed(retryAfter: Duration?)

@@ -25,6 +25,12 @@ package final class WebhookSender: DeliverySender {
     self.configuration = configuration
   }
 
+  /// Whether requests to this host of a URL are always refused, because it is written as an address that is
+  /// not public.
+  package func refuses(host: String) -> Bool {
+    configuration.addresses == .public && PublicAddresses.exclude(host: host)
+  }
+
   package func shutDown() { client.withLock { $0.take() }?.shutDown() }
 
   private func open() throws -> HTTPClient {

@@ -136,6 +136,59 @@ struct DeliveryWorkerTests {
     }
   }
 
+  @Test("A new PUT ends the pause that a receiver has asked for, and so does a second server's resend")
+  func endOfPause() async throws {
+    try await DeliveryFixture.run { fixture, store in
+      let webhook = try await fixture.put(in: store)
+      let (worker, other) = (fixture.worker(of: store), fixture.worker(of: store))
+      for restart in ["put", "resend"] {
+        try await fixture.commit(1, of: ann, in: store)
+        fixture.receiver.respond { _ in AttemptOutcome(.throttled(retryAfter: .seconds(3600)), status: 503) }
+        try await fixture.drive(worker)
+        #expect(fixture.receiver.takeArrivals().count == 1)
+        #expect(try await fixture.webhook(in: store)?.pausedUntil == fixture.now.advanced(byMilliseconds: 3_600_000))
+        fixture.receiver.respond { _ in StubReceiver.done }
+        try await fixture.commit(1, of: bob, in: store)
+        fixture.advance(seconds: 3599)
+        try await fixture.drive(other)
+        #expect(fixture.receiver.takeArrivals().isEmpty, "The pause holds for all servers.")
+        if restart == "put" {
+          try await fixture.put(secret: webhook.secret, in: store)
+        } else {
+          let now = fixture.now
+          let waiting = try await fixture.deliveries(.queued, of: webhook, in: store)
+          try await store.writer.write { connection in
+            for delivery in waiting {
+              _ = try DeliveryRecords(connection: connection).resend(delivery.id, of: webhook.id, at: now)
+            }
+            try WebhookRecords(connection: connection).resume(webhook.id)
+          }
+        }
+        #expect(try await fixture.webhook(in: store)?.pausedUntil == nil)
+        try await fixture.drive(other)
+        #expect(fixture.receiver.takeArrivals().count == 2)
+      }
+    }
+  }
+
+  @Test("Without Retry-After, a receiver that has too much to do gets the next attempt after a second")
+  func throttledWithoutTime() async throws {
+    try await DeliveryFixture.run { fixture, store in
+      try await fixture.put(in: store)
+      let worker = fixture.worker(of: store)
+      try await fixture.commit(1, of: ann, in: store)
+      fixture.receiver.respond { _ in AttemptOutcome(.throttled(retryAfter: nil), status: 503) }
+      try await fixture.drive(worker)
+      #expect(fixture.receiver.takeArrivals().count == 1)
+      try await fixture.commit(1, of: bob, in: store)
+      try await fixture.drive(worker)
+      #expect(fixture.receiver.takeArrivals().map(\.user) == [bob])
+      fixture.advance(seconds: 1)
+      try await fixture.drive(worker)
+      #expect(fixture.receiver.takeArrivals().count == 2)
+    }
+  }
+
   @Test("A receiver that hangs occupies 16 attempts, and 2 after the first failure, while others get theirs")
   func hanging() async throws {
     try await DeliveryFixture.run { fixture, store in

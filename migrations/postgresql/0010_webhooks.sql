@@ -7,11 +7,13 @@ CREATE TABLE webhooks (
   url              text NOT NULL,
   events           text NOT NULL,     -- types, separated by spaces
   secret           text NOT NULL,     -- signs its deliveries
+  secret_number    bigint NOT NULL DEFAULT 1,  -- counts the secrets that it has had
   old_secret       text,              -- the one before, which signs too until old_secret_until
   old_secret_until bigint,
   created_at       bigint NOT NULL,
   failing_since    bigint,            -- the first of the failures since the last success; NULL: none
-  disabled_at      bigint             -- NULL: it is in use
+  disabled_at      bigint,            -- NULL: it is in use
+  paused_until     bigint             -- the receiver has asked for no requests until then; NULL: it has not
 );
 
 CREATE TABLE deliveries (

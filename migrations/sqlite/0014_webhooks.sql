@@ -7,11 +7,13 @@ CREATE TABLE webhooks (
   url              TEXT NOT NULL,
   events           TEXT NOT NULL,     -- types, separated by spaces
   secret           TEXT NOT NULL,     -- signs its deliveries
+  secret_number    INTEGER NOT NULL DEFAULT 1,  -- counts the secrets that it has had
   old_secret       TEXT,              -- the one before, which signs too until old_secret_until
   old_secret_until INTEGER,
   created_at       INTEGER NOT NULL,
   failing_since    INTEGER,           -- the first of the failures since the last success; NULL: none
-  disabled_at      INTEGER            -- NULL: it is in use
+  disabled_at      INTEGER,           -- NULL: it is in use
+  paused_until     INTEGER            -- the receiver has asked for no requests until then; NULL: it has not
 ) STRICT;
 
 CREATE TABLE deliveries (

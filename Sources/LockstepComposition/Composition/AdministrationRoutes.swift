@@ -38,6 +38,7 @@ extension UserServices {
         readers: readers.readers,
         signal: writer.webhookSignal,
         worker: deliveries,
+        refusesHost: { [webhookSender] in webhookSender.refuses(host: $0) },
         now: time.now
       )
       .routes

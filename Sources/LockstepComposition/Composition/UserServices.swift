@@ -52,7 +52,7 @@ struct UserServices: Sendable {
   let backgroundEncoder: BackgroundEncoder
   /// Sends the deliveries of webhooks.
   let deliveries: DeliveryWorker
-  private let webhookSender: WebhookSender
+  let webhookSender: WebhookSender
   let defaults: DefaultsModule
   let own: [UserModule]
   /// All modules: those of Lockstep, then `own`, those of the program, then declared collections.
@@ -184,6 +184,7 @@ struct UserServices: Sendable {
       webhooks: webhookSender,
       now: time.now
     )
+    accounts.onCommit { [deliveries] in deliveries.wake() }
     let published = {
       @Sendable [waiters, commits, registry, cache, writer, deliveries] (user: UserID, state: UserState) in
       if writer.webhookSignal.hasStateEvents { deliveries.wake() }

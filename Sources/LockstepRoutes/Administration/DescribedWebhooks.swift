@@ -52,7 +52,7 @@ extension WebhookRoutes {
       ],
       optional: [
         "secret": secret, "name": .textSchema, "createdAt": ignored, "failingSince": ignored, "disabledAt": ignored,
-        "queued": ignored, "oldestQueuedAt": ignored,
+        "pausedUntil": ignored, "queued": ignored, "oldestQueuedAt": ignored,
       ]
     )
     return .administration(

@@ -20,13 +20,13 @@ struct WebhookDocument: Sendable {
       .backlog(of: record.id, limit: DeliveryWorker.mostCounted)
   }
 
-  /// The tag does not depend on the members that change without a write.
+  /// The tag does not depend on the members that change without a write. A new secret changes it, but
+  /// nothing in it can be compared with a guess of the secret.
   var document: PrivateDocument {
-    let secret = DomainHash.of("webhook secret", Array(record.secret.utf8)).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-    return PrivateDocument(
+    PrivateDocument(
       Self.format.encode(self),
-      passingOver: ["failingSince", "queued", "oldestQueuedAt"],
-      hidden: Int(truncatingIfNeeded: secret)
+      passingOver: ["failingSince", "pausedUntil", "queued", "oldestQueuedAt"],
+      hidden: record.secretNumber
     )
   }
 
@@ -37,6 +37,7 @@ struct WebhookDocument: Sendable {
     .member("createdAt", .time, \.record.createdAt),
     .optional("failingSince", .time, \.record.failingSince),
     .optional("disabledAt", .time, \.record.disabledAt),
+    .optional("pausedUntil", .time, \.record.pausedUntil),
     .member("queued", .count, \.queued),
     .optional("oldestQueuedAt", .time, \.oldest)
   )
@@ -74,28 +75,37 @@ struct WebhookBody: Sendable {
   let secret: WebhookSecret?
 
   /// Throws `validation-failed` with every fault.
-  init(_ json: JSON, name: String) throws {
+  init(_ json: JSON, name: String, refusesHost: (String) -> Bool) throws {
     var reader = PayloadReader(json)
     // A client may send back what it has read.
-    reader.passOver("createdAt", "failingSince", "disabledAt", "queued", "oldestQueuedAt")
+    reader.passOver("createdAt", "failingSince", "disabledAt", "pausedUntil", "queued", "oldestQueuedAt")
     if let given = reader.value("name"), given != .string(name) {
       reader.add("name", "It must be the name in the path, or be left out.")
     }
-    url = Self.url(&reader)
+    url = Self.url(&reader, refusesHost)
     events = Self.events(&reader)
     secret = Self.secret(&reader)
     try reader.finishProblem()
   }
 
-  private static func url(_ reader: inout PayloadReader) -> String {
+  private static func url(_ reader: inout PayloadReader, _ refusesHost: (String) -> Bool) -> String {
     guard let text = reader.text("url") else { return "" }
     do throws(UpstreamURLError) {
-      _ = try UpstreamURL(text)
+      if refusesHost(try UpstreamURL(text).host) {
+        reader.add(
+          "url",
+          "It must not have a private or loopback address. The operator can permit these with --webhook-allow-private."
+        )
+      }
     } catch {
       reader.add("url", "It \(error.reason).")
     }
     if text.contains("@") {
-      reader.add("url", "It must not contain a user or a password: verify the signature instead, and write %40 for @.")
+      reader.add(
+        "url",
+        "It must not contain a user, a password or the character @. Write %40 for @. To recognise the server, verify "
+          + "the signature."
+      )
     }
     return text
   }

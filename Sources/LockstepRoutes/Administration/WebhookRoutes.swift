@@ -18,18 +18,21 @@ package struct WebhookRoutes: Sendable {
   private let readers: StoreReaders
   private let signal: WebhookSignal
   private let worker: DeliveryWorker
+  private let refusesHost: @Sendable (String) -> Bool
   private let now: @Sendable () -> Timestamp
 
+  /// `refusesHost` says whether the host of a URL is an address to which the server sends nothing.
   package init(
     _ gate: AdministratorGate,
     _ ledger: AccountsLedger,
     readers: StoreReaders,
     signal: WebhookSignal,
     worker: DeliveryWorker,
+    refusesHost: @escaping @Sendable (String) -> Bool,
     now: @escaping @Sendable () -> Timestamp
   ) {
     (self.gate, self.ledger, self.readers, self.signal) = (gate, ledger, readers, signal)
-    (self.worker, self.now) = (worker, now)
+    (self.worker, self.refusesHost, self.now) = (worker, refusesHost, now)
   }
 
   package var routes: [Route] {
@@ -143,7 +146,7 @@ package struct WebhookRoutes: Sendable {
     let name = Self.name(in: request)
     if let wrong = WebhookBody.fault(ofName: name) { throw Problem(.invalidParameter, detail: wrong) }
     let preconditions = try Preconditions(of: request.head)
-    let given = try WebhookBody(try JSON(readingBodyOf: request, body), name: name)
+    let given = try WebhookBody(try JSON(readingBodyOf: request, body), name: name, refusesHost: refusesHost)
     let key = try key(request, body, agent)
     let now = now()
     return .making(Problem.init(accounts:)) {
@@ -253,11 +256,11 @@ package struct WebhookRoutes: Sendable {
           key: key,
           prepare: { () throws(AccountsError) in
             PreparedAccountsWrite { connection in
-              guard let webhook = try WebhookRecords(connection: connection).webhook(named: name) else {
-                throw AccountsError.noSuchWebhook
-              }
+              let webhooks = WebhookRecords(connection: connection)
+              guard let webhook = try webhooks.webhook(named: name) else { throw AccountsError.noSuchWebhook }
               let records = DeliveryRecords(connection: connection)
               guard let id, try records.resend(id, of: webhook.id, at: now) else { throw AccountsError.noSuchDelivery }
+              try webhooks.resume(webhook.id)
               return ((), [])
             }
           },

@@ -443,21 +443,24 @@ package struct CopiedTable: Sendable {
     [
       ("id", .integer), ("name", .text), ("url", .text), ("events", .text), ("secret", .text), ("old_secret", .text),
       ("old_secret_until", .integer), ("created_at", .integer), ("failing_since", .integer), ("disabled_at", .integer),
+      ("secret_number", .integer), ("paused_until", .integer),
     ],
     isOfUsers: false,
     sqlite: [
       SQLitePart(
         read: SQLText(
           """
-          SELECT id, name, url, events, secret, old_secret, old_secret_until, created_at, failing_since, disabled_at
+          SELECT id, name, url, events, secret, old_secret, old_secret_until, created_at, failing_since, disabled_at,
+            secret_number, paused_until
           FROM webhooks
           """
         ),
         insert: SQLText(
           """
           INSERT INTO webhooks
-            (id, name, url, events, secret, old_secret, old_secret_until, created_at, failing_since, disabled_at)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            (id, name, url, events, secret, old_secret, old_secret_until, created_at, failing_since, disabled_at,
+             secret_number, paused_until)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
           """
         )
       )

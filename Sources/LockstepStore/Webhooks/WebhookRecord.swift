@@ -39,6 +39,8 @@ package struct WebhookRecord: Sendable, Redacted {
   package let url: String
   package let events: [WebhookEventType]
   package let secret: String
+  /// Counts the secrets that the webhook has had.
+  package let secretNumber: Int
   /// The secret before the last change, which signs too until then.
   package let oldSecret: (text: String, until: Timestamp)?
   package let createdAt: Timestamp
@@ -46,6 +48,8 @@ package struct WebhookRecord: Sendable, Redacted {
   package let failingSince: Timestamp?
   /// Nil if it is in use.
   package let disabledAt: Timestamp?
+  /// The receiver has asked for no requests until then, with `Retry-After`.
+  package let pausedUntil: Timestamp?
 
   package init(
     id: WebhookID,
@@ -53,13 +57,16 @@ package struct WebhookRecord: Sendable, Redacted {
     url: String,
     events: [WebhookEventType],
     secret: String,
+    secretNumber: Int = 1,
     oldSecret: (text: String, until: Timestamp)? = nil,
     createdAt: Timestamp,
     failingSince: Timestamp? = nil,
-    disabledAt: Timestamp? = nil
+    disabledAt: Timestamp? = nil,
+    pausedUntil: Timestamp? = nil
   ) {
     (self.id, self.name, self.url, self.events) = (id, name, url, events)
     (self.secret, self.oldSecret, self.createdAt) = (secret, oldSecret, createdAt)
-    (self.failingSince, self.disabledAt) = (failingSince, disabledAt)
+    (self.failingSince, self.disabledAt, self.pausedUntil) = (failingSince, disabledAt, pausedUntil)
+    self.secretNumber = secretNumber
   }
 }

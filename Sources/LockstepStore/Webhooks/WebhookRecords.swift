@@ -16,23 +16,15 @@ package struct WebhookRecords {
   package func all() throws -> [WebhookRecord] {
     try connection.all(
       """
-      SELECT id, name, url, events, secret, old_secret, old_secret_until, created_at, failing_since, disabled_at
+      SELECT id, name, url, events, secret, old_secret, old_secret_until, created_at, failing_since, disabled_at,
+        secret_number, paused_until
       FROM webhooks WHERE name IS NOT NULL ORDER BY name
       """,
       transform: Self.record
     )
   }
 
-  package func webhook(named name: String) throws -> WebhookRecord? {
-    try connection.first(
-      """
-      SELECT id, name, url, events, secret, old_secret, old_secret_until, created_at, failing_since, disabled_at
-      FROM webhooks WHERE name = ?
-      """,
-      name,
-      transform: Self.record
-    )
-  }
+  package func webhook(named name: String) throws -> WebhookRecord? { try all().first { $0.name == name } }
 
   /// Whether a webhook that is in use gets events of this type.
   package func isSubscribed(to type: WebhookEventType) throws -> Bool {
@@ -62,19 +54,22 @@ package struct WebhookRecords {
         secret == known.secret ? known.oldSecret : (known.secret, now.advanced(byMilliseconds: Self.secretOverlap))
       try connection.run(
         """
-        UPDATE webhooks SET url = ?, events = ?, secret = ?, old_secret = ?, old_secret_until = ?,
-          failing_since = NULL, disabled_at = NULL
+        UPDATE webhooks SET url = ?, events = ?, secret = ?, secret_number = ?, old_secret = ?, old_secret_until = ?,
+          failing_since = NULL, disabled_at = NULL, paused_until = NULL
         WHERE id = ?
         """,
         url,
         list,
         secret,
+        known.secretNumber + (secret == known.secret ? 0 : 1),
         old?.text,
         old?.until,
         known.id
       )
       // Queued deliveries do not wait for the end of their pause.
-      if known.failingSince != nil || known.disabledAt != nil { try DeliveryQueues(connection: connection).hurry(known.id, at: now) }
+      if known.failingSince != nil || known.disabledAt != nil {
+        try DeliveryQueues(connection: connection).hurry(known.id, at: now)
+      }
     } else {
       try connection.run(
         "INSERT INTO webhooks (id, name, url, events, secret, created_at) VALUES (?, ?, ?, ?, ?, ?)",
@@ -136,6 +131,20 @@ package struct WebhookRecords {
     ) == 1
   }
 
+  /// Sends nothing to the webhook until then, unless it is paused for longer already.
+  package func pause(_ id: WebhookID, until end: Timestamp) throws {
+    try connection.run(
+      "UPDATE webhooks SET paused_until = ?2 WHERE id = ?1 AND coalesce(paused_until, 0) < ?2",
+      id,
+      end
+    )
+  }
+
+  /// Ends a pause.
+  package func resume(_ id: WebhookID) throws {
+    try connection.run("UPDATE webhooks SET paused_until = NULL WHERE id = ? AND paused_until IS NOT NULL", id)
+  }
+
   /// Returns whether the webhook was in use.
   package func disable(_ id: WebhookID, at now: Timestamp) throws -> Bool {
     try connection.run("UPDATE webhooks SET disabled_at = ? WHERE id = ? AND disabled_at IS NULL", now, id) == 1
@@ -163,10 +172,12 @@ package struct WebhookRecords {
       url: try row[2],
       events: events.split(separator: " ").compactMap { WebhookEventType(rawValue: String($0)) },
       secret: try row[4],
+      secretNumber: try row[10],
       oldSecret: old,
       createdAt: try row[7],
       failingSince: try row[8],
-      disabledAt: try row[9]
+      disabledAt: try row[9],
+      pausedUntil: try row[11]
     )
   }
 }

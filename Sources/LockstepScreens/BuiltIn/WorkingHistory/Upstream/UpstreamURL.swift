@@ -15,6 +15,16 @@ public struct UpstreamURL: Sendable, Equatable, CustomStringConvertible, CustomD
   /// For example `https://people.example:8443`.
   public let description: String
 
+  /// The host without brackets, such as `people.example` or `::1`.
+  package var host: String {
+    let place = description.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: true).last?.drop {
+      $0 == "/"
+    }
+    guard let place else { return "" }
+    return place.hasPrefix("[")
+      ? String(place.dropFirst().prefix { $0 != "]" }) : String(place.prefix { $0 != ":" })
+  }
+
   /// Reads an absolute URL: ASCII, no fragment, at most 2,048 bytes.
   public init(_ text: String) throws(UpstreamURLError) {
     guard text.utf8.count <= 2_048 else { throw UpstreamURLError(reason: "is longer than 2048 bytes") }
