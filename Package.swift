@@ -58,11 +58,13 @@ let package = Package(
         .embedInCode("sqlite/0011_declared_collections.sql"),
         .embedInCode("sqlite/0012_collection_commands.sql"),
         .embedInCode("sqlite/0013_credentials.sql"), .embedInCode("sqlite/0014_webhooks.sql"),
+        .embedInCode("sqlite/0015_mail_links.sql"),
         .embedInCode("postgresql/0001_identity.sql"), .embedInCode("postgresql/0002_users.sql"),
         .embedInCode("postgresql/0003_collections.sql"), .embedInCode("postgresql/0004_nodes.sql"),
         .embedInCode("postgresql/0005_feed.sql"), .embedInCode("postgresql/0006_attempts.sql"),
         .embedInCode("postgresql/0007_timelines.sql"), .embedInCode("postgresql/0008_declared_collections.sql"),
         .embedInCode("postgresql/0009_credentials.sql"), .embedInCode("postgresql/0010_webhooks.sql"),
+        .embedInCode("postgresql/0011_mail_links.sql"),
       ]
     ),
     .target(
@@ -214,10 +216,10 @@ let package = Package(
       name: "LockstepComposition",
       dependencies: [
         "CLockstepLinux", "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPClient",
-        "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMaintenance",
-        "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL", "LockstepReactor",
-        "LockstepRoutes", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading",
-        "LockstepTime", "LockstepWebhooks",
+        "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMail",
+        "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL",
+        "LockstepReactor", "LockstepRoutes", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync",
+        "LockstepThreading", "LockstepTime", "LockstepWebhooks",
       ]
     ),
     .target(
@@ -225,8 +227,8 @@ let package = Package(
       dependencies: [
         "LockstepAccounts", "LockstepComposition", "LockstepCryptography", "LockstepStore", "LockstepTime",
         "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer",
-        "LockstepIdentity", "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepScreens",
-        "LockstepTemplates", "LockstepThreading",
+        "LockstepIdentity", "LockstepLogging", "LockstepMail", "LockstepMaintenance", "LockstepMiddleware",
+        "LockstepScreens", "LockstepTemplates", "LockstepThreading",
       ]
     ),
     // Everything that a server of your own needs, as one module to import.
@@ -317,19 +319,19 @@ let package = Package(
       dependencies: [
         "CAllocationCounter", "CLockstepSQLite", "CLockstepZlib", "Lockstep", "LockstepAccounts", "LockstepClient",
         "LockstepCollections", "LockstepComposition", "LockstepCryptography", "LockstepHTTP", "LockstepHTTPClient",
-        "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMaintenance",
-        "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL", "LockstepReactor",
-        "LockstepReactorTesting", "LockstepRoutes", "LockstepSQLite", "LockstepScreens", "LockstepStore",
-        "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime", "LockstepWebFiles",
+        "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMail",
+        "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL",
+        "LockstepReactor", "LockstepReactorTesting", "LockstepRoutes", "LockstepSQLite", "LockstepScreens",
+        "LockstepStore", "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime", "LockstepWebFiles",
         "LockstepWebhooks",
       ]
     ),
     .testTarget(
       name: "LockstepServerTestingTests",
       dependencies: [
-        "LockstepClient", "LockstepClientTesting", "LockstepCollections", "LockstepJSON", "LockstepReactor",
-        "LockstepReactorTesting", "LockstepScreens", "LockstepServerTesting", "LockstepTime", "NewProject",
-        "ShoppingList",
+        "LockstepClient", "LockstepClientTesting", "LockstepCollections", "LockstepComposition", "LockstepHTTPClient",
+        "LockstepJSON", "LockstepMail", "LockstepReactor", "LockstepReactorTesting", "LockstepScreens",
+        "LockstepServerTesting", "LockstepTime", "NewProject", "ShoppingList",
       ]
     ),
     .testTarget(

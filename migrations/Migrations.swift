@@ -37,6 +37,7 @@ public struct Migration: Sendable, Equatable {
     Migration(12, "0012_collection_commands", PackageResources._012_collection_commands_sql),
     Migration(13, "0013_credentials", PackageResources._013_credentials_sql),
     Migration(14, "0014_webhooks", PackageResources._014_webhooks_sql),
+    Migration(15, "0015_mail_links", PackageResources._015_mail_links_sql),
   ]
 
   /// All steps of a store in PostgreSQL, in order. Each name differs from those of SQLite.
@@ -51,5 +52,6 @@ public struct Migration: Sendable, Equatable {
     Migration(8, "0008_declared_collections", PackageResources._008_declared_collections_sql),
     Migration(9, "0009_credentials", PackageResources._009_credentials_sql),
     Migration(10, "0010_webhooks", PackageResources._010_webhooks_sql),
+    Migration(11, "0011_mail_links", PackageResources._011_mail_links_sql),
   ]
 }

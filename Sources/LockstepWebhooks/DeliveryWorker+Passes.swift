@@ -24,7 +24,7 @@ extension DeliveryWorker {
     let work = try await read(at: now)
     let (ended, pruned, due) = contents.withLock { contents in
       defer { contents.ended = [] }
-      let due = claiming && !contents.isStopping ? Self.due(work, contents, at: now) : []
+      let due = claiming && !contents.isStopping ? self.due(work, contents, at: now) : []
       return (contents.ended, Self.takePrunable(&contents, ended: contents.ended), due)
     }
     guard !ended.isEmpty || !due.isEmpty else { return [] }
@@ -60,7 +60,7 @@ extension DeliveryWorker {
     }
     contents.withLock { contents in
       contents.metrics.count(results)
-      for delivery in claimed { contents.paces[delivery.webhook, default: DeliveryPace()].begin(1) }
+      for delivery in claimed { contents.paces[delivery.webhook, default: newPace(of: delivery.webhook)].begin(1) }
     }
     return claimed.map { outgoing($0, byID[$0.webhook], at: now) }
   }
@@ -94,14 +94,18 @@ extension DeliveryWorker {
 
   /// The destinations with due deliveries, and how many of them may be claimed. After an attempt,
   /// its user's next delivery is due.
-  private static func due(_ work: Work, _ contents: Contents, at now: Timestamp) -> [(id: WebhookID, limit: Int)] {
+  private func due(_ work: Work, _ contents: Contents, at now: Timestamp) -> [(id: WebhookID, limit: Int)] {
     let settled = Set(contents.ended.map(\.outgoing.delivery.webhook))
     let paused = Set(contents.ended.filter { $0.pauseEnd != nil }.map(\.outgoing.delivery.webhook))
     return work.destinations.compactMap { id, next in
       guard !paused.contains(id), settled.contains(id) || next.map({ $0 <= now }) ?? false else { return nil }
-      let free = (contents.paces[id] ?? DeliveryPace()).free(at: now)
+      let free = (contents.paces[id] ?? newPace(of: id)).free(at: now)
       return free > 0 ? (id, free) : nil
     }
+  }
+
+  private func newPace(of id: WebhookID) -> DeliveryPace {
+    others.first { $0.id == id }.map { DeliveryPace(most: $0.atOnce) } ?? DeliveryPace()
   }
 
   /// The webhooks whose old deliveries are to be deleted.
@@ -175,6 +179,7 @@ extension DeliveryWorker {
     var retryAfter: Duration?
     switch ended.outcome.outcome {
     case .delivered: return .delivered
+    case .rejected: return .failed
     case .throttled(let time), .failed(let time): retryAfter = time
     case .gone: break
     }

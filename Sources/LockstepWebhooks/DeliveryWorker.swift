@@ -29,8 +29,12 @@ package final class DeliveryWorker: Sendable {
   package struct Destination: Sendable {
     let id: WebhookID
     let sender: any DeliverySender
+    /// The most attempts at a time.
+    let atOnce: Int
 
-    package init(_ id: WebhookID, _ sender: any DeliverySender) { (self.id, self.sender) = (id, sender) }
+    package init(_ id: WebhookID, _ sender: any DeliverySender, atOnce: Int) {
+      (self.id, self.sender, self.atOnce) = (id, sender, atOnce)
+    }
   }
 
   struct Ended: Sendable {
@@ -132,16 +136,22 @@ package final class DeliveryWorker: Sendable {
     _ = contents.wait(atMost: Self.stopPatience) { $0.isRunning ? nil : () }
   }
 
-  /// Measures the queues, and deletes the deliveries of deleted webhooks.
+  /// Measures the queues, and deletes the deliveries of deleted webhooks and the links that have
+  /// expired, some at a time.
   func upkeep() async throws {
-    let others = others.map(\.id)
-    let (queued, oldest, hasDeleted) = try await readers.read(length: .long) { connection in
+    let (others, now) = (others.map(\.id), now())
+    let (queued, oldest, hasDeleted, hasLinks) = try await readers.read(length: .long) { connection in
       let (records, webhooks) = (DeliveryRecords(connection: connection), WebhookRecords(connection: connection))
       let all = try (webhooks.all().map(\.id) + others).map { try records.backlog(of: $0, limit: Self.mostCounted) }
-      return (all.reduce(0) { $0 + $1.count }, all.compactMap(\.oldest).min(), try webhooks.haveDeleted)
+      let hasLinks = try MailLinkRecords(connection: connection).haveExpired(at: now)
+      return (all.reduce(0) { $0 + $1.count }, all.compactMap(\.oldest).min(), try webhooks.haveDeleted, hasLinks)
     }
     contents.withLock { ($0.metrics.queued, $0.metrics.oldest) = (queued, oldest) }
     while hasDeleted, try await writer.write({ try WebhookRecords(connection: $0).purge(limit: 1_000) }) {}
+    while hasLinks {
+      let count = try await writer.write { try MailLinkRecords(connection: $0).removeExpired(at: now, limit: 1_000) }
+      if count < 1_000 { break }
+    }
   }
 
   /// Whether the worker was stopped and no attempt runs.

@@ -7,6 +7,8 @@ package enum WebhookOutcome: Sendable, Equatable {
   case throttled(retryAfter: Duration?)
   /// Any other status, a redirect too. Only this message waits.
   case failed(retryAfter: Duration?)
+  /// The receiver refuses this message for good, and sending it again would not help. Others go on.
+  case rejected
   /// 410: the receiver wants no more messages. Its webhook should be disabled.
   case gone
 

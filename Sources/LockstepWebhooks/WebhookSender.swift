@@ -21,7 +21,7 @@ package final class WebhookSender: DeliverySender {
     configuration.bounds.responseBytes = 64 * 1024
     configuration.bounds.cutsBodies = true
     // Those of deleted webhooks may still run.
-    configuration.bounds.transfers = DeliveryPace.most * (WebhookRecords.most + 4)
+    configuration.bounds.transfers = DeliveryPace.usual * (WebhookRecords.most + 4)
     self.configuration = configuration
   }
 

@@ -86,7 +86,7 @@ final class DeliveryFixture: Sendable {
   @discardableResult
   func put(
     _ name: String = "main",
-    _ events: [WebhookEventType] = WebhookEventType.allCases,
+    _ events: [WebhookEventType] = WebhookEventType.ofWebhooks,
     secret: String = WebhookSecret.make().text,
     in store: DurableStore
   ) async throws -> WebhookRecord {

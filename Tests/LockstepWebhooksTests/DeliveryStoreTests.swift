@@ -162,7 +162,7 @@ struct DeliveryStoreTests {
       let now = fixture.now
       try await store.writer.write { [ann] connection in
         try connection.lock(ann)
-        for type in WebhookEventType.allCases {
+        for type in WebhookEventType.ofWebhooks {
           try WebhookOutbox(connection: connection).add(WebhookEvent(type, of: ann, at: now))
         }
       }

@@ -267,7 +267,7 @@ struct DeliveryWorkerTests {
   func reserved() async throws {
     try await DeliveryFixture.run { fixture, store in
       let mail = StubReceiver()
-      let worker = fixture.worker(of: store, others: [DeliveryWorker.Destination(.mail, mail)]) { delivery in
+      let worker = fixture.worker(of: store, others: [DeliveryWorker.Destination(.mail, mail, atOnce: 4)]) { delivery in
         delivery.type == "password.reset" ? ["token": .string("secret of \(delivery.id)")] : [:]
       }
       let now = fixture.now

@@ -41,7 +41,7 @@ struct WebhookDocument: Sendable {
     .member("queued", .count, \.queued),
     .optional("oldestQueuedAt", .time, \.oldest)
   )
-  static let eventNames = WebhookEventType.allCases.map(\.rawValue)
+  static let eventNames = WebhookEventType.ofWebhooks.map(\.rawValue)
 }
 
 extension DeliveryListing {
@@ -119,14 +119,14 @@ struct WebhookBody: Sendable {
     }
     var events: Set<WebhookEventType> = []
     for (index, element) in list.prefix(100).enumerated() {
-      guard let type = element.stringValue.flatMap(WebhookEventType.init(rawValue:)) else {
+      guard let type = WebhookEventType.ofWebhooks.first(where: { element.stringValue == $0.rawValue }) else {
         reader.add(["events", "\(index)"], "It must be one of \(names).")
         continue
       }
       events.insert(type)
     }
     if list.count > 100 { reader.add("events", "It must have at most 100 elements.") }
-    return WebhookEventType.allCases.filter(events.contains)
+    return WebhookEventType.ofWebhooks.filter(events.contains)
   }
 
   private static func secret(_ reader: inout PayloadReader) -> WebhookSecret? {

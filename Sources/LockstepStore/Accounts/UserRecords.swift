@@ -150,6 +150,7 @@ package struct UserRecords {
     try connection.run("UPDATE users SET password_hash = ? WHERE id = ?", hash.text, id)
   }
 
+  /// Changes the password. Links in mails that were sent before no longer work.
   package func changePassword(of id: UserID, to hash: PasswordHash, at now: Timestamp) throws {
     try connection.run(
       """
@@ -160,10 +161,11 @@ package struct UserRecords {
       now,
       id
     )
+    try MailLinkRecords(connection: connection).removeAll(of: id)
   }
 
-  /// Changes the address, which then is not verified. Returns false, and changes nothing, if another
-  /// user has it.
+  /// Changes the address, which then is not verified. Links in mails that were sent before no longer
+  /// work. Returns false, and changes nothing, if another user has the address.
   package func changeEmail(of id: UserID, to address: EmailAddress) throws -> Bool {
     if let other = try account(withKey: address.key), other.user.id != id { return false }
     if case .postgreSQL = connection, try !changeKey(of: id, to: address.key) { return false }
@@ -173,6 +175,7 @@ package struct UserRecords {
       address.key,
       id
     )
+    try MailLinkRecords(connection: connection).removeAll(of: id)
     return true
   }
 
@@ -222,7 +225,8 @@ package struct UserRecords {
             l AS (DELETE FROM list_elements WHERE user_id = ?1), m AS (DELETE FROM map_values WHERE user_id = ?1),
             r AS (DELETE FROM removals WHERE user_id = ?1), j AS (DELETE FROM journal WHERE user_id = ?1),
             p AS (DELETE FROM snapshots WHERE user_id = ?1), k AS (DELETE FROM idempotency_keys WHERE user_id = ?1),
-            h AS (DELETE FROM heads WHERE user_id = ?1), i AS (DELETE FROM identities WHERE user_id = ?1)
+            h AS (DELETE FROM heads WHERE user_id = ?1), i AS (DELETE FROM identities WHERE user_id = ?1),
+            n AS (DELETE FROM mail_links WHERE user_id = ?1)
           DELETE FROM users WHERE id = ?1
           """
       ),

@@ -189,6 +189,7 @@ package struct DatabaseAudit {
       UNION SELECT 'identities', user_id FROM identities
       UNION SELECT 'sessions', user_id FROM sessions
       UNION SELECT 'tokens', user_id FROM tokens
+      UNION SELECT 'mail_links', user_id FROM mail_links
       UNION SELECT 'list_elements', user_id FROM list_elements
       UNION SELECT 'map_values', user_id FROM map_values
       UNION SELECT 'removals', user_id FROM removals

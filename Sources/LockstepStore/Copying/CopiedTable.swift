@@ -76,7 +76,8 @@ package struct CopiedTable: Sendable {
 
   /// The columns with the id of the user, of all tables of users in PostgreSQL.
   static let columnsOfUsersInPostgreSQL =
-    [("addresses", "user_id"), ("tokens", "user_id")] + ofUsers.map { ($0.name, $0.columns[0].name) }
+    [("addresses", "user_id"), ("tokens", "user_id"), ("mail_links", "user_id")]
+    + ofUsers.map { ($0.name, $0.columns[0].name) }
 
   // MARK: The tables
 

@@ -10,7 +10,7 @@ package typealias DeliveryID = Identifier<DeliverySubject>
 
 /// An event for webhooks.
 package struct WebhookEvent: Sendable {
-  let id: DeliveryID
+  package let id: DeliveryID
   let type: WebhookEventType
   let user: UserID
   /// A JSON object.

@@ -11,13 +11,18 @@ package enum WebhookEventType: String, Sendable, CaseIterable {
   case sessionEnded = "session.ended"
   case passwordReset = "password.reset"
   case emailProof = "email.proof"
+  /// A user has got another address. Only a mail to the old address tells of this.
+  case emailChanged = "email.changed"
+
+  /// The types that a webhook may be subscribed to.
+  package static let ofWebhooks = allCases.filter { $0 != .emailChanged }
 
   /// For how long deliveries are tried, after the event.
   package var lifetime: Duration {
     switch self {
     case .stateChanged, .userCreated, .userErased, .sessionEnded: .seconds(3 * 86_400)
-    // Their tokens are valid for this long.
-    case .passwordReset, .emailProof: .seconds(30 * 60)
+    // The tokens are valid for this long. A mail that cannot be sent delays the user's next mails.
+    case .passwordReset, .emailProof, .emailChanged: .seconds(30 * 60)
     }
   }
 }

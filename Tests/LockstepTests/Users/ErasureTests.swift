@@ -66,6 +66,13 @@ struct ErasureTests {
         """
       )
       try await Self.queueDelivery(about: ada.user, in: users)
+      _ = try await users.rows(
+        TestSQL(
+          sqlite: "INSERT INTO mail_links VALUES (x'00', 'email.proof', '\(ada.user)', 'new@example.com', 'zq', 0)",
+          postgreSQL:
+            "INSERT INTO mail_links VALUES ('\\x00', 'email.proof', '\(ada.user)', 'new@example.com', 'zq', 0)"
+        )
+      )
       // A completed admin command no longer has the user's id.
       let tables = try await users.rows(
         TestSQL(
