@@ -4,7 +4,7 @@ import LockstepJSON
 import LockstepLogging
 
 /// Logs a line for each request, and for each refusal of the HTTP server. The line of a request has
-/// the path without ids of screens. It does not have the query, because clients put secrets there.
+/// the path without ids of screens and tokens. It does not have the query, because clients put secrets there.
 package struct AccessLog: Sendable {
   private let logger: Logger
 

@@ -193,7 +193,10 @@ public final class Application: Sendable {
       throw tooLarge(request.head) ?? methodNotAllowed(allow, for: request.head)
     case .notFound:
       throw tooLarge(request.head)
-        ?? Problem(.notFound, detail: "There is nothing at \(request.head.path). GET / lists where to start.")
+        ?? Problem(
+          .notFound,
+          detail: "There is nothing at \(request.head.pathWithoutSecrets). GET / lists where to start."
+        )
     }
   }
 
@@ -243,7 +246,9 @@ public final class Application: Sendable {
   private func methodNotAllowed(_ allow: String, for head: RequestHead) -> Problem {
     Problem(
       .methodNotAllowed,
-      detail: "\(head.path.isEmpty ? "The server" : head.path) does not support \(head.method.name), only \(allow).",
+      detail:
+        "\(head.path.isEmpty ? "The server" : head.pathWithoutSecrets) does not support \(head.method.name), only "
+        + "\(allow).",
       fields: HeaderFields([.allow: allow])
     )
   }
