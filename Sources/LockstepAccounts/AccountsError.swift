@@ -24,6 +24,8 @@ package enum AccountsError: Error, Sendable, Equatable {
   case keysUnavailable(issuer: String, retryAfter: Int)
   /// The account has no password, so none can be changed or confirm a change.
   case noPassword
+  /// The same for a change of the address.
+  case noPasswordForAddress(isAnonymous: Bool)
   /// The account has a password or an identity already.
   case hasCredentials
   /// The account is disabled. Only a client with the right password or a valid token learns this.
@@ -31,6 +33,10 @@ package enum AccountsError: Error, Sendable, Equatable {
   /// The session has ended, or its user was erased.
   case sessionEnded
   case noSuchSession
+  /// The token of a link in a mail is unknown, was used, or has expired.
+  case noSuchLink
+  /// The server sends no mails of this kind.
+  case noMail(WebhookEventType)
   case noSuchUser
   case noSuchToken
   /// Another service token has the name.
@@ -87,10 +93,17 @@ extension AccountsError: CustomStringConvertible {
       "The server cannot verify tokens of \(issuer) yet, because it could not fetch the keys. Try again later."
     case .wrongPassword: "The password is wrong."
     case .noPassword: "The account has no password."
+    case .noPasswordForAddress(isAnonymous: true):
+      "The account has no password. Send an address and a password with PUT /v1/me/credentials instead."
+    case .noPasswordForAddress(isAnonymous: false):
+      "The account has no password that could confirm the change. Change the address at the issuer of your tokens."
     case .hasCredentials: "The account has a password or an identity already. Credentials can be set only once."
     case .disabled: "The account is disabled. Ask the server's operator."
     case .sessionEnded: "The session has ended. Log in again."
     case .noSuchSession: "There is no such session."
+    case .noSuchLink: "The link does not work. It was used already, or it has expired. Ask for another mail."
+    case .noMail(let type):
+      "This server sends no such mails. Its operator can set --smtp, or add a webhook for \(type.rawValue)."
     case .noSuchUser: "There is no such user."
     case .noSuchToken: "There is no such service token."
     case .tokenNameTaken: "There is a service token with this name already. Choose another name."

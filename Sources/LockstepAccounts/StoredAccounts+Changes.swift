@@ -76,7 +76,7 @@ extension StoredAccounts {
 
   /// Verifies the password that confirms a change, after `condition`, which is quick. Returns a
   /// check for the transaction. The check throws if the session or the password is no longer valid.
-  private func confirmed(
+  func confirmed(
     _ password: Password,
     in session: LiveSession,
     if condition: (Account) throws(AccountsError) -> Void = { _ in }

@@ -162,9 +162,11 @@ extension StoredAccounts {
   // MARK: Sealed responses
 
   /// The key of the e-mail address. If the text is not an e-mail address, its beginning.
-  package func addressKey(of credentials: Credentials) -> String {
-    (try? EmailAddress(credentials.email))?.key
-      ?? String(decoding: credentials.email.utf8.prefix(EmailAddress.maximumBytes), as: UTF8.self)
+  package func addressKey(of credentials: Credentials) -> String { Self.addressKey(of: credentials.email) }
+
+  static func addressKey(of email: String) -> String {
+    (try? EmailAddress(email))?.key
+      ?? String(decoding: email.utf8.prefix(EmailAddress.maximumBytes), as: UTF8.self)
   }
 
   /// A seal with the credentials' password, for the response to one idempotency key.

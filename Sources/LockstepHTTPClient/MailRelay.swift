@@ -12,8 +12,7 @@ package struct MailRelayError: Error, Equatable {
 ///   `?tls=required`, loopback requires STARTTLS too.
 ///
 /// Its descriptions show only the scheme, host and port, because the other parts may be secret.
-package struct MailRelay: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
-{
+public struct MailRelay: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// The user and the password of the relay.
   package struct Login: Sendable, Equatable {
     package let user: String
@@ -21,7 +20,7 @@ package struct MailRelay: Sendable, Equatable, CustomStringConvertible, CustomDe
   }
 
   /// For example `smtp://mail.example.com:587`.
-  package let description: String
+  public let description: String
   package let login: Login?
   /// Whether the client sends nothing but its name before the connection is encrypted.
   package let requiresTLS: Bool
@@ -61,10 +60,10 @@ package struct MailRelay: Sendable, Equatable, CustomStringConvertible, CustomDe
   }
 
   /// The same as `description`.
-  package var debugDescription: String { description }
+  public var debugDescription: String { description }
 
   /// A mirror that shows nothing.
-  package var customMirror: Mirror { Mirror(self, children: [:]) }
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
 
   private static func hostAndPort(_ place: Substring) throws(MailRelayError) -> (host: Substring, port: Int?) {
     let host: Substring

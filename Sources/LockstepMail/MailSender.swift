@@ -6,7 +6,7 @@ package struct MailSenderError: Error, Equatable {
 
 /// The sender of mails: `notes@example.com`, or `Notes <notes@example.com>`. A name with special
 /// characters may be quoted: `"Notes, Inc." <notes@example.com>`.
-package struct MailSender: Sendable, Equatable {
+public struct MailSender: Sendable, Equatable {
   /// Empty if there is none.
   package let name: String
   package let address: String

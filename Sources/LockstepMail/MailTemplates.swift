@@ -6,7 +6,9 @@ import Glibc
 /// A file's name is that of the mail and a language: `password-reset.de.txt`. An operator's
 /// `password-reset.de.html` replaces the HTML that the server makes from the text. The operator may
 /// add languages.
-package struct MailTemplates: Sendable {
+public struct MailTemplates: Sendable {
+  /// The operator's folder; nil if there is none.
+  package private(set) var folder: String?
   /// For each mail, the texts by language.
   private var texts: [MailKind: [String: MailTexts]] = [:]
 
@@ -19,6 +21,7 @@ package struct MailTemplates: Sendable {
   /// `.html` are ignored.
   package init(folder: String) throws(MailTemplateError) {
     try self.init(replacing: try Self.files(in: folder))
+    self.folder = folder
   }
 
   /// `files` are those of the operator: names and contents.

@@ -5,9 +5,9 @@ package struct PublicURLError: Error, Equatable {
 }
 
 /// The URL by which users reach the server, such as `https://notes.example.com`, for links in mails.
-package struct PublicURL: Sendable, Equatable, CustomStringConvertible {
+public struct PublicURL: Sendable, Equatable, CustomStringConvertible {
   /// Without a slash at the end.
-  package let description: String
+  public let description: String
   /// The host and, if the URL has one, the port.
   package let server: String
 

@@ -28,6 +28,8 @@ struct HelpTests {
     ("--max-output-memory", "Default 256MiB"), ("--response-rate", "Default 1KiB"),
     ("--output-timeout", "Default 30s"), ("--drain-timeout", "Default 8s"), ("--log-format", "Default text"),
     ("--log-level", "Default info"), ("--access-log", "Default: off"),
+    ("--webhook-allow-private", "Default: off"), ("--smtp", "Default: none"), ("--mail-from", "Default: none"),
+    ("--public-url", "Default: none"), ("--mail-templates", "Default: none"),
   ]
 
   /// The entries of the help: an option's line, and the text below it joined to one line.

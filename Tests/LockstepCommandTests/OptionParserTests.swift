@@ -1,6 +1,7 @@
 import LockstepComposition
 import LockstepAccounts
 import LockstepHTTP
+import LockstepTestSupport
 import Testing
 
 @testable import LockstepCommand
@@ -108,7 +109,8 @@ struct OptionParserTests {
 
   @Test("Every option is tested here")
   func complete() {
-    #expect(Set(Self.cases.map(\.name)) == Set(ServeOptions.all.map(\.name)))
+    // Those for mails go together.
+    #expect(Set(Self.cases.map(\.name)) == Set(ServeOptions.all.map(\.name)).subtracting(MailOptions.all.map(\.name)))
     #expect(Set(ServeOptions.all.map(\.name)).count == ServeOptions.all.count)
   }
 
@@ -130,11 +132,44 @@ struct OptionParserTests {
     #expect(refusal(["--identity", first, "--identity", first])?.contains("https://a.example") == true)
   }
 
+  @Test("The options for mails go together, each from the command line or a variable")
+  func mail() throws {
+    let arguments = ["--mail-from", "Notes <notes@example.com>", "--public-url=https://notes.example.com/"]
+    let relay = ["LOCKSTEP_SMTP": "smtps://me:secret@mail.example.com"]
+    let mail = try parse(arguments, relay).mail
+    #expect(mail.relay?.description == "smtps://mail.example.com:465" && mail.relay?.login?.password == "secret")
+    #expect(mail.sender?.address == "notes@example.com" && mail.sender?.name == "Notes")
+    #expect(mail.publicURL?.description == "https://notes.example.com" && mail.templates == nil)
+    let folder = try TemporaryDirectory()
+    #expect(try parse(arguments + ["--mail-templates", folder.path], relay).mail.templates?.folder == folder.path)
+    let variables = [
+      "LOCKSTEP_MAIL_FROM": "notes@example.com", "LOCKSTEP_PUBLIC_URL": "http://a.example",
+      "LOCKSTEP_MAIL_TEMPLATES": folder.path,
+    ]
+    #expect(try parse(["--smtp", "smtp://127.0.0.1"], variables).mail.templates != nil)
+    #expect(refusal([], relay)?.hasPrefix("--smtp needs --mail-from: ") == true)
+    #expect(refusal(Array(arguments.prefix(2)), relay)?.hasPrefix("--smtp needs --public-url: ") == true)
+    for option in [Array(arguments.prefix(2)), Array(arguments.suffix(1)), ["--mail-templates", folder.path]] {
+      let name = option.first?.prefix { $0 != "=" } ?? ""
+      #expect(refusal(option)?.hasPrefix("\(name) needs --smtp: ") == true)
+    }
+  }
+
+  @Test("A fault of a template names its file and line")
+  func templates() throws {
+    let folder = try TemporaryDirectory()
+    try folder.write(Array("Subject: x\n\n{link} {lnk}\n".utf8), to: "password-reset.de.txt")
+    #expect(
+      refusal(["--mail-templates", folder.path])
+        == "--mail-templates cannot be “\(folder.path)”: password-reset.de.txt:3: {lnk} is not a placeholder of this "
+        + "mail. Use {link}, {email}, {minutes}, {server}."
+    )
+  }
+
   @Test("`--name value`, `--name=value` and the variable each set an option and change no other", arguments: cases)
   func everyWay(option: Case) throws {
-    let separate =
-      ["--access-log", "--inspector", "--webhook-allow-private"].contains(option.name)
-      ? [option.name] : [option.name, option.value]
+    let isFlag = ["--access-log", "--inspector", "--webhook-allow-private"].contains(option.name)
+    let separate = isFlag ? [option.name] : [option.name, option.value]
     let configurations = [
       try parse(separate), try parse(["\(option.name)=\(option.value)"]),
       try parse([], [option.variable: option.value]),

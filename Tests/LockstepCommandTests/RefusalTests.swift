@@ -97,6 +97,13 @@ struct RefusalTests {
     ("--access-log", ["", "maybe", "2"], "it must be true or false"),
     ("--inspector", ["", "maybe", "2"], "it must be true or false"),
     ("--webhook-allow-private", ["", "maybe", "2"], "it must be true or false"),
+    ("--smtp", ["", "mail.example.com", "https://mail.example.com"], "it must begin with smtp:// or smtps://"),
+    (
+      "--mail-from", ["", "notes", "Notes <notes>", "nötes@example.com"],
+      "it must be an e-mail address in ASCII, such as notes@example.com or Notes <notes@example.com>"
+    ),
+    ("--public-url", ["", "notes.example.com", "ftp://notes.example.com"], "it must begin with https:// or http://"),
+    ("--mail-templates", ["", "/nonexistent"], "It cannot be read: No such file or directory"),
   ]
 
   private func refusal(_ arguments: [String], _ environment: [String: String] = [:]) -> String? {

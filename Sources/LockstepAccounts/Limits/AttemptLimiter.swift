@@ -1,7 +1,8 @@
 import LockstepCollections
 import LockstepThreading
 
-/// Limits the guessing of passwords by network, by account and by session.
+/// Limits the guessing of passwords by network, by account and by session, and the mails that clients ask
+/// for.
 ///
 /// An attempt is counted before the password is verified, so that concurrent attempts cannot exceed
 /// the limit. A right password gives the attempt back. An attacker's failures hardly affect the
@@ -37,6 +38,9 @@ package final class AttemptLimiter: Sendable {
     case session(SessionID)
     case signUp(ClientNetwork)
     case administration(ClientNetwork)
+    case mailAddress(String)
+    case mailNetwork(ClientNetwork)
+    case mailSession(SessionID)
 
     /// Whether a right password gives the use back.
     var isGivenBack: Bool {
@@ -86,6 +90,15 @@ package final class AttemptLimiter: Sendable {
     try count(Login(account: account, network: network)) { _ in [.signUp(network)] }
   }
 
+  /// Counts a mail to the address with this key.
+  package func mail(to key: String, from network: ClientNetwork, in session: SessionID?) throws(AccountsError) {
+    _ = try count(nil, notes: false) { _ in Self.mailUses(to: key, from: network, in: session) }
+  }
+
+  static func mailUses(to key: String, from network: ClientNetwork, in session: SessionID?) -> [Use] {
+    [.mailAddress(key), .mailNetwork(network)] + (session.map { [.mailSession($0)] } ?? [])
+  }
+
   /// Counts a wrong administrator token or service token. Throws `tooManyAttempts` if there were too
   /// many.
   package func failedAdministration(from network: ClientNetwork) throws(AccountsError) {
@@ -115,14 +128,18 @@ package final class AttemptLimiter: Sendable {
     return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
   }
 
-  private func count(_ login: Login?, _ uses: (inout State) -> [Use]) throws(AccountsError) -> Attempt {
+  private func count(
+    _ login: Login?,
+    notes: Bool = true,
+    _ uses: (inout State) -> [Use]
+  ) throws(AccountsError) -> Attempt {
     let now = now
     return try state.withLock { state throws(AccountsError) in
       let uses = uses(&state)
       let limited = uses.compactMap { use in limits.limit(for: use).map { (use, $0) } }
       let wait = limited.map { state.used.wait(for: $0.0, $0.1, at: now) }.max() ?? 0
       guard wait == 0 else {
-        state.metrics.refused += 1
+        if notes { state.metrics.refused += 1 }
         throw .tooManyAttempts(wait: wait)
       }
       for (use, limit) in limited { state.used.use(use, limit, at: now) }
@@ -158,6 +175,9 @@ extension AttemptLimits {
     case .session: perSession
     case .signUp: signUpsPerNetwork
     case .administration: administrationPerNetwork
+    case .mailAddress: mailsPerAddress
+    case .mailNetwork: mailsPerNetwork
+    case .mailSession: mailsPerSession
     }
   }
 }

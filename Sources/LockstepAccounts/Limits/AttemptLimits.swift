@@ -1,4 +1,5 @@
-/// How many wrong passwords and sign-ups are allowed before the response is 429.
+/// How many wrong passwords and sign-ups are allowed before the response is 429, and how many mails before
+/// no more are sent.
 ///
 /// If the server is behind a proxy that it does not trust, all clients have the proxy's address.
 /// Then raise `perNetwork`.
@@ -18,6 +19,12 @@ public struct AttemptLimits: Sendable, Equatable {
   /// Wrong administrator tokens and service tokens from one network. Default: 20, then one every 3
   /// seconds.
   public var administrationPerNetwork = RateLimit(requests: 20, seconds: 60)
+  /// Mails that clients ask for to one address. Default: 5, then one every 10 minutes.
+  public var mailsPerAddress = RateLimit(requests: 1, seconds: 600, burst: 5)
+  /// Mails that clients of one network ask for. Default: 30, then one a minute.
+  public var mailsPerNetwork = RateLimit(requests: 1, seconds: 60, burst: 30)
+  /// Mails that one session asks for. Default: 10, then one every 6 minutes.
+  public var mailsPerSession = RateLimit(requests: 1, seconds: 360, burst: 10)
   /// How many networks, accounts and sessions are tracked in all, and how many recent logins.
   /// Default: 65,536 of each.
   public var remembered = 65_536

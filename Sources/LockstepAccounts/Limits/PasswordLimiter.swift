@@ -1,7 +1,7 @@
 import LockstepCollections
 import LockstepStore
 
-/// Limits attempts with passwords: in memory, or in the database that several servers share.
+/// Limits attempts with passwords and mails: in memory, or in the database that several servers share.
 ///
 /// `AttemptLimiter` describes the limits.
 struct PasswordLimiter: Sendable {
@@ -33,6 +33,12 @@ struct PasswordLimiter: Sendable {
     return try await noting { () async throws(AccountsError) in
       try await shared.signUp(account: account, from: network)
     }
+  }
+
+  /// Counts a mail that a client asks for.
+  func mail(to key: String, from network: ClientNetwork, in session: SessionID?) async throws(AccountsError) {
+    guard let shared else { return try memory.mail(to: key, from: network, in: session) }
+    try await shared.mail(to: key, from: network, in: session)
   }
 
   /// Gives the attempt back, unless it is a sign-up. Records the network as known for the account.

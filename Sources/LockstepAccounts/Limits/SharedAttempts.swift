@@ -4,8 +4,8 @@ import LockstepThreading
 
 /// Counts attempts in the database, so that the limits hold for all servers together.
 ///
-/// It has no limit of its own for the rows in the database: each one needs the time of a password hash,
-/// and is deleted when it limits nothing any more.
+/// It has no limit of its own for the rows in the database: each one needs the time of a password hash or
+/// a place in the queue of mails, and is deleted when it limits nothing any more.
 ///
 /// If the database cannot be reached, attempts fail. If it cannot be reached after an attempt, the
 /// attempt stays counted.
@@ -59,6 +59,11 @@ final class SharedAttempts: Sendable {
     let login = Login(account: account, network: network)
     guard limits.signUpsPerNetwork != nil else { return Attempt(uses: [], login: login) }
     return try await count(login, refusedAs: [.signUp(network)]) { _ in [.signUp(network)] }
+  }
+
+  func mail(to key: String, from network: ClientNetwork, in session: SessionID?) async throws(AccountsError) {
+    let uses = AttemptLimiter.mailUses(to: key, from: network, in: session)
+    _ = try await count(nil, refusedAs: uses) { _ in uses }
   }
 
   func succeeded(_ attempt: Attempt) async {
@@ -129,6 +134,9 @@ final class SharedAttempts: Sendable {
       case .session(let session): hash("session", session.description)
       case .signUp(let network): hash("signUp", network.description)
       case .administration(let network): hash("administration", network.description)
+      case .mailAddress(let address): hash("mailAddress", address)
+      case .mailNetwork(let network): hash("mailNetwork", network.description)
+      case .mailSession(let session): hash("mailSession", session.description)
       }
     return AttemptCounter.Use(key: key, interval: limit.interval, span: limit.span)
   }

@@ -27,6 +27,7 @@ enum ServeCommand {
         return
           "--backup-dir makes backups of a file. Use the tools of PostgreSQL for --store: pg_dump or pg_basebackup."
       }
+      if let fault = MailOptions.fault(configuration.mail) { return fault }
       let (memory, body) = (configuration.limits.bodyMemory, configuration.limits.body)
       guard memory < body else { return nil }
       return "--max-body-memory (\(sizeText(memory))) cannot be less than --max-body "

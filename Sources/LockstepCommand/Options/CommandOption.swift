@@ -99,6 +99,7 @@ enum OptionGroup: String, CaseIterable {
   case general = "Options"
   case server = "Server"
   case accounts = "Accounts"
+  case mail = "Mail"
   case storage = "Storage"
   case waiting = "Waiting"
   case limits = "Limits"

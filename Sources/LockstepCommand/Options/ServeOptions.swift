@@ -6,7 +6,7 @@ import LockstepScreens
 typealias Option = CommandOption<Configuration>
 
 enum ServeOptions {
-  static let all = server + accounts + quotas + storage + waiting + limits + backups + log
+  static let all = server + accounts + MailOptions.all + quotas + storage + waiting + limits + backups + log
 
   private static let server: [Option] = [
     Option("--host", \.host, .text("<address>"), .server)

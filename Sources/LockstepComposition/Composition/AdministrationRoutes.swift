@@ -70,7 +70,7 @@ extension UserServices {
       )
       .routes
     let ending = reader(configuration, sessions.acting(gate, changing: .users, cache: cache, readers: readers))
-    routes += AccountsRoutes(ending, accounts, accountsLedger, export).routesOfUser.map(\.ofUser)
+    routes += AccountsRoutes(ending, accounts, accountsLedger, mail, export).routesOfUser.map(\.ofUser)
     return routes + stateRoutes(acting(configuration, gate)).map(\.ofUser)
   }
 

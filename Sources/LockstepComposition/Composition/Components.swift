@@ -66,6 +66,7 @@ struct Components: Sendable {
     // shared response.
     let plainRoutes = { @Sendable [readiness, screens] in
       var routes = HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes + FileRoutes.routes
+      routes += AccountPageRoutes.routes
       if configuration.inspector, configuration.administratorToken?.isEmpty == false {
         routes += InspectorRoutes.routes
       }

@@ -93,6 +93,7 @@ public final class LockstepServer: Sendable {
       identities.log(to: logger)
       try tasks.start { await identities.fetchKeys() }
     }
+    services.users?.logMail(to: logger, configuration.mail)
     if let deliveries = services.users?.deliveries {
       try tasks.start { await deliveries.run(by: clock, logger: logger) }
     }
@@ -159,6 +160,7 @@ public final class LockstepServer: Sendable {
     components.forwarder?.client.shutDown()
     components.screens?.shutDown()
     backups?.shutDown()
+    services.users?.mail.queue.stop()
     services.users?.deliveries.stop()
     flushSessions()
     tasks.shutDown()

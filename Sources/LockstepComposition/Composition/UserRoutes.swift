@@ -25,7 +25,7 @@ extension UserServices {
   /// The routes of users. `rates` limits each token.
   func routes(_ configuration: Configuration, rates: RateMeter?) -> [Route] {
     let reading = reader(configuration, authenticator(rates))
-    return AccountsRoutes(reading, accounts, accountsLedger, export).routes + stateRoutes(reading)
+    return AccountsRoutes(reading, accounts, accountsLedger, mail, export).routes + stateRoutes(reading)
   }
 
   func reader(_ configuration: Configuration, _ sessions: TokenAuthenticator) -> StateReader {

@@ -53,6 +53,9 @@ struct UserServices: Sendable {
   /// Sends the deliveries of webhooks.
   let deliveries: DeliveryWorker
   let webhookSender: WebhookSender
+  /// Nil: the server sends no mails.
+  private let mailSender: MailDeliverySender?
+  let mail: AccountMail
   let defaults: DefaultsModule
   let own: [UserModule]
   /// All modules: those of Lockstep, then `own`, those of the program, then declared collections.
@@ -178,10 +181,18 @@ struct UserServices: Sendable {
       userAgent: "lockstep/\(lockstepVersion)",
       allowsPrivateAddresses: configuration.webhookAllowPrivate
     )
+    mailSender = try MailDeliverySender(configuration.mail, now: time.now)
     deliveries = DeliveryWorker(
       readers: store.readers,
       writer: writer,
       webhooks: webhookSender,
+      others: mailSender.map { [DeliveryWorker.Destination(.mail, $0, atOnce: MailDeliverySender.atOnce)] } ?? [],
+      secretMembers: { delivery in
+        switch WebhookEventType(rawValue: delivery.type) {
+        case .passwordReset, .emailProof: ["token": .string(tokenKey.mailToken(of: delivery.id).text)]
+        default: [:]
+        }
+      },
       now: time.now
     )
     accounts.onCommit { [deliveries] in deliveries.wake() }
@@ -232,17 +243,25 @@ struct UserServices: Sendable {
       memory: memory,
       readers: store.readers
     )
+    let users = LedgerUsers(
+      cache: cache,
+      registry: registry,
+      followed: followed,
+      ledger: ledger,
+      modules: modules,
+      turns: screenWrites
+    )
+    mail = AccountMail(
+      accounts,
+      sendsMails: mailSender != nil,
+      executor: placement.taskExecutor,
+      language: { try await users.language(of: $0) },
+      wake: { [deliveries] in deliveries.wake() }
+    )
     screens = ScreenServices(
       accounts: accounts,
       maximumPasswordBytes: configuration.accounts.passwordRules.maximumBytes,
-      users: LedgerUsers(
-        cache: cache,
-        registry: registry,
-        followed: followed,
-        ledger: ledger,
-        modules: modules,
-        turns: screenWrites
-      ),
+      users: users,
       upstream: upstream ?? LocalProfileUpstream(),
       dates: TimeZones(workers: zones)
     )
@@ -300,8 +319,17 @@ struct UserServices: Sendable {
     screenWrites.lift()
   }
 
+  /// Logs what happens to mails.
+  func logMail(to logger: Logger, _ configuration: MailConfiguration) {
+    mailSender?.log(to: logger, configuration)
+    mail.queue.onFailure { error in
+      logger.log(.error, "a mail that a client has asked for could not be queued", ["error": .string("\(error)")])
+    }
+  }
+
   /// Ends the worker threads when their work is done. The store stays open.
   func shutDown() {
+    mailSender?.shutDown()
     identities?.shutDown()
     upstream?.shutDown()
     webhookSender.shutDown()

@@ -1,7 +1,9 @@
 import LockstepAccounts
 import LockstepHTTP
+import LockstepHTTPClient
 import LockstepIdentity
 import LockstepLogging
+import LockstepMail
 import LockstepMaintenance
 import LockstepMiddleware
 import LockstepModules
@@ -62,6 +64,8 @@ public struct Configuration: Sendable {
   public var profileUpstream: UpstreamURL?
   /// Whether webhooks may have private addresses.
   public var webhookAllowPrivate = false
+  /// How the server sends mails.
+  public var mail = MailConfiguration()
   /// The scheduled backups.
   public var backups = BackupSchedule()
   /// The limits of the HTTP server.
@@ -74,6 +78,22 @@ public struct Configuration: Sendable {
   public var accessLog = false
 
   /// Creates the default settings.
+  public init() {}
+}
+
+/// The settings for mails. The server sends none without a relay, and a relay needs a sender and a public
+/// URL.
+public struct MailConfiguration: Sendable {
+  /// The mail server that passes the mails on.
+  public var relay: MailRelay?
+  /// The sender of the mails.
+  public var sender: MailSender?
+  /// The address of the server for users' browsers, for the links in the mails.
+  public var publicURL: PublicURL?
+  /// The operator's templates; nil for those of the server.
+  public var templates: MailTemplates?
+
+  /// Creates the settings of a server that sends no mails.
   public init() {}
 }
 

@@ -10,8 +10,7 @@ extension AccountsError {
   var isLasting: Bool {
     switch self {
     case .wrongPassword, .noSuchSession, .noSuchUser, .noSuchToken, .changed, .addressTaken, .identityTaken,
-      .tokenNameTaken, .noPassword,
-      .hasCredentials, .noSuchWebhook, .noSuchDelivery, .missing:
+      .tokenNameTaken, .noPassword, .noPasswordForAddress, .hasCredentials, .noSuchWebhook, .noSuchDelivery, .missing:
       true
     default: false
     }
@@ -62,10 +61,10 @@ extension Problem {
       self.init(.unauthorized, detail: detail)
       fields.append(.wwwAuthenticate, "Bearer")
     case .sessionEnded: self = Problem.unauthorized(true)
-    case .noSuchSession, .noSuchUser, .noSuchToken, .noSuchWebhook, .noSuchDelivery:
+    case .noSuchSession, .noSuchUser, .noSuchToken, .noSuchWebhook, .noSuchDelivery, .noSuchLink, .noMail:
       self.init(.notFound, detail: detail)
     case .missing: self.init(.preconditionFailed, detail: detail, members: [("current", .null)])
-    case .tokenNameTaken, .tooManyTokens, .tooManyWebhooks, .noPassword, .hasCredentials:
+    case .tokenNameTaken, .tooManyTokens, .tooManyWebhooks, .noPassword, .noPasswordForAddress, .hasCredentials:
       self.init(.conflict, detail: detail)
     case .changed(let current, let tag):
       self.init(.preconditionFailed, detail: detail, members: [("current", current), ("cursor", .string(tag))])

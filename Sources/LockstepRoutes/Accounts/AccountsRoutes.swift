@@ -13,15 +13,23 @@ import LockstepThreading
 package struct AccountsRoutes: Sendable {
   let accounts: StoredAccounts
   let ledger: AccountsLedger
+  let mail: AccountMail
   let export: UserExport
   private let store: String
   private let cache: StateCache
   let authenticator: TokenAuthenticator
   private let shares: FairShareLimiter<UserID>
 
-  package init(_ reading: StateReader, _ accounts: StoredAccounts, _ ledger: AccountsLedger, _ export: UserExport) {
+  package init(
+    _ reading: StateReader,
+    _ accounts: StoredAccounts,
+    _ ledger: AccountsLedger,
+    _ mail: AccountMail,
+    _ export: UserExport
+  ) {
     self.accounts = accounts
     self.ledger = ledger
+    self.mail = mail
     self.export = export
     store = reading.store
     cache = reading.cache
@@ -31,7 +39,7 @@ package struct AccountsRoutes: Sendable {
 
   package var routes: [Route] {
     AuthenticationRoutes(accounts: accounts, ledger: ledger, identities: authenticator.identities).routes
-      + sessionRoutes + [exportRoute] + accountRoutes
+      + sessionRoutes + [exportRoute] + accountRoutes + mailRoutes
   }
 
   /// The routes that an administrator may use for a user.

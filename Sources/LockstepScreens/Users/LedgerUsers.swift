@@ -41,13 +41,22 @@ package struct LedgerUsers: ScreenUsers {
     let state = try await cache.load(session.user).state
     let registered = registry.current
     followed.remember(state, of: session.user, registered)
-    let suite = CollectionName("defaults", part: Suite.standard)
-    let language = UserSnapshot(state.collections, [suite], registered).userDefault("language")?.stringValue
+    let language = Self.language(state, registered)
     let found = UserSnapshot(state.collections, names, registered)
     let user = ScreenUser(session.user, FollowedState(published: published, found: found, names: names)) { actions in
       try await perform(actions, by: session)
     }
     return (user, language)
+  }
+
+  /// The language that the user has chosen, in the user default `language`.
+  package func language(of user: UserID) async throws -> String? {
+    Self.language(try await cache.load(user).state, registry.current)
+  }
+
+  private static func language(_ state: UserState, _ registered: RegisteredDefaults) -> String? {
+    let suite = CollectionName("defaults", part: Suite.standard)
+    return UserSnapshot(state.collections, [suite], registered).userDefault("language")?.stringValue
   }
 
   private func perform(_ actions: [ModuleAction], by session: LiveSession) async throws {

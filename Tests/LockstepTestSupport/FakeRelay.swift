@@ -1,10 +1,9 @@
 import Glibc
-import LockstepTestSupport
 import Synchronization
 
 /// A mail server for one connection that responds as a test says.
-final class FakeRelay: Sendable {
-  enum Step: Sendable {
+package final class FakeRelay: Sendable {
+  package enum Step: Sendable {
     case reply(String)
     case silence
     case close
@@ -19,19 +18,19 @@ final class FakeRelay: Sendable {
   private let received = Mutex<[String]>([])
 
   /// Commands without a step get the replies of a server that accepts everything.
-  init(banner: Step = .reply("220 fake"), _ steps: [String: Step] = [:]) throws {
+  package init(banner: Step = .reply("220 fake"), _ steps: [String: Step] = [:]) throws {
     server = try RawServer()
     self.banner = banner
     self.steps = steps
   }
 
-  var url: String { "smtp://127.0.0.1:\(server.port)" }
+  package var url: String { "smtp://127.0.0.1:\(server.port)" }
 
   /// The lines that have arrived, also those of the message.
-  var lines: [String] { received.withLock { $0 } }
+  package var lines: [String] { received.withLock { $0 } }
 
   /// Serves one connection until it is closed.
-  func serve() async {
+  package func serve() async {
     await aside { [self] in server.acceptOnce(converse) }
   }
 

@@ -1,0 +1,203 @@
+import LockstepCollections
+import LockstepJSON
+import LockstepStore
+import LockstepTime
+
+/// The mails about accounts: links to choose a new password, and links to prove an e-mail address.
+///
+/// A mail is an event in the outbox of the webhooks. Webhooks that are subscribed to it get it too, so
+/// that a backend can send the mails instead of the server.
+package final class AccountMail: Sendable {
+  /// Why a mail is sent: the client's network and the languages that the user prefers.
+  package struct Request: Sendable {
+    let network: ClientNetwork
+    let languages: [String]
+
+    /// `languages` are tags in lower case, the preferred one first.
+    package init(from network: ClientNetwork, languages: [String]) {
+      (self.network, self.languages) = (network, languages)
+    }
+  }
+
+  /// An address that a user with the right password wants to prove.
+  package struct Wish: Sendable {
+    let address: EmailAddress
+    let session: LiveSession
+    let passwordVersion: Int
+  }
+
+  /// The most languages of an event, and the longest tag.
+  private static let (mostLanguages, longestTag) = (16, 35)
+
+  package let queue: MailQueue
+  let accounts: StoredAccounts
+  /// Whether the server itself sends mails.
+  let sendsMails: Bool
+  private let language: @Sendable (UserID) async throws -> String?
+  let wake: @Sendable () -> Void
+
+  /// `language` returns the language that a user has chosen in the app. `wake` is called after the commit
+  /// of an event.
+  package init(
+    _ accounts: StoredAccounts,
+    sendsMails: Bool,
+    executor: (any TaskExecutor)?,
+    language: @escaping @Sendable (UserID) async throws -> String?,
+    wake: @escaping @Sendable () -> Void
+  ) {
+    (self.accounts, self.sendsMails, self.language, self.wake) = (accounts, sendsMails, language, wake)
+    queue = MailQueue(executor: executor)
+  }
+
+  /// Throws `noMail` unless the server or a webhook sends mails of this kind.
+  package func expect(_ kind: MailLink.Kind) async throws(AccountsError) {
+    if sendsMails { return }
+    let type = kind.event
+    guard try await accounts.read({ try WebhookRecords(connection: $0).isSubscribed(to: type) }) else {
+      throw .noMail(type)
+    }
+  }
+
+  // MARK: Asking for mails
+
+  /// Sends a link to reset the password, if there is such an account. Call `queue.reserve()` before.
+  package func resetPassword(of email: String, _ request: Request) {
+    queue.add { [self] in
+      let key = StoredAccounts.addressKey(of: email)
+      guard try await isAllowed(to: key, request, in: nil),
+        let account = try await accounts.account(withKey: key), !account.isDisabled
+      else { return }
+      let user = account.user.id
+      let languages = await languages(of: user, request)
+      try await send { connection in
+        guard try connection.lock(user), let account = try UserRecords(connection: connection).account(user),
+          !account.isDisabled, account.emailKey == key, let email = account.user.email
+        else { return }
+        try self.add(.passwordReset, of: user, email, key: key, languages, in: connection)
+      }
+    }
+  }
+
+  /// Prepares to ask for the proof of an address. Throws `invalid`, `wrongPassword`, `noPasswordForAddress`,
+  /// `tooManyAttempts`, `sessionEnded`.
+  package func prepareProof(
+    of email: String,
+    confirmedBy password: Password,
+    in session: LiveSession
+  ) async throws(AccountsError) -> PreparedAccountsWrite<Wish> {
+    let address: EmailAddress
+    do { address = try EmailAddress(email) } catch { throw .invalid(Self.faults(in: email)) }
+    let check = try await accounts.confirmed(password, in: session) { (account) throws(AccountsError) in
+      if account.passwordHash == nil { throw .noPasswordForAddress(isAnonymous: account.user.isAnonymous) }
+    }
+    return PreparedAccountsWrite { connection in
+      try check(connection)
+      let account = try StoredAccounts.account(of: session, from: connection)
+      return (Wish(address: address, session: session, passwordVersion: account.passwordVersion), [])
+    }
+  }
+
+  package static func faults(in email: String) -> [FieldFault] {
+    var check = FieldCheck()
+    _ = check.value(at: "/email") { try EmailAddress(email) }
+    return check.faults
+  }
+
+  /// Sends a link that proves the address, unless another user has it. Call `queue.reserve()` before.
+  package func prove(_ wish: Wish, _ request: Request) {
+    queue.add { [self] in
+      let (key, user) = (wish.address.key, wish.session.user)
+      guard try await isAllowed(to: key, request, in: wish.session.id) else { return }
+      if let other = try await accounts.account(withKey: key), other.user.id != user { return }
+      let languages = await languages(of: user, request)
+      try await send { connection in
+        guard try connection.lock(user), let account = try UserRecords(connection: connection).account(user),
+          !account.isDisabled, account.passwordVersion == wish.passwordVersion
+        else { return }
+        // The present address keeps its spelling.
+        let email = account.emailKey == key ? account.user.email : nil
+        try self.add(.emailProof, of: user, email ?? wish.address.text, key: key, languages, in: connection)
+      }
+    }
+  }
+
+  private func isAllowed(
+    to key: String,
+    _ request: Request,
+    in session: SessionID?
+  ) async throws(AccountsError) -> Bool {
+    do throws(AccountsError) {
+      try await accounts.passwords.mail(to: key, from: request.network, in: session)
+      return true
+    } catch .tooManyAttempts {
+      return false
+    }
+  }
+
+  private func send(
+    _ write: @escaping @Sendable (StoreConnection) throws -> Void
+  ) async throws(AccountsError) {
+    try await accounts.commit(
+      PreparedAccountsWrite { connection in
+        try write(connection)
+        return ((), [])
+      }
+    )
+    wake()
+  }
+
+  /// Adds a link and the event that sends it.
+  private func add(
+    _ kind: MailLink.Kind,
+    of user: UserID,
+    _ email: String,
+    key: String,
+    _ languages: [String],
+    in connection: StoreConnection
+  ) throws {
+    let now = accounts.now
+    let end = Timestamp(millisecondsSince1970: now.millisecondsSince1970 + kind.event.lifetime.wholeMilliseconds)
+    let event = WebhookEvent(
+      kind.event,
+      of: user,
+      [
+        "email": .string(email), "expiresAt": .string(end.description),
+        "languages": .array(languages.map(JSON.string)),
+      ],
+      at: now
+    )
+    let link = MailLink(kind, of: user, email: email, key: key, until: end)
+    try MailLinkRecords(connection: connection).insert(link, with: accounts.tokenIssuer.key.mailToken(of: event.id))
+    let outbox = WebhookOutbox(connection: connection)
+    // In the order of the rows' keys, so that two transactions never wait for each other.
+    if sendsMails { try outbox.add(event, to: .mail) }
+    try outbox.add(event)
+  }
+
+  /// The languages for a mail to the user, the preferred one first.
+  func languages(of user: UserID, _ request: Request) async -> [String] {
+    var all = request.languages
+    if let own = try? await language(user) { all.insert(own.lowercased(), at: 0) }
+    var found: [String] = []
+    for tag in all where !found.contains(tag) && Self.isTag(tag) { found.append(tag) }
+    return Array(found.prefix(Self.mostLanguages))
+  }
+
+  private static func isTag(_ text: String) -> Bool {
+    (1...longestTag).contains(text.utf8.count)
+      && text.utf8.allSatisfy { byte in
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+          || byte == UInt8(ascii: "-")
+      }
+  }
+}
+
+extension MailLink.Kind {
+  /// The event that sends links of this kind.
+  package var event: WebhookEventType {
+    switch self {
+    case .passwordReset: .passwordReset
+    case .emailProof: .emailProof
+    }
+  }
+}
