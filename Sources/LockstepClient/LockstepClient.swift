@@ -178,6 +178,19 @@ public final class LockstepClient: Sendable {
     try await engine.setCredentials(Self.body(["idToken": .string(idToken)], nil))
   }
 
+  /// Asks for a mail with a link to choose a new password. The server does not tell whether a user has the address.
+  /// Throws a `ClientFailure` with the status 404 if the server sends no mails.
+  public func requestPasswordReset(email: String) async throws {
+    try await engine.requestPasswordReset(["email": .string(email)])
+  }
+
+  /// Asks for a mail with a link that proves an e-mail address, a new one or the present one. The address of the
+  /// account changes when the user follows the link. Throws a `ClientFailure` with the status 403 if the password is
+  /// wrong.
+  public func setEmail(_ email: String, password: String) async throws {
+    try await engine.setEmail(Self.credentials(email, password, nil))
+  }
+
   /// Logs the user out, and deletes the copy and the writes on this device, unless `keepsCopy` is true. If the server
   /// does not respond within 5 seconds, the session stays valid there until it expires. Until the next login, calls
   /// that write throw.

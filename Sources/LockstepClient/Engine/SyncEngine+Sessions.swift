@@ -1,3 +1,4 @@
+import Foundation
 import LockstepJSON
 
 /// Logins, and the token of each request.
@@ -20,20 +21,36 @@ extension SyncEngine {
 
   /// Gives the user who is logged in credentials.
   func setCredentials(_ credentials: JSON) async throws {
-    guard let token = try await environment.credentials.token() else {
-      throw ClientFailure("No user is logged in.")
-    }
-    let fields = [
-      "Authorization": "Bearer \(token)", "Content-Type": "application/json", "Idempotency-Key": environment.newKey(),
-    ]
-    let request = ClientRequest(
-      method: "PUT",
-      target: "/v1/me/credentials",
-      fields: fields,
-      body: credentials.encoded()
-    )
+    try await change("PUT", "/v1/me/credentials", credentials, token: ownToken(), expecting: 200)
+  }
+
+  func requestPasswordReset(_ body: JSON) async throws {
+    try await change("POST", "/v1/password-resets", body, token: nil, expecting: 202)
+  }
+
+  func setEmail(_ credentials: JSON) async throws {
+    try await change("PUT", "/v1/me/email", credentials, token: ownToken(), expecting: 202)
+  }
+
+  private func ownToken() async throws -> String {
+    guard let token = try await environment.credentials.token() else { throw ClientFailure("No user is logged in.") }
+    return token
+  }
+
+  /// Sends a change of an account. The languages are those of a mail.
+  private func change(
+    _ method: String,
+    _ path: String,
+    _ body: JSON,
+    token: String?,
+    expecting status: Int
+  ) async throws {
+    var fields = ["Content-Type": "application/json", "Idempotency-Key": environment.newKey()]
+    fields["Authorization"] = token.map { "Bearer \($0)" }
+    fields["Accept-Language"] = Locale.preferredLanguages.prefix(5).joined(separator: ", ")
+    let request = ClientRequest(method: method, target: path, fields: fields, body: body.encoded())
     let response = try await response(to: request)
-    guard response.status == 200 else { throw ClientFailure(response) }
+    guard response.status == status else { throw ClientFailure(response) }
   }
 
   /// Ends the session. Forgets the copy and the outbox, unless `keepsCopy` is true.
