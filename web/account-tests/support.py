@@ -1,21 +1,28 @@
-"""Tests of the pages behind the links in mails, web/account, in Chromium against a stand-in for the server.
+"""Tests of the pages behind the links in mails, web/account, in Chromium.
 
-The stand-in serves the files with the fields of AccountPageRoutes, and responds to the two requests as the server does.
-To test with a real server, let `make_server` return an object with `url`, `remove()`, and the methods that make tokens.
+`Server` is a stand-in for the server, because tests choose its responses. It serves the files with the fields of
+AccountPageRoutes. `MailServer` is the server itself, which sends its mails to a real mail server, aiosmtpd.
 """
 
+import asyncio
+import email
+import email.policy
 import http.server
 import json
 import os
+import re
+import socket
 import sys
 import threading
 
+from aiosmtpd.smtp import SMTP
 from axe_playwright_python.async_playwright import Axe
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FILES = os.path.join(HERE, "..", "account")
 sys.path.insert(0, os.path.join(HERE, "..", "browser"))
 
+import chromium
 from chromium import ChromiumTest, limit
 
 POLICY = (
@@ -105,6 +112,54 @@ class Server(http.server.ThreadingHTTPServer):
     def remove(self):
         if self.socket.fileno() >= 0:
             self.end()
+
+
+class MailServer(chromium.Server):
+    """The server in LOCKSTEP_BINARY, with a mail server that keeps its mails."""
+
+    def __init__(self):
+        self.mails = []
+        self.arrived = threading.Condition()
+        self.loop = asyncio.new_event_loop()
+        # The tests run in another loop.
+        threading.Thread(target=self.loop.run_forever, daemon=True).start()
+        relay = asyncio.run_coroutine_threadsafe(
+            self.loop.create_server(lambda: SMTP(self, loop=self.loop, enable_SMTPUTF8=True), "127.0.0.1", 0), self.loop
+        ).result(20)
+        # The links in the mails have the port.
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.public_url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        super().__init__(
+            "--smtp", f"smtp://127.0.0.1:{relay.sockets[0].getsockname()[1]}", "--mail-from", "Notes <notes@example.com>",
+            "--public-url", self.public_url,
+        )
+
+    def start(self):
+        self.url = self.public_url
+        super().start()
+
+    async def handle_DATA(self, server, session, envelope):
+        message = email.message_from_bytes(envelope.content, policy=email.policy.default)
+        with self.arrived:
+            self.mails.append((envelope.rcpt_tos[0], message))
+            self.arrived.notify_all()
+        return "250 OK"
+
+    def mail(self, count):
+        """Waits until this many mails have arrived. Returns the recipient and the message of the last one."""
+        with self.arrived:
+            if not self.arrived.wait_for(lambda: len(self.mails) >= count, 20):
+                raise AssertionError(f"{len(self.mails)} of {count} mails arrived")
+            return self.mails[count - 1]
+
+    def link(self, count):
+        """The link in the text of a mail."""
+        return re.search(r"http://\S+", self.mail(count)[1].get_body(("plain",)).get_content())[0]
+
+    def remove(self):
+        super().remove()
+        self.loop.call_soon_threadsafe(self.loop.stop)
 
 
 class AccountTest(ChromiumTest):
