@@ -10,7 +10,7 @@ struct HelpTests {
     ("--store", "Default: none"), ("--node-address", "Default: the address that the server listens on"),
     ("--reads", "Default recent"), ("--threads", "Default: one per core"), ("--cors-origin", "Default: none"),
     ("--trusted-proxy", "Default: none"), ("--profile-upstream", "Default: none"),
-    ("--webhook-allow-private", "Default: off"), ("--inspector", "Default: off"),
+    ("--inspector", "Default: off"),
     ("--registration", "Default open"), ("--token-days", "Default 90"), ("--password-min", "Default 8"),
     ("--identity", "Default: none"), ("--admin-token", "Default: none"), ("--max-favorites", "Default 10000"),
     ("--max-favorites-bytes", "Default 16MiB"), ("--max-suites", "Default 64"), ("--max-default-keys", "Default 4096"),
