@@ -111,7 +111,8 @@ extension AccountsError: CustomStringConvertible {
       "There are \(ServiceTokens.most) service tokens already, which is the limit. Delete those that are not in use."
     case .noSuchWebhook: "There is no such webhook."
     case .noSuchDelivery:
-      "There is no such delivery. The server keeps the last \(DeliveryRecords.kept) that have ended."
+      "There is no such delivery. The server keeps queued deliveries, and the last \(DeliveryRecords.kept) delivered and "
+        + "\(DeliveryRecords.kept) failed ones of each webhook."
     case .tooManyWebhooks:
       "There are \(WebhookRecords.most) webhooks already, which is the limit. Delete one that is not in use."
     case .missing: "The precondition of the request is false, because there is no such resource."

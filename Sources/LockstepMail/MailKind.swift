@@ -4,7 +4,7 @@ package enum MailKind: String, CaseIterable, Sendable {
   case passwordReset = "password-reset"
   /// A link to confirm a new address, or the present one.
   case emailProof = "email-proof"
-  /// Tells the old address that the account has another one.
+  /// Notifies the old address that the account has another one.
   case emailChanged = "email-changed"
 
   /// The placeholders that a template of this mail may contain. If the link is one, it must.
@@ -23,6 +23,6 @@ enum MailPlaceholder: String, CaseIterable, Sendable {
   case email
   /// How long the link works.
   case minutes
-  /// The host of the public URL.
+  /// The host of the public URL, and its port if it has one.
   case server
 }

@@ -66,7 +66,7 @@ extension DeliveryWorker {
   }
 
   private func read(at now: Timestamp) async throws -> Work {
-    let version = writer.webhookSignal.version
+    let version = writer.stateEventFlag.version
     let others = others.map(\.id)
     let work = try await readers.read { connection in
       var work = Work(version: version)
@@ -80,7 +80,7 @@ extension DeliveryWorker {
       return work
     }
     let hasStateEvents = work.webhooks.contains { $0.disabledAt == nil && $0.events.contains(.stateChanged) }
-    writer.webhookSignal.set(hasStateEvents, since: version)
+    writer.stateEventFlag.set(hasStateEvents, since: version)
     contents.withLock { contents in
       let times = work.destinations.compactMap { id, next in next.map { contents.paces[id]?.pauseEnd(at: now) ?? $0 } }
       contents.metrics.nextTime = (times + work.pauseEnds).filter { $0 > now }.min()

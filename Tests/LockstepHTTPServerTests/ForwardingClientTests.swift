@@ -97,7 +97,7 @@ struct ForwardingClientTests {
       try client.send(Self.request, to: address, until: deadline),
       try client.send(Self.request, to: address, until: deadline)
     )
-    hurried.hurry()
+    hurried.makeDue()
     await eventually {
       time.advance(by: 2)
       client.lookAtClock()

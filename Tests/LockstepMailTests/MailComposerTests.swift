@@ -46,12 +46,12 @@ struct MailComposerTests {
         == """
         Hello,\r
         \r
-        someone asked for a new password for the account ada@example.org on notes.example.com. To choose it, open this \
-        link within 30 minutes:\r
+        Someone asked for a new password for the account ada@example.org on notes.example.com. To choose a new password, \
+        open this link within 30 minutes:\r
         \r
         \(link)\r
         \r
-        The link works once. Afterwards all your devices have to log in again.\r
+        The link works once. When you set the new password, all your devices are logged out.\r
         \r
         If you did not ask for this, ignore this mail. Your password stays as it is.\r
 

@@ -96,7 +96,7 @@ final class DeliveryFixture: Sendable {
       try records.lock()
       return try records.put(name, url: "https://\(name).example/", events: events, secret: secret, at: now)
     }
-    store.writer.webhookSignal.raise()
+    store.writer.stateEventFlag.raise()
     return record
   }
 

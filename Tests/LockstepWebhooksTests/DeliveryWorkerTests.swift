@@ -83,7 +83,7 @@ struct DeliveryWorkerTests {
       #expect(try await fixture.webhook(in: store)?.disabledAt == fixture.now)
       _ = try await worker.pass()
       #expect(worker.metrics.disabled == 1 && worker.metrics.failed == 1)
-      #expect(!store.writer.webhookSignal.hasStateEvents)
+      #expect(!store.writer.stateEventFlag.hasStateEvents)
       // Without a webhook in use, there are no more events, and nothing is sent.
       try await fixture.commit(2, of: bob, in: store)
       fixture.advance(seconds: 7_200)
@@ -112,7 +112,7 @@ struct DeliveryWorkerTests {
     }
   }
 
-  @Test("A receiver that has too much to do gets nothing for a while, and other receivers do")
+  @Test("A receiver that responds with 429 gets nothing for a while, and other receivers get theirs")
   func throttled() async throws {
     try await DeliveryFixture.run { fixture, store in
       try await fixture.put(in: store)

@@ -72,7 +72,7 @@ class ResetTests(AccountTest):
         for fragment in ["#token=other", "#token=..%2F..%2Fhealthz", "#token=%3Cscript%3E"]:
             page = await self.page(fragment=fragment)
             await self.submit(page)
-            await expect(page.get_by_role("alert")).to_contain_text("This link does not work any more.")
+            await expect(page.get_by_role("alert")).to_contain_text("This link no longer works.")
         self.assertEqual(self.server.changes[1][1], "/v1/password-resets/..%2F..%2Fhealthz")
 
     @limit(30)
@@ -168,7 +168,7 @@ class ConfirmTests(AccountTest):
     async def test_a_used_token_is_explained(self):
         page = await self.page("confirm", "#token=used")
         await page.get_by_role("button").click()
-        await expect(page.get_by_role("alert")).to_contain_text("This link does not work any more.")
+        await expect(page.get_by_role("alert")).to_contain_text("This link no longer works.")
         await expect(page.get_by_role("button", name="Confirm this address")).to_be_enabled()
 
 

@@ -38,7 +38,7 @@ class MailTests(AccountTest):
         page = await self.follow(self.server.link(1))
         await page.get_by_label("New password").fill("another password")
         await page.get_by_role("button", name="Set the password").click()
-        await expect(page.get_by_role("alert")).to_contain_text("This link does not work any more.")
+        await expect(page.get_by_role("alert")).to_contain_text("This link no longer works.")
         await self.ask("/v1/sessions", body={"email": EMAIL, "password": "battery staple"})
 
     @limit(60)

@@ -4,11 +4,11 @@ const texts = {
   en: {
     resetTitle: 'Choose a new password', password: 'New password', show: 'Show the password', reset: 'Set the password',
     resetDone: 'Your password is set',
-    resetNext: 'You can log in with it now. All your devices have been logged out.',
+    resetNext: 'You can now log in with the new password. All your devices have been logged out.',
     confirmTitle: 'Confirm your e-mail address', confirmText: 'Press the button to confirm that this address is yours.',
     confirm: 'Confirm this address', confirmDone: 'Your address is confirmed', confirmNext: 'You can close this page.',
     linkTitle: 'This link is not complete', linkText: 'Open the link in the mail again, or ask for a new mail.',
-    gone: 'This link does not work any more. It works once, and for a short time. Ask for a new mail.',
+    gone: 'This link no longer works. A link works once, and only for a short time. Ask for a new mail.',
     busy: 'Please wait…', late: 'There were too many attempts. Try again in a few minutes.',
     unreachable: 'The server cannot be reached. Check your connection and try again.',
     failed: 'That did not work. Try again later.', refused: 'The server does not accept this password:'
@@ -26,13 +26,13 @@ const texts = {
     failed: '処理できませんでした。後でもう一度お試しください。', refused: 'このパスワードは使えません:'
   },
   de: {
-    resetTitle: 'Neues Passwort wählen', password: 'Neues Passwort', show: 'Passwort anzeigen', reset: 'Passwort setzen',
-    resetDone: 'Ihr Passwort ist gesetzt',
-    resetNext: 'Sie können sich jetzt damit anmelden. Alle Ihre Geräte wurden abgemeldet.',
-    confirmTitle: 'E-Mail-Adresse bestätigen', confirmText: 'Drücken Sie den Knopf, um zu bestätigen, dass diese Adresse Ihre ist.',
+    resetTitle: 'Neues Passwort wählen', password: 'Neues Passwort', show: 'Passwort anzeigen', reset: 'Passwort speichern',
+    resetDone: 'Ihr neues Passwort ist gespeichert',
+    resetNext: 'Sie können sich jetzt mit dem neuen Passwort anmelden. Sie wurden auf allen Geräten abgemeldet.',
+    confirmTitle: 'E-Mail-Adresse bestätigen', confirmText: 'Klicken Sie auf die Schaltfläche, um zu bestätigen, dass diese Adresse Ihnen gehört.',
     confirm: 'Diese Adresse bestätigen', confirmDone: 'Ihre Adresse ist bestätigt', confirmNext: 'Sie können diese Seite schließen.',
-    linkTitle: 'Dieser Link ist nicht vollständig', linkText: 'Öffnen Sie den Link in der E-Mail noch einmal oder fordern Sie eine neue an.',
-    gone: 'Dieser Link funktioniert nicht mehr. Er funktioniert einmal und nur für kurze Zeit. Fordern Sie eine neue E-Mail an.',
+    linkTitle: 'Dieser Link ist nicht vollständig', linkText: 'Öffnen Sie den Link in der E-Mail noch einmal oder fordern Sie eine neue E-Mail an.',
+    gone: 'Dieser Link ist nicht mehr gültig. Ein Link funktioniert nur einmal und nur für kurze Zeit. Fordern Sie eine neue E-Mail an.',
     busy: 'Bitte warten…', late: 'Es gab zu viele Versuche. Versuchen Sie es in einigen Minuten noch einmal.',
     unreachable: 'Der Server ist nicht erreichbar. Prüfen Sie Ihre Verbindung und versuchen Sie es noch einmal.',
     failed: 'Das hat nicht funktioniert. Versuchen Sie es später noch einmal.', refused: 'Der Server akzeptiert dieses Passwort nicht:'

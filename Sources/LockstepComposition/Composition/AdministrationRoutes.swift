@@ -36,7 +36,7 @@ extension UserServices {
         gate,
         accountsLedger,
         readers: readers.readers,
-        signal: writer.webhookSignal,
+        flag: writer.stateEventFlag,
         worker: deliveries,
         refusesHost: { [webhookSender] in webhookSender.refuses(host: $0) },
         now: time.now

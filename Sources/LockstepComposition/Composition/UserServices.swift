@@ -198,7 +198,7 @@ struct UserServices: Sendable {
     accounts.onCommit { [deliveries] in deliveries.wake() }
     let published = {
       @Sendable [waiters, commits, registry, cache, writer, deliveries] (user: UserID, state: UserState) in
-      if writer.webhookSignal.hasStateEvents { deliveries.wake() }
+      if writer.stateEventFlag.hasStateEvents { deliveries.wake() }
       waiters.wake(user)
       commits.note()
       followed.publish(state, of: user, registry.current) {
@@ -255,8 +255,7 @@ struct UserServices: Sendable {
       accounts,
       sendsMails: mailSender != nil,
       executor: placement.taskExecutor,
-      language: { try await users.language(of: $0) },
-      wake: { [deliveries] in deliveries.wake() }
+      language: { try await users.language(of: $0) }
     )
     screens = ScreenServices(
       accounts: accounts,

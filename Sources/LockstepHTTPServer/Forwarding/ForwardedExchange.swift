@@ -48,7 +48,7 @@ package final class ForwardedExchange: Sendable {
   package func unpark() { slot.unpark() }
 
   /// Lets the other server respond now: it sees that its client sends no more.
-  package func hurry() { post(token, .hurry) }
+  package func makeDue() { post(token, .hurry) }
 
   /// Returns when there is progress, even if the task is cancelled.
   nonisolated(nonsending) package func settled() async { await slot.settled() }

@@ -26,7 +26,7 @@ package final class ForwardedRequest: ParkedRequest {
   package func resume(_ cause: WakeReason) -> HandlerResult {
     if let result { return result }
     guard cause == .leaving else { return .parked(self) }
-    if isRead { exchange.hurry() }
+    if isRead { exchange.makeDue() }
     return .async {
       await self.exchange.settled()
       return self.result ?? .response(self.problem(.broken).response)

@@ -15,7 +15,7 @@ package final class ForwardingClient: Sendable {
     package var memory = 64 * 1024 * 1024
     /// How long a stream may be silent, in nanoseconds. The other server sends a comment every 15 s.
     package var silence: Int64 = 30_000_000_000
-    /// How long the other server may take after `ForwardedExchange.hurry()`, in nanoseconds.
+    /// How long the other server may take after `ForwardedExchange.makeDue()`, in nanoseconds.
     package var hurry: Int64 = 5_000_000_000
 
     package init() {}

@@ -149,7 +149,6 @@ extension AccountsRoutes {
       let keyed = try await ledger.commit(
         key: key,
         prepare: prepare,
-        committed: { mail.didChange() },
         response: { (StoredResponse(.done), recorded: StoredResponse(.done)) },
         refusal: { $0.lastingRefusal(of: key) }
       )

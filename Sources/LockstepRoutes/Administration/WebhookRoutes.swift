@@ -16,7 +16,7 @@ package struct WebhookRoutes: Sendable {
   private let gate: AdministratorGate
   private let ledger: AccountsLedger
   private let readers: StoreReaders
-  private let signal: WebhookSignal
+  private let flag: StateEventFlag
   private let worker: DeliveryWorker
   private let refusesHost: @Sendable (String) -> Bool
   private let now: @Sendable () -> Timestamp
@@ -26,12 +26,12 @@ package struct WebhookRoutes: Sendable {
     _ gate: AdministratorGate,
     _ ledger: AccountsLedger,
     readers: StoreReaders,
-    signal: WebhookSignal,
+    flag: StateEventFlag,
     worker: DeliveryWorker,
     refusesHost: @escaping @Sendable (String) -> Bool,
     now: @escaping @Sendable () -> Timestamp
   ) {
-    (self.gate, self.ledger, self.readers, self.signal) = (gate, ledger, readers, signal)
+    (self.gate, self.ledger, self.readers, self.flag) = (gate, ledger, readers, flag)
     (self.worker, self.refusesHost, self.now) = (worker, refusesHost, now)
   }
 
@@ -159,7 +159,7 @@ package struct WebhookRoutes: Sendable {
             }
           },
           committed: { put in
-            signal.raise()
+            flag.raise()
             worker.wake()
             gate.log(put.isNew ? "create webhook" : "change webhook", name, agent.name)
           },

@@ -96,7 +96,7 @@ package final class DurableStore: Sendable {
       try Self.clearGaps(of: connection, now: now)
       // The last process may have ended before it erased the WAL.
       if hasWAL { connection.eraseWAL() }
-      let signal = WebhookSignal(isSubscribed: try Self.hasStateWebhooks(.sqlite(connection)))
+      let flag = StateEventFlag(isSubscribed: try Self.hasStateWebhooks(.sqlite(connection)))
       let database = try DatabaseWriter(connection: connection, options: options.writer, monotonic: time.monotonic)
       let pool = try ReaderPool(
         path: file,
@@ -104,7 +104,7 @@ package final class DurableStore: Sendable {
         busyTimeout: options.busyTimeout,
         counter: options.counter
       )
-      (writer, readers) = (StoreWriter(database, signal), StoreReaders(pool))
+      (writer, readers) = (StoreWriter(database, flag), StoreReaders(pool))
     } catch {
       // SQLite does not say that the file was truncated if the schema is on its last page.
       if (error as? SQLiteError)?.kind == .corrupt, endsWithinPage(path) { throw Self.truncated(path) }
@@ -157,8 +157,8 @@ package final class DurableStore: Sendable {
       let feed = try CommitFeed(connector, node: node)
       self.feed = feed
       readers = StoreReaders(try PostgreSQLReaders(connector, threads: readingThreads))
-      let signal = WebhookSignal(isSubscribed: false)
-      writer = StoreWriter(try PostgreSQLWriters(connector, feed: feed, signal: signal, time: time), signal)
+      let flag = StateEventFlag(isSubscribed: false)
+      writer = StoreWriter(try PostgreSQLWriters(connector, feed: feed, flag: flag, time: time), flag)
       attempts = try AttemptCounter(connector, feed: feed)
     } catch {
       throw StoreError(thrown: error)

@@ -10,16 +10,16 @@ package struct StoreWriter: Sendable {
 
   package let database: Database
   /// Whether commits of states are events of webhooks.
-  package let webhookSignal: WebhookSignal
+  package let stateEventFlag: StateEventFlag
 
-  package init(_ writer: DatabaseWriter, _ signal: WebhookSignal = WebhookSignal(isSubscribed: false)) {
+  package init(_ writer: DatabaseWriter, _ flag: StateEventFlag = StateEventFlag(isSubscribed: false)) {
     database = .sqlite(writer)
-    webhookSignal = signal
+    stateEventFlag = flag
   }
 
-  init(_ writers: PostgreSQLWriters, _ signal: WebhookSignal) {
+  init(_ writers: PostgreSQLWriters, _ flag: StateEventFlag) {
     database = .postgreSQL(writers)
-    webhookSignal = signal
+    stateEventFlag = flag
   }
 
   /// Queues a unit: see `DatabaseWriter.submit`.
@@ -47,9 +47,9 @@ package struct StoreWriter: Sendable {
   /// The writer of decided transactions. Call this once.
   package func writeSetWriter(of tables: ModuleTables) throws -> WriteSetWriter {
     switch database {
-    case .sqlite(let writer): WriteSetWriter(.sqlite(writer), tables: tables, webhookSignal)
+    case .sqlite(let writer): WriteSetWriter(.sqlite(writer), tables: tables, stateEventFlag)
     case .postgreSQL(let writers):
-      WriteSetWriter(.postgreSQL(try writers.startGroupCommit(of: tables)), tables: tables, webhookSignal)
+      WriteSetWriter(.postgreSQL(try writers.startGroupCommit(of: tables)), tables: tables, stateEventFlag)
     }
   }
 

@@ -60,7 +60,7 @@ package final class PostgreSQLGroupCommit: Sendable {
     connector: PostgreSQLConnector,
     tables: ModuleTables,
     feed: CommitFeed,
-    signal: WebhookSignal,
+    flag: StateEventFlag,
     monitor: FailureMonitor,
     monotonic: @escaping @Sendable () -> Int64
   ) throws {
@@ -76,7 +76,7 @@ package final class PostgreSQLGroupCommit: Sendable {
           connector,
           tables,
           feed,
-          signal,
+          flag,
           handlers,
           monitor,
           statistics,
@@ -117,7 +117,7 @@ private struct GroupLoop {
   let connector: PostgreSQLConnector
   let tables: ModuleTables
   let feed: CommitFeed
-  let signal: WebhookSignal
+  let flag: StateEventFlag
   let handlers: HandlerThread
   var monitor: FailureMonitor
   let statistics: LockedState<DatabaseWriter.Statistics>
@@ -144,7 +144,7 @@ private struct GroupLoop {
     _ connector: PostgreSQLConnector,
     _ tables: ModuleTables,
     _ feed: CommitFeed,
-    _ signal: WebhookSignal,
+    _ flag: StateEventFlag,
     _ handlers: HandlerThread,
     _ monitor: FailureMonitor,
     _ statistics: LockedState<DatabaseWriter.Statistics>,
@@ -153,7 +153,7 @@ private struct GroupLoop {
   ) {
     self.lastCommit = lastCommit
     (self.queue, self.connector, self.tables, self.feed) = (queue, connector, tables, feed)
-    self.signal = signal
+    self.flag = flag
     (self.handlers, self.monitor, self.statistics, self.monotonic) = (handlers, monitor, statistics, monotonic)
     lockedUsers = LockedUsers(monitor: monitor.of(.lockedUser), monotonic: monotonic)
   }
@@ -300,7 +300,7 @@ private struct GroupLoop {
   private mutating func finish(_ group: PostgreSQLGroup) throws {
     guard let session else { return }
     feed.noteOutdated(group.outdatedStates)
-    signal.set(group.notifiesWebhooks, since: signal.version)
+    flag.set(group.notifiesWebhooks, since: flag.version)
     if group.declared != tables.modules.current.revision { try tables.readDeclaredAgain(from: .postgreSQL(session)) }
     let (outcomes, writes) = group.decide(by: tables)
     let start = monotonic()

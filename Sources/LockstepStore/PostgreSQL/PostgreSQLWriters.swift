@@ -10,10 +10,10 @@ package final class PostgreSQLWriters: Sendable {
   private let healthListener = FailureMonitor.Listener(nil)
   private let feed: CommitFeed
   private let time: TimeSource
-  private let signal: WebhookSignal
+  private let flag: StateEventFlag
 
-  init(_ connector: PostgreSQLConnector, feed: CommitFeed, signal: WebhookSignal, time: TimeSource) throws {
-    self.signal = signal
+  init(_ connector: PostgreSQLConnector, feed: CommitFeed, flag: StateEventFlag, time: TimeSource) throws {
+    self.flag = flag
     (self.connector, self.feed, self.time) = (connector, feed, time)
     units = try PostgreSQLUnits(connector, feed: feed)
   }
@@ -30,7 +30,7 @@ package final class PostgreSQLWriters: Sendable {
       connector: connector,
       tables: tables,
       feed: feed,
-      signal: signal,
+      flag: flag,
       monitor: monitor,
       monotonic: time.monotonic
     )

@@ -41,7 +41,7 @@ package struct DeliveryQueues {
   }
 
   /// Makes queued deliveries of a webhook due, up to 10,000 users.
-  func hurry(_ webhook: WebhookID, at now: Timestamp) throws {
+  func makeDue(_ webhook: WebhookID, at now: Timestamp) throws {
     try connection.run(
       StoreSQL(
         sqlite: """

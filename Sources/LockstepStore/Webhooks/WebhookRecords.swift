@@ -68,7 +68,7 @@ package struct WebhookRecords {
       )
       // Queued deliveries do not wait for the end of their pause.
       if known.failingSince != nil || known.disabledAt != nil {
-        try DeliveryQueues(connection: connection).hurry(known.id, at: now)
+        try DeliveryQueues(connection: connection).makeDue(known.id, at: now)
       }
     } else {
       try connection.run(

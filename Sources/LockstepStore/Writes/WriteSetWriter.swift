@@ -40,12 +40,12 @@ package struct WriteSetWriter: Sendable {
 
   package let database: Database
   package let tables: ModuleTables
-  @usableFromInline let webhookSignal: WebhookSignal
+  @usableFromInline let stateEventFlag: StateEventFlag
 
-  init(_ database: Database, tables: ModuleTables, _ webhookSignal: WebhookSignal) {
+  init(_ database: Database, tables: ModuleTables, _ stateEventFlag: StateEventFlag) {
     self.database = database
     self.tables = tables
-    self.webhookSignal = webhookSignal
+    self.stateEventFlag = stateEventFlag
   }
 
   /// Queues a transaction of a user.
@@ -68,11 +68,11 @@ package struct WriteSetWriter: Sendable {
     switch database {
     case .sqlite(let writer):
       try writer.submit(
-        { [tables, webhookSignal] connection in
+        { [tables, stateEventFlag] connection in
           let decision = try decide(.sqlite(.sqlite(connection)))
           if let writes = decision.writes {
             try tables.apply(writes, to: connection)
-            if webhookSignal.hasStateEvents { try writes.addEvent(to: connection) }
+            if stateEventFlag.hasStateEvents { try writes.addEvent(to: connection) }
           }
           // The writer checks this too, but only after `decided`.
           try connection.checkForeignKeys()

@@ -72,7 +72,7 @@ struct WebhookTests {
     return JSON.object(body).description
   }
 
-  @Test("A new webhook has a secret in one response only, and takes conditions")
+  @Test("Only one response shows a new webhook's secret, and its writes take preconditions")
   func managing() async throws {
     try await ServerFixture.administered { users in
       let body = Self.body("https://a.example/x", ["user.erased", "state.changed"])
@@ -106,7 +106,7 @@ struct WebhookTests {
     }
   }
 
-  @Test("A repeated PUT with its key is answered without the secret, which the store has in no response")
+  @Test("A PUT that is repeated with its key gets 409, and no stored response contains the secret")
   func idempotency() async throws {
     try await ServerFixture.administered { users in
       let body = Self.body("https://a.example/x", ["state.changed"])
@@ -123,7 +123,7 @@ struct WebhookTests {
     }
   }
 
-  @Test("Each fault of a webhook is named, scopes count, and there are at most 20")
+  @Test("A PUT lists each fault, requires the scope admin, and refuses a 21st webhook")
   func faults() async throws {
     try await ServerFixture.administered { users in
       let body = #"{"url":"ftp://x","events":["state.changed","nothing"],"secret":"whsec_AAAA","extra":1}"#
@@ -143,7 +143,7 @@ struct WebhookTests {
     }
   }
 
-  @Test("A user's life arrives in order, signed, one event for each revision")
+  @Test("The events of a user from sign-up to erasure arrive signed and in order, one for each revision")
   func life() async throws {
     let receiver = ReceivedDeliveries()
     try await receiver.run { url in
@@ -215,7 +215,9 @@ struct WebhookTests {
         }
         // After the deletion, nothing is written any more.
         #expect(try await users.admin.delete("\(Self.path)/main").status == 204)
-        await eventually { users.running.withLock { $0?.services.users?.writer.webhookSignal.hasStateEvents } == false }
+        await eventually {
+          users.running.withLock { $0?.services.users?.writer.stateEventFlag.hasStateEvents } == false
+        }
         try await first.addFavorites("after")
         #expect(try await users.deliveriesInStore(status: .queued).isEmpty)
       }

@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepWebhooks
 
 @Suite("Retries of webhooks", .timeLimit(.minutes(10)))
-struct WebhookDeliveryTests {
+struct WebhookRetryTests {
   @Test(
     "The status decides about a delivery",
     arguments: [

@@ -1,14 +1,15 @@
 import LockstepThreading
 import Synchronization
 
-/// Whether commits of states are events of a webhook, in memory: so a store without such a webhook
-/// has no work with each commit.
+/// Whether a webhook gets `state.changed`, in memory, so that commits of a store without such a webhook
+/// cost nothing.
 ///
-/// In SQLite, no event is written while this is false. So it is true whenever a committed webhook
-/// needs it. In PostgreSQL, it only says whether to look for deliveries after a commit.
-package final class WebhookSignal: Sendable {
+/// In SQLite, no event is written while this is false, so it must be true before the `PUT` of such a
+/// webhook gets its response. In PostgreSQL, it only decides whether to look for deliveries after a
+/// commit.
+package final class StateEventFlag: Sendable {
   private let isSubscribed: Atomic<Bool>
-  /// How often the signal was raised.
+  /// How often the flag was raised.
   private let raises = LockedState(0)
 
   package init(isSubscribed: Bool) { self.isSubscribed = Atomic(isSubscribed) }
@@ -23,10 +24,10 @@ package final class WebhookSignal: Sendable {
     }
   }
 
-  /// Identifies the present state of the signal, for `set`.
+  /// Identifies the present state of the flag, for `set`.
   package var version: Int { raises.withLock { $0 } }
 
-  /// Sets the signal to what the store says, unless it was raised since `version`, which was read
+  /// Sets the flag to what the store says, unless it was raised since `version`, which was read
   /// before the store.
   package func set(_ value: Bool, since version: Int) {
     raises.withLock { raises in
