@@ -12,6 +12,7 @@ struct ErasureTests {
   private static let secrets = [
     "ada@example.com", "Ada's telephone", "favorite-id-zq", "favorite title zq", "favorite data zq", "suite-zq",
     "default-key-zq", "default value zq", "position zq", "idempotency-zq", "removed zq", "note zq", "score zq",
+    "new@example.com",
   ]
 
   private static func live(_ ada: Device) async throws {
@@ -73,6 +74,13 @@ struct ErasureTests {
             "INSERT INTO mail_links VALUES ('\\x00', 'email.proof', '\(ada.user)', 'new@example.com', 'zq', 0)"
         )
       )
+      _ = try await users.rows(
+        """
+        INSERT INTO deliveries (webhook, id, user_id, type, data, created_at, status, attempts)
+        VALUES (-1, '\(ada.session)', '\(ada.user)', 'email.proof', '{"email":"new@example.com"}', 0, 0, 0)
+        """
+      )
+      _ = try await users.rows("INSERT INTO delivery_queues (webhook, user_id, next_at) VALUES (-1, '\(ada.user)', 0)")
       // A completed admin command no longer has the user's id.
       let tables = try await users.rows(
         TestSQL(
