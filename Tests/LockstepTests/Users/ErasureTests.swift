@@ -12,7 +12,6 @@ struct ErasureTests {
   private static let secrets = [
     "ada@example.com", "Ada's telephone", "favorite-id-zq", "favorite title zq", "favorite data zq", "suite-zq",
     "default-key-zq", "default value zq", "position zq", "idempotency-zq", "removed zq", "note zq", "score zq",
-    "new@example.com",
   ]
 
   private static func live(_ ada: Device) async throws {
