@@ -15,7 +15,7 @@ enum MailOptions {
       ),
     Option("--mail-from", \.mail.sender, .sender, .mail)
       .help(
-        "With --smtp: the sender of mails, such as notes@example.com or “Notes <notes@example.com>”. Default: none."
+        "With --smtp: the sender of mails, such as notes@example.com or Notes <notes@example.com>. Default: none."
       ),
     Option("--public-url", \.mail.publicURL, .publicURL, .mail)
       .help(
