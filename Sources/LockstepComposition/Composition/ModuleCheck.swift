@@ -4,8 +4,8 @@ enum ModuleCheck {
   /// The names that a module and a declared collection cannot have, because they have other routes under
   /// `/v1` or `/v1/admin/users/{id}`.
   static let reserved: Set = [
-    "actions", "admin", "changes", "defaults", "export", "favorites", "journal", "me", "profile", "reactors",
-    "sessions", "users",
+    "actions", "admin", "changes", "defaults", "email-proofs", "export", "favorites", "journal", "me",
+    "password-resets", "profile", "reactors", "sessions", "users",
   ]
 
   static func check(_ modules: [UserModule]) throws(InvalidModuleError) {

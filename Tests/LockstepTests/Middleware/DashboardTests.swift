@@ -1,5 +1,6 @@
 import Foundation
 import LockstepHTTPServer
+import LockstepIdentity
 import LockstepJSON
 import LockstepMiddleware
 import LockstepRoutes
@@ -20,8 +21,11 @@ struct DashboardTests {
   private static func series() async throws -> Set<String> {
     let folder = try TemporaryDirectory()
     var names: Set<String> = []
+    // No issuer listens there, which its metrics say too.
+    let issuer = try TrustedIssuer(parsing: "issuer=http://127.0.0.1:9,audience=app")
     try await ServerFixture.run {
       $0.backups.folder = folder.file("backups")
+      $0.trustedIssuers = [issuer]
     } _: { users in
       _ = try await users.signUp("ada")
       let page = try PrometheusText(try await users.ask("GET", "/metrics").text)

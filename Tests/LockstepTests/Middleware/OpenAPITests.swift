@@ -17,7 +17,9 @@ struct OpenAPITests {
       let response = try await users.ask("GET", "/openapi.json")
       #expect(response.status == 200)
       let application = try #require(server.components.applications.first)
-      try await body(users, response.json, application.tables.fixed.router.routes)
+      // The pages of links in mails are for browsers.
+      let routes = application.tables.fixed.router.routes.filter { !$0.pattern.hasPrefix("/account/") }
+      try await body(users, response.json, routes)
     }
   }
 
