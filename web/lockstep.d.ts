@@ -186,8 +186,20 @@ export interface Credentials {
   device?: string
 }
 
+/** A user without an address. Only the token of the session leads to the state. */
+export interface Anonymous {
+  anonymous: true
+  device?: string
+}
+
+/** A token (JWT) of an issuer that the server accepts. */
+export interface IssuerToken {
+  idToken: string
+  device?: string
+}
+
 export interface Session {
-  user: { id: string; email: string; createdAt: string }
+  user: { id: string; email: string | null; createdAt: string }
   token: string
   expiresAt: string
   session: { id: string; device: string | null; createdAt: string }
@@ -217,9 +229,9 @@ export declare class Lockstep {
   dismiss(entry: { key: string }): Promise<boolean>
   /** Why this device does not keep the copy and the writes. */
   readonly storeError: unknown
-  signUp(credentials: Credentials): Promise<Session>
+  signUp(credentials: Credentials | Anonymous): Promise<Session>
   /** Continues with the outbox of the same user. Another user's copy and outbox are removed. */
-  logIn(credentials: Credentials): Promise<Session>
+  logIn(credentials: Credentials | IssuerToken): Promise<Session>
   /** Ends the session, and removes the copy and the outbox from this device. */
   logOut(options?: { keepCopy?: boolean }): Promise<void>
 }

@@ -128,6 +128,25 @@ test('The end of the session asks for a login, keeps the writes, and a login sen
   } finally { await server.stop() }
 })
 
+test('An anonymous user needs no address, and a token of an unknown issuer is refused', { timeout: 30_000 }, async () => {
+  const server = await Server.start()
+  try {
+    const client = new Lockstep(server.url, { store: rows() })
+    const { token, user } = await client.signUp({ anonymous: true, device: 'phone' })
+    assert.equal(user.email, null)
+    client.start()
+    await client.list('favorites').put('a').confirmed
+    const credentials = { email: 'ada@example.com', password: 'correct horse' }
+    await server.request(token, '/v1/me/credentials', 'PUT', credentials)
+    const other = new Lockstep(server.url, { store: rows() })
+    await assert.rejects(other.logIn({ idToken: 'eyJhbGciOiJub25lIn0.e30.' }), error => error.status === 401)
+    await other.logIn(credentials)
+    other.start()
+    await eventually(() => other.list('favorites').value.length === 1)
+    await Promise.all([client.stop(), other.stop()])
+  } finally { await server.stop() }
+})
+
 test('With random writes, failures and restarts, the view ends as the server\'s state', { timeout: 240_000 }, async () => {
   const random = randomNumbers(seed)
   const server = await Server.start()

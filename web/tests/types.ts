@@ -26,6 +26,8 @@ export async function useAll(): Promise<void> {
   const credentials: Credentials = { email: 'ada@example.com', password: 'correct horse', device: 'phone' }
   const session: Session = await lockstep.signUp(credentials)
   const { user, token }: Session = await lockstep.logIn({ email: user_(session), password: '' })
+  await lockstep.signUp({ anonymous: true, device: 'phone' })
+  await lockstep.logIn({ idToken: token })
   console.log(user.id, token)
 
   const songs: List<Song> = lockstep.list<Song>('songs')
@@ -91,7 +93,7 @@ export async function useAll(): Promise<void> {
   await lockstep.stop()
 }
 
-function user_(session: Session): string { return session.user.email }
+function user_(session: Session): string { return session.user.email ?? '' }
 
 const event: ConnectionEvent = 'noResponse'
 const [after, commands]: [ConnectionState, readonly string[]] = next({ name: 'live', attempt: 0 }, { type: event, at: 1 })
