@@ -18,10 +18,24 @@ enum MailEncoding {
     return String(decoding: text, as: UTF8.self)
   }
 
+  /// Whether every relay passes a text on as it is: ASCII, in lines of at most 900 bytes. Lines that begin
+  /// with a dot or with `From` are not passed on by all.
+  static func isPlain(_ text: String) -> Bool {
+    text.utf8.split(separator: UInt8(ascii: "\n")).allSatisfy { line in
+      line.count <= 900 && line.allSatisfy { (0x20...0x7E).contains($0) } && !line.starts(with: ".".utf8)
+        && !line.starts(with: "From".utf8)
+    }
+  }
+
+  /// A text with CRLF at its line ends.
+  static func lines(_ text: String) -> [UInt8] {
+    let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    return Array(lines.joined(separator: Array("\r\n".utf8)))
+  }
+
   /// The base64 of a text with CRLF at its line ends, in lines of 76 characters.
   static func body(_ text: String) -> String {
-    let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    var rest = base64(Array(lines.joined(separator: Array("\r\n".utf8))))[...]
+    var rest = base64(lines(text))[...]
     var body = ""
     while !rest.isEmpty {
       body += rest.prefix(76) + "\r\n"

@@ -6,7 +6,7 @@ import LockstepTime
 /// An address beyond ASCII is written in UTF-8 (RFC 6532). Relays that support it offer SMTPUTF8;
 /// others refuse the mail.
 struct MailMessage: Sendable {
-  /// A part of a mail in base64 contains no `_`.
+  /// A part in base64 contains no `_`. Another part is only plain if it does not contain this.
   private static let boundary = "=_part"
 
   let sender: MailSender
@@ -20,8 +20,8 @@ struct MailMessage: Sendable {
   /// The part of the Message-ID before the `@`, from letters and digits.
   let id: String
 
-  /// The whole mail, with lines that end in CRLF. Lines have at most 76 characters, except that of a
-  /// long address.
+  /// The whole mail, with lines that end in CRLF. Lines have at most 76 characters, except those of plain
+  /// parts and that of a long address.
   func encoded() -> [UInt8] {
     let from = sender.name.isEmpty ? sender.address : "\(MailEncoding.phrase(sender.name))\r\n <\(sender.address)>"
     let mail = """
@@ -46,13 +46,16 @@ struct MailMessage: Sendable {
     return String(decoding: field, as: UTF8.self).replacing("GMT", with: "+0000")
   }
 
+  /// A plain part can be read without a mail program, for example in the output of a relay for tests.
   private func part(_ type: String, _ body: String) -> String {
-    """
-    --\(Self.boundary)\r
-    Content-Type: text/\(type); charset=utf-8\r
-    Content-Transfer-Encoding: base64\r
-    \r
-    \(MailEncoding.body(body))
-    """
+    let isPlain = MailEncoding.isPlain(body) && !body.contains(Self.boundary)
+    let content = isPlain ? String(decoding: MailEncoding.lines(body), as: UTF8.self) + "\r\n" : MailEncoding.body(body)
+    return """
+      --\(Self.boundary)\r
+      Content-Type: text/\(type); charset=utf-8\r
+      Content-Transfer-Encoding: \(isPlain ? "7bit" : "base64")\r
+      \r
+      \(content)
+      """
   }
 }

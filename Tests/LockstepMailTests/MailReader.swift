@@ -37,9 +37,18 @@ struct MailReader {
     guard pieces.count == 4, pieces[0].isEmpty, pieces[3] == "--" else { throw Failure(reason: "the parts are wrong") }
     for piece in pieces[1...2] {
       let halves = Self.split(piece, at: "\n\n")
-      guard halves.count == 2, let type = Self.split(halves[0], at: ";").first else { throw Failure(reason: "a part") }
-      guard halves[0].hasSuffix("\nContent-Transfer-Encoding: base64") else { throw Failure(reason: "the encoding") }
+      guard halves.count > 1, let type = Self.split(halves[0], at: ";").first else { throw Failure(reason: "a part") }
       let name = Self.split(type, at: ": ").last ?? ""
+      if halves[0].hasSuffix("\nContent-Transfer-Encoding: 7bit") {
+        let content = halves[1...].joined(separator: "\n\n")
+        guard content.hasSuffix("\n"), content.utf8.allSatisfy({ $0 < 0x80 }) else { throw Failure(reason: "7bit") }
+        // The last line end belongs to the boundary.
+        parts[name] = String(content.dropLast()).replacing("\n", with: "\r\n")
+        continue
+      }
+      guard halves[0].hasSuffix("\nContent-Transfer-Encoding: base64"), halves.count == 2 else {
+        throw Failure(reason: "the encoding")
+      }
       parts[name] = String(decoding: try Self.base64(halves[1].filter { $0 != "\n" }), as: UTF8.self)
     }
   }

@@ -90,14 +90,8 @@ package final class AttemptLimiter: Sendable {
     try count(Login(account: account, network: network)) { _ in [.signUp(network)] }
   }
 
-  /// Counts a mail to the address with this key.
-  package func mail(to key: String, from network: ClientNetwork, in session: SessionID?) throws(AccountsError) {
-    _ = try count(nil, notes: false) { _ in Self.mailUses(to: key, from: network, in: session) }
-  }
-
-  static func mailUses(to key: String, from network: ClientNetwork, in session: SessionID?) -> [Use] {
-    [.mailAddress(key), .mailNetwork(network)] + (session.map { [.mailSession($0)] } ?? [])
-  }
+  /// Counts a mail that a client asks for, or that goes to an address.
+  func mail(_ uses: [Use]) throws(AccountsError) { _ = try count(nil, notes: false) { _ in uses } }
 
   /// Counts a wrong administrator token or service token. Throws `tooManyAttempts` if there were too
   /// many.

@@ -19,7 +19,7 @@ public struct AttemptLimits: Sendable, Equatable {
   /// Wrong administrator tokens and service tokens from one network. Default: 20, then one every 3
   /// seconds.
   public var administrationPerNetwork = RateLimit(requests: 20, seconds: 60)
-  /// Mails that clients ask for to one address. Default: 5, then one every 10 minutes.
+  /// Mails of a kind that are sent to one address. Default: 5, then one every 10 minutes.
   public var mailsPerAddress = RateLimit(requests: 1, seconds: 600, burst: 5)
   /// Mails that clients of one network ask for. Default: 30, then one a minute.
   public var mailsPerNetwork = RateLimit(requests: 1, seconds: 60, burst: 30)

@@ -35,10 +35,10 @@ struct PasswordLimiter: Sendable {
     }
   }
 
-  /// Counts a mail that a client asks for.
-  func mail(to key: String, from network: ClientNetwork, in session: SessionID?) async throws(AccountsError) {
-    guard let shared else { return try memory.mail(to: key, from: network, in: session) }
-    try await shared.mail(to: key, from: network, in: session)
+  /// Counts a mail that a client asks for, or that goes to an address.
+  func mail(_ uses: [AttemptLimiter.Use]) async throws(AccountsError) {
+    guard let shared else { return try memory.mail(uses) }
+    try await shared.mail(uses)
   }
 
   /// Gives the attempt back, unless it is a sign-up. Records the network as known for the account.

@@ -61,8 +61,7 @@ final class SharedAttempts: Sendable {
     return try await count(login, refusedAs: [.signUp(network)]) { _ in [.signUp(network)] }
   }
 
-  func mail(to key: String, from network: ClientNetwork, in session: SessionID?) async throws(AccountsError) {
-    let uses = AttemptLimiter.mailUses(to: key, from: network, in: session)
+  func mail(_ uses: [AttemptLimiter.Use]) async throws(AccountsError) {
     _ = try await count(nil, refusedAs: uses) { _ in uses }
   }
 

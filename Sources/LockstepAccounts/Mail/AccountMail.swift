@@ -44,7 +44,9 @@ package final class AccountMail: Sendable {
     language: @escaping @Sendable (UserID) async throws -> String?
   ) {
     (self.accounts, self.sendsMails, self.language) = (accounts, sendsMails, language)
-    queue = MailQueue(executor: executor)
+    let delay = accounts.configuration.mailDelay
+    let bounds = delay.lowerBound.wholeMilliseconds...delay.upperBound.wholeMilliseconds
+    queue = MailQueue(executor: executor) { .milliseconds(Int64.random(in: bounds)) }
   }
 
   /// Throws `noMail` unless the server or a webhook sends mails of this kind.
@@ -60,10 +62,12 @@ package final class AccountMail: Sendable {
 
   /// Sends a link to reset the password, if there is such an account. Call `queue.reserve()` before.
   package func resetPassword(of email: String, _ request: Request) {
-    queue.add { [self] in
+    queue.add(from: request.network) { [self] in
       let key = StoredAccounts.addressKey(of: email)
-      guard try await isAllowed(to: key, request, in: nil),
-        let account = try await accounts.account(withKey: key), !account.isDisabled
+      // A mail that is not sent does not count for the address, whose owner may ask for one.
+      guard try await isAllowed([.mailNetwork(request.network)]),
+        let account = try await accounts.account(withKey: key), !account.isDisabled,
+        try await isAllowed([.mailAddress("reset \(key)")])
       else { return }
       let user = account.user.id
       let languages = await languages(of: user, request)
@@ -103,10 +107,11 @@ package final class AccountMail: Sendable {
 
   /// Sends a link that proves the address, unless another user has it. Call `queue.reserve()` before.
   package func prove(_ wish: Wish, _ request: Request) {
-    queue.add { [self] in
+    queue.add(from: request.network) { [self] in
       let (key, user) = (wish.address.key, wish.session.user)
-      guard try await isAllowed(to: key, request, in: wish.session.id) else { return }
+      guard try await isAllowed([.mailNetwork(request.network), .mailSession(wish.session.id)]) else { return }
       if let other = try await accounts.account(withKey: key), other.user.id != user { return }
+      guard try await isAllowed([.mailAddress("proof \(key)")]) else { return }
       let languages = await languages(of: user, request)
       try await send { connection in
         guard try connection.lock(user), let account = try UserRecords(connection: connection).account(user),
@@ -119,13 +124,9 @@ package final class AccountMail: Sendable {
     }
   }
 
-  private func isAllowed(
-    to key: String,
-    _ request: Request,
-    in session: SessionID?
-  ) async throws(AccountsError) -> Bool {
+  private func isAllowed(_ uses: [AttemptLimiter.Use]) async throws(AccountsError) -> Bool {
     do throws(AccountsError) {
-      try await accounts.passwords.mail(to: key, from: request.network, in: session)
+      try await accounts.passwords.mail(uses)
       return true
     } catch .tooManyAttempts {
       return false
@@ -174,7 +175,7 @@ package final class AccountMail: Sendable {
   /// The languages for a mail to the user, the preferred one first.
   func languages(of user: UserID, _ request: Request) async -> [String] {
     var all = request.languages
-    if let own = try? await language(user) { all.insert(own.lowercased(), at: 0) }
+    if let own = try? await language(user) { all.insert(own.lowercased().replacing("_", with: "-"), at: 0) }
     var found: [String] = []
     for tag in all where !found.contains(tag) && Self.isTag(tag) { found.append(tag) }
     return Array(found.prefix(Self.mostLanguages))

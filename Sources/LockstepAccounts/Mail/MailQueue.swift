@@ -1,18 +1,26 @@
+import LockstepCollections
 import LockstepThreading
 
-/// Work for mails that waits for its turn, one piece at a time. Responses do not wait for it, so their time
-/// says nothing about accounts.
+/// Work for mails, which begins after a random delay, one piece at a time. Responses do not wait for it, so
+/// their time says nothing about accounts.
 package final class MailQueue: Sendable {
   package typealias Work = @Sendable () async throws -> Void
 
   /// How much work may wait. Each piece has an address and less than 16 KiB.
   package static let capacity = 256
+  /// How much work of one network may wait. More is dropped, like mails past the limit of a network.
+  private static let capacityOfNetwork = 32
   /// How long the work may take when the server stops, in nanoseconds.
   private static let stopPatience: Int64 = 5_000_000_000
 
+  private struct Item: Sendable {
+    let start: ContinuousClock.Instant
+    let network: ClientNetwork
+    let work: Work
+  }
+
   private struct Contents: Sendable {
-    /// In reverse order.
-    var waiting: [Work] = []
+    var waiting: [Item] = []
     /// The places of requests whose work comes later.
     var reserved = 0
     var isRunning = false
@@ -22,8 +30,11 @@ package final class MailQueue: Sendable {
 
   private let contents = LockedState(Contents())
   private let executor: (any TaskExecutor)?
+  private let delay: @Sendable () -> Duration
 
-  init(executor: (any TaskExecutor)?) { self.executor = executor }
+  init(executor: (any TaskExecutor)?, delay: @escaping @Sendable () -> Duration) {
+    (self.executor, self.delay) = (executor, delay)
+  }
 
   /// Sets the function that gets the errors of the work.
   package func onFailure(_ note: @escaping @Sendable (any Error) -> Void) {
@@ -45,10 +56,12 @@ package final class MailQueue: Sendable {
   }
 
   /// Adds work at a reserved place.
-  func add(_ work: @escaping Work) {
+  func add(from network: ClientNetwork, _ work: @escaping Work) {
+    let item = Item(start: .now + delay(), network: network, work: work)
     let mustStart = contents.withLock { contents in
       contents.reserved -= 1
-      contents.waiting.insert(work, at: 0)
+      guard contents.waiting.count(where: { $0.network == network }) < Self.capacityOfNetwork else { return false }
+      contents.waiting.append(item)
       defer { contents.isRunning = true }
       return !contents.isRunning
     }
@@ -66,17 +79,33 @@ package final class MailQueue: Sendable {
   }
 
   private func run() async {
-    while let work = next() {
+    while let work = await next() {
       do { try await work() } catch { contents.withLock { $0.noteFailure }(error) }
     }
     contents.wakeAll()
   }
 
-  private func next() -> Work? {
+  /// Waits until work may begin. Nil if there is none.
+  private func next() async -> Work? {
+    while true {
+      let (work, pause) = take(at: .now)
+      guard let pause else { return work }
+      try? await Task.sleep(for: pause)
+    }
+  }
+
+  /// Takes work that may begin, or says how long to wait for it.
+  private func take(at now: ContinuousClock.Instant) -> (Work?, pause: Duration?) {
     contents.withLock { contents in
-      let work = contents.waiting.popLast()
-      contents.isRunning = work != nil
-      return work
+      let all = contents.waiting
+      guard let first = all.indices.min(by: { all[$0].start < all[$1].start }) else {
+        contents.isRunning = false
+        return (nil, nil)
+      }
+      // A server that stops waits no longer. Work that is added later may begin before this.
+      let rest = contents.isStopped ? .zero : all[first].start - now
+      if rest > .zero { return (nil, min(rest, .milliseconds(50))) }
+      return (contents.waiting.remove(at: first).work, nil)
     }
   }
 }

@@ -3,7 +3,7 @@ import LockstepHTTP
 extension RequestHead {
   /// The path without the id of a screen, because the id of a login screen gives access to a token, and
   /// without the token of a link in a mail. A path that no route has may contain such a token too, for
-  /// example if a proxy was set up wrongly, so its place does not matter.
+  /// example if a mail program has encoded the `#` of the link, so its place does not matter.
   package var pathWithoutSecrets: String {
     var parts = path.split(separator: "/", omittingEmptySubsequences: false)
     // The router decodes each part too.
@@ -14,10 +14,20 @@ extension RequestHead {
       for index in parts.indices.dropFirst(index + 1) where !parts[index].isEmpty { parts[index] = "{token}" }
     } else if parts.count > 4, decoded[1] == "v1", decoded[2] == "reactors" {
       parts[4] = "{id}"
-    } else {
-      return path
     }
+    for index in parts.indices where Self.hasToken(decoded[index]) { parts[index] = "{token}" }
     return parts.joined(separator: "/")
+  }
+
+  /// Whether a text has as many hexadecimal digits in a row as the token of a mail.
+  private static func hasToken(_ text: String) -> Bool {
+    var count = 0
+    for byte in text.utf8 {
+      let isDigit = (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+      count = isDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte | 0x20) ? count + 1 : 0
+      if count >= 64 { return true }
+    }
+    return false
   }
 
   private static let beforeTokens = ["password-resets", "email-proofs"]

@@ -98,9 +98,10 @@ struct SigningUpTests {
     )
     fixture.hasher.setOverloaded(false)
     try await fixture.signUp("ann@example.com")
-    #expect(
-      await AccountsError.caught { try await fixture.signUp("ben@example.com") } == .tooManyAttempts(retryAfter: 60)
-    )
+    let refusal = await AccountsError.caught { try await fixture.signUp("ben@example.com") }
+    // The clock of a database goes on.
+    guard case .tooManyAttempts(let wait) = refusal else { throw try #require(refusal) }
+    #expect((1...60).contains(wait))
     try await fixture.signUp("ben@example.com", from: "192.0.2.2")
   }
 }

@@ -40,6 +40,7 @@ final class ServerFixture: Sendable {
     configuration.data = directory.file("lockstep.db")
     configuration.store = try TestedStore.database(for: configuration.data)
     configuration.passwordStrength = Argon2Strength(memoryKiB: 8, passes: 1)
+    configuration.accounts.mailDelay = .zero ... .zero
     change(&configuration)
     self.configuration = configuration
     self.modules = modules

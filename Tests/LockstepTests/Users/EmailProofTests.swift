@@ -95,6 +95,19 @@ struct EmailProofTests {
     }
   }
 
+  @Test("Requests of another user for a taken address do not use up the mails of its owner")
+  func othersRequests() async throws {
+    try await MailFixture.run { mail in
+      let ada = try await mail.users.signUp("ada")
+      let eve = try await mail.users.signUp("eve")
+      for _ in 0..<8 { #expect(try await mail.askForProof("ada@example.com", of: eve).status == 202) }
+      try await mail.ask()
+      #expect(await mail.events(1).first?["user"]?.stringValue == ada.user)
+      #expect(try await mail.askForProof("ada@example.com", of: ada).status == 202)
+      #expect(await mail.events(1, of: "email.proof").first?["user"]?.stringValue == ada.user)
+    }
+  }
+
   @Test("A session sends a limited number of mails, to any addresses")
   func limits() async throws {
     try await MailFixture.run {
