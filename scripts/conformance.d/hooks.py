@@ -27,6 +27,12 @@ ACCEPTED = [
     (
         "Schema-valid request rejected",
         422,
+        "\"/(url|secret)\"|It must be the name in the path",
+        "A schema describes the form of a webhook's members, but not which hosts and secrets the server accepts.",
+    ),
+    (
+        "Schema-valid request rejected",
+        422,
         "The password is missing",
         "Only a user without a password is erased without one.",
     ),

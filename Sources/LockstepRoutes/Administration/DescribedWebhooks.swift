@@ -47,7 +47,10 @@ extension WebhookRoutes {
     let ignored: JSON = ["description": "Ignored, so that a client can send back a webhook that it has read."]
     let body = JSON.closedSchema(
       [
-        "url": ["type": "string", "maxLength": 2048],
+        "url": [
+          "type": "string", "maxLength": 2048, "examples": ["https://backend.example/hooks"],
+          "description": "Begins with https:// or http://, and has no user, password or fragment.",
+        ],
         "events": ["type": "array", "items": events, "minItems": 1, "maxItems": 100],
       ],
       optional: [

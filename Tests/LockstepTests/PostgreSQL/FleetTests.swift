@@ -335,6 +335,7 @@ struct FleetTests {
     let road = try DatabaseRoad(to: try #require(TestedStore.anyServer))
     try await TestDatabase.serve(nodes: 2) { index, configuration in
       if index == 1 { configuration.store = configuration.store.map { road.string(for: $0) } }
+      configuration.longestWait = 3_600
     } _: { servers, database in
       let device = try await servers[0].signUp()
       let second = device.at(servers[1])
@@ -342,7 +343,7 @@ struct FleetTests {
       try await device.addFavorites("a")
       #expect(try await gone.at(servers[1]).get("/v1/favorites").status == 200)
       let cursor = try #require(try await second.get("/v1/changes?since=now").json["cursor"]?.stringValue)
-      async let waited = second.get("/v1/changes?since=\(cursor)&wait=50")
+      async let waited = second.get("/v1/changes?since=\(cursor)&wait=3600")
       try road.cut(database)
       try await eventually { try await second.get("/v1/favorites").status == 503 }
       let refused = try await second.get("/v1/favorites")
