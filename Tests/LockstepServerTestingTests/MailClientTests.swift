@@ -38,7 +38,7 @@ struct MailClientTests {
       { try await client.setEmail("new@example.com", password: "correct horse") },
       { try await client.signUp(email: "ada@example.com", password: "correct horse") },
       { try await client.requestPasswordReset(email: "ada@example.com") },
-      { try await client.requestPasswordReset(email: "nobody@example.com") },
+      { try await client.requestPasswordReset(email: "unknown@example.com") },
       { try await client.setEmail("new@example.com", password: "wrong horse") },
       { try await client.setEmail("new@example.com", password: "correct horse") },
     ]

@@ -40,7 +40,7 @@ class Inbox:
         self.mails = []
 
     async def handle_RCPT(self, server, session, envelope, address, options):
-        if address.startswith("nobody@"):
+        if address.startswith("unknown@"):
             return "550 5.1.1 no such mailbox"
         if address.startswith("later@"):
             return "451 4.7.1 greylisted"
@@ -168,7 +168,7 @@ class MailTests(unittest.TestCase):
 
     def test_a_refused_recipient_is_refused_or_temporary(self):
         with mail_server() as (port, inbox):
-            said = send(f"smtp://127.0.0.1:{port}", "nobody@example.org")
+            said = send(f"smtp://127.0.0.1:{port}", "unknown@example.org")
             self.assertTrue(said.startswith("refused ") and "550 5.1.1 no such mailbox" in said, said)
             said = send(f"smtp://127.0.0.1:{port}", "later@example.org")
             self.assertTrue(said.startswith("temporary ") and "451 4.7.1 greylisted" in said, said)

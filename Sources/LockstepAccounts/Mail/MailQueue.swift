@@ -65,7 +65,10 @@ package final class MailQueue: Sendable {
       defer { contents.isRunning = true }
       return !contents.isRunning
     }
+    // For `stop`, which also waits for reserved places.
+    contents.wakeAll()
     guard mustStart else { return }
+    // It outlives the request. `stop` waits for it.
     Task(executorPreference: executor) { await self.run() }
   }
 
@@ -90,6 +93,7 @@ package final class MailQueue: Sendable {
     while true {
       let (work, pause) = take(at: .now)
       guard let pause else { return work }
+      // Real time, because clients measure it. The pauses are short, so that a server that stops goes on soon.
       try? await Task.sleep(for: pause)
     }
   }
