@@ -343,7 +343,8 @@ struct FleetTests {
       try await device.addFavorites("a")
       #expect(try await gone.at(servers[1]).get("/v1/favorites").status == 200)
       let cursor = try #require(try await second.get("/v1/changes?since=now").json["cursor"]?.stringValue)
-      async let waited = second.get("/v1/changes?since=\(cursor)&wait=3600")
+      let waited = try await second.waiting("/v1/changes?since=\(cursor)&wait=3600")
+      await eventually { servers[1].waiting == 1 }
       try road.cut(database)
       try await eventually { try await second.get("/v1/favorites").status == 503 }
       let refused = try await second.get("/v1/favorites")
@@ -355,10 +356,10 @@ struct FleetTests {
       #expect(try await device.delete("/v1/sessions/\(gone.session)").status == 204)
       try await device.addFavorites("b")
       road.open()
-      let response = try await waited
+      let response = try await waited.response()
       #expect(response.status == 200)
       #expect(response.json["changesets"]?[0]?["insertions"]?[0]?["item"]?["id"]?.stringValue == "b")
-      #expect(try await second.favoriteIDs() == ["a", "b"])
+      try await eventually { try await second.favoriteIDs() == ["a", "b"] }
       #expect(try await gone.at(servers[1]).get("/v1/favorites").status == 401)
       servers[1].time.advance(by: 2)
       #expect(try await servers[1].ask("GET", "/readyz").status == 200)
