@@ -58,7 +58,12 @@ extension UnsafeRawBufferPointer {
   /// The position of the first byte in `range` that a field's value must not contain, or nil.
   func firstControl(in range: Range<Int>) -> Int? {
     var index = range.lowerBound
-    // Nearly every value has only visible characters, so eight bytes are checked at a time.
+    // Nearly every value has only visible characters, so many bytes are checked at a time.
+    while index + 32 <= range.upperBound,
+      !loadUnaligned(fromByteOffset: index, as: SIMD4<UInt64>.self).hasControlByte
+    {
+      index += 32
+    }
     while index + 8 <= range.upperBound, !loadUnaligned(fromByteOffset: index, as: UInt64.self).hasControlByte {
       index += 8
     }
@@ -133,7 +138,7 @@ extension UnsafeRawBufferPointer {
 
 extension UInt64 {
   fileprivate static let highBits: UInt64 = 0x8080_8080_8080_8080
-  private static let ones: UInt64 = 0x0101_0101_0101_0101
+  fileprivate static let ones: UInt64 = 0x0101_0101_0101_0101
 
   /// Whether one of the eight bytes is below 0x20 or is 0x7F. A subtraction sets the high bit of
   /// each byte that is less than what is subtracted. It may also borrow from the bytes above such a
@@ -141,6 +146,15 @@ extension UInt64 {
   fileprivate var hasControlByte: Bool {
     let deleted = self ^ (Self.ones &* 0x7F)
     return ((self &- Self.ones &* 0x20) & ~self | (deleted &- Self.ones) & ~deleted) & .highBits != 0
+  }
+}
+
+extension SIMD4<UInt64> {
+  /// The same for 32 bytes.
+  fileprivate var hasControlByte: Bool {
+    let deleted = self ^ (UInt64.ones &* 0x7F)
+    let marks = (self &- UInt64.ones &* 0x20) & ~self | (deleted &- UInt64.ones) & ~deleted
+    return (marks.x | marks.y | marks.z | marks.w) & .highBits != 0
   }
 }
 

@@ -20,10 +20,11 @@ struct ByteClassTests {
   func control() {
     for other in [0x00, 0x09, 0x20, 0x61, 0x7E, 0x80, 0xFF] as [UInt8] where other.isFieldValueByte {
       for byte in UInt8.min ... .max {
-        for place in 0..<20 {
-          var bytes = [UInt8](repeating: other, count: 20)
+        // 32 bytes are checked at once, then eight, then each.
+        for place in 0..<43 {
+          var bytes = [UInt8](repeating: other, count: 43)
           bytes[place] = byte
-          let (found, inside) = bytes.withUnsafeBytes { ($0.firstControl(in: 0..<20), $0.firstControl(in: 0..<place)) }
+          let (found, inside) = bytes.withUnsafeBytes { ($0.firstControl(in: 0..<43), $0.firstControl(in: 0..<place)) }
           #expect(found == (byte.isFieldValueByte ? nil : place), "byte \(byte) between \(other)")
           #expect(inside == nil)
         }
