@@ -8,8 +8,9 @@ import LockstepThreading
 import LockstepTime
 import LockstepWebhooks
 
-// Measures many queued deliveries: adding them, memory, the time to pick the next ones, and the
-// rate at which they go out to a sender that does nothing and to a real receiver on loopback.
+// Measures many queued deliveries: adding them, memory, the time to claim the next ones, and the
+// rate at which they are sent to a sender that does nothing and to a real receiver on loopback.
+// Prints a Markdown table.
 
 let arguments = CommandLine.arguments.dropFirst()
 if arguments.contains("--help") {
@@ -23,6 +24,12 @@ try FileManager.default.createDirectory(atPath: folder, withIntermediateDirector
 defer { try? FileManager.default.removeItem(atPath: folder) }
 
 func milliseconds(_ duration: Duration) -> String { String(format: "%.2f ms", duration / .milliseconds(1)) }
+
+func megabytes(_ number: Double) -> String { String(format: "%.1f MiB", number) }
+
+func printRow(_ what: String, _ values: String...) {
+  print("| \(what) | \(values.joined(separator: "; ")) |")
+}
 
 /// The process's resident memory in MiB.
 func residentMemory() -> Double {
@@ -59,7 +66,10 @@ func measureRate(_ name: String, _ sender: any DeliverySender, _ store: DurableS
   let (cpu, start) = (processorTime(), ContinuousClock.now)
   try tasks.start { await worker.run(by: ContinuousClock(), logger: .silent) }
   worker.wake()
-  try await Task.sleep(for: .seconds(10))
+  // Not longer than there are deliveries.
+  while ContinuousClock.now - start < .seconds(10), worker.metrics.delivered < queued / 3 {
+    try await Task.sleep(for: .milliseconds(2))
+  }
   let delivered = worker.metrics.delivered
   let (used, time) = (processorTime() - cpu, ContinuousClock.now - start)
   await withCheckedContinuation { continuation in
@@ -70,7 +80,7 @@ func measureRate(_ name: String, _ sender: any DeliverySender, _ store: DurableS
     }
   }
   let rate = Double(delivered) / (time / .seconds(1))
-  print("\(name): \(Int(rate)) a second, \(milliseconds(used / max(1, delivered))) of CPU each")
+  printRow(name, "\(Int(rate)) a second", "\(milliseconds(used / max(1, delivered))) of CPU for each")
 }
 
 let store = try open()
@@ -100,10 +110,17 @@ while added < queued {
   added += count
 }
 let time = ContinuousClock.now - start
-print("adding \(queued): \(time), \(milliseconds((processorTime() - cpu) / max(1, queued))) of CPU each")
 let size = (try? FileManager.default.attributesOfItem(atPath: "\(folder)/lockstep.db"))?[.size] as? Int ?? 0
-print("size of the store: \(size / 1_048_576) MiB, \(size / max(1, queued)) bytes each")
-print(String(format: "resident memory: %.1f MiB before, %.1f MiB now", memory, residentMemory()))
+print("| \(queued) queued deliveries | |\n|---|--:|")
+printRow(
+  "adding them, 1,000 in a transaction",
+  "\(Int(Double(queued) / (time / .seconds(1)))) a second",
+  "\(milliseconds((processorTime() - cpu) / max(1, queued))) of CPU for each"
+)
+if arguments.count < 2 {
+  printRow("size of the store", "\(size / 1_048_576) MiB", "\(size / max(1, queued)) bytes for each")
+}
+printRow("resident memory before and after", megabytes(memory), megabytes(residentMemory()))
 
 let id = try await store.readers.read { try WebhookRecords(connection: $0).webhook(named: "main")?.id } ?? WebhookID(1)
 var times: [Duration] = []
@@ -112,21 +129,21 @@ for _ in 0..<50 {
   _ = try await store.readers.read { try DeliveryQueues(connection: $0).nextTime(of: id) }
   try await store.writer.write { connection in
     let now = TimeSource.system.now()
-    let lease = Timestamp(millisecondsSince1970: now.millisecondsSince1970 + 1)
-    _ = try DeliveryQueues(connection: connection).claim(id, limit: 16, at: now, until: lease)
+    let end = now.advanced(byMilliseconds: 1)
+    _ = try DeliveryQueues(connection: connection).claim(id, limit: 16, at: now, until: end)
   }
   times.append(ContinuousClock.now - begun)
 }
 times.sort()
-print("picking 16: \(milliseconds(times[25])) with its commit, at most \(milliseconds(times[49]))")
+printRow("claiming 16, with the commit", milliseconds(times[25]), "at most \(milliseconds(times[49]))")
 let begun = ContinuousClock.now
 let backlog = try await store.readers.read(length: .long) { connection in
   try DeliveryRecords(connection: connection).backlog(of: id, limit: DeliveryWorker.mostCounted)
 }
-print("counting \(backlog.count): \(milliseconds(ContinuousClock.now - begun))")
-try await measureRate("delivering to a sender that does nothing", NullSender(), store)
+printRow("counting \(backlog.count)", milliseconds(ContinuousClock.now - begun))
+try await measureRate("sending to a sender that does nothing", NullSender(), store)
 let sender = WebhookSender(userAgent: "lockstep/benchmark", allowsPrivateAddresses: true)
-try await measureRate("delivering by HTTP on loopback", sender, store)
-print(String(format: "resident memory: %.1f MiB", residentMemory()))
+try await measureRate("sending by HTTP on loopback", sender, store)
+printRow("resident memory at the end", megabytes(residentMemory()))
 store.close()
 exit(0)

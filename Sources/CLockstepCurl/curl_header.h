@@ -194,7 +194,7 @@ static inline int lockstep_add_fields(const lockstep_curl *curl, lockstep_transf
 }
 
 // Called with each address just before libcurl connects to it, after name resolution. So a name that
-// changes its address between two lookups gains nothing.
+// changes its address between two lookups cannot lead to a private one.
 static inline curl_socket_t lockstep_open_socket(void *transfer, curlsocktype purpose, struct curl_sockaddr *address) {
   lockstep_transfer *of = (lockstep_transfer *)transfer;
   (void)purpose;

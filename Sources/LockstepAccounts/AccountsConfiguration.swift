@@ -20,9 +20,9 @@ public struct AccountsConfiguration: Sendable, Equatable {
   public var sessionsPerUser = 1_000
   /// How many sessions are kept in memory, about 300 bytes each. Default: 100,000.
   public var sessionsInMemory = 100_000
-  /// After how long the work for a mail begins that a client has asked for, at random. If it began at
-  /// once, the time of the client's next response would say whether there is an account. Default: half
-  /// a second to 3 seconds.
+  /// The random delay between a request for a mail and its work. Without it, the time of the
+  /// client's next response would say whether there is an account. Default: half a second to 3
+  /// seconds.
   public var mailDelay = Duration.milliseconds(500)...Duration.seconds(3)
   /// The limits on wrong passwords, on sign-ups and on mails.
   public var attempts = AttemptLimits()

@@ -23,9 +23,7 @@ package enum AccountsError: Error, Sendable, Equatable {
   /// seconds, at least 1.
   case keysUnavailable(issuer: String, retryAfter: Int)
   /// The account has no password, so none can be changed or confirm a change.
-  case noPassword
-  /// The same for a change of the address.
-  case noPasswordForAddress(isAnonymous: Bool)
+  case noPassword(hasIdentity: Bool)
   /// The account has a password or an identity already.
   case hasCredentials
   /// The account is disabled. Only a client with the right password or a valid token learns this.
@@ -92,11 +90,10 @@ extension AccountsError: CustomStringConvertible {
     case .keysUnavailable(let issuer, _):
       "The server cannot verify tokens of \(issuer) yet, because it could not fetch the keys. Try again later."
     case .wrongPassword: "The password is wrong."
-    case .noPassword: "The account has no password."
-    case .noPasswordForAddress(isAnonymous: true):
-      "The account has no password. Send an address and a password with PUT /v1/me/credentials instead."
-    case .noPasswordForAddress(isAnonymous: false):
-      "The account has no password that could confirm the change. Change the address at the issuer of your tokens."
+    case .noPassword(hasIdentity: true):
+      "The account has no password. Change the password or the address at the issuer of your tokens."
+    case .noPassword(hasIdentity: false):
+      "The account has no password. Set an address and a password with PUT /v1/me/credentials."
     case .hasCredentials: "The account has a password or an identity already. Credentials can be set only once."
     case .disabled: "The account is disabled. Ask the server's operator."
     case .sessionEnded: "The session has ended. Log in again."

@@ -1,8 +1,8 @@
 import LockstepCollections
 import LockstepStore
 
-// Users without credentials, who log in only with the token of their first session, and the credentials
-// that such a user gets later.
+// Users without credentials, who log in only with the token of their first session, and the
+// credentials that such a user gets later.
 
 extension StoredAccounts {
   /// The faults that can be found without reading the store.
@@ -29,11 +29,8 @@ extension StoredAccounts {
     }
   }
 
-  /// The faults of the first credentials that do not depend on the user.
-  package func faults(inFirst email: String, _ password: Password) -> [FieldFault] { faults(adding: email, password) }
-
-  /// Prepares to give an anonymous user an address and a password. All sessions go on. Throws `invalid`,
-  /// `addressTaken`, `hasCredentials`, `tooManyAttempts`, `sessionEnded`.
+  /// Prepares to give an anonymous user an address and a password. All sessions go on. Throws
+  /// `invalid`, `addressTaken`, `hasCredentials`, `tooManyAttempts`, `sessionEnded`.
   package func prepareCredentials(
     email: String,
     _ password: Password,

@@ -41,8 +41,8 @@ extension StoredAccounts {
     .checked(by: check)
   }
 
-  /// Prepares to delete the user. A user without a password confirms it by the session's token alone.
-  /// Throws `invalid`, `wrongPassword`, `tooManyAttempts`, `sessionEnded`.
+  /// Prepares to delete the user. A user without a password confirms it by the session's token
+  /// alone. Throws `invalid`, `wrongPassword`, `tooManyAttempts`, `sessionEnded`.
   package func prepareErase(
     confirmedBy password: Password?,
     in session: LiveSession
@@ -86,7 +86,7 @@ extension StoredAccounts {
       let found = try await read { try UserRecords(connection: $0).account(session.user) }
       guard let found else { throw .sessionEnded }
       try condition(found)
-      guard let hash = found.passwordHash else { throw .noPassword }
+      guard let hash = found.passwordHash else { throw .noPassword(hasIdentity: found.hasIdentity) }
       guard try await hasher.verify(password, against: hash) else { throw .wrongPassword }
       await passwords.succeeded(attempt)
       return { connection in

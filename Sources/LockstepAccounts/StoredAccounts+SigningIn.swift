@@ -50,9 +50,10 @@ extension StoredAccounts {
     }
   }
 
-  /// Prepares a new session. An unknown e-mail address takes as long as a wrong password. Throws
-  /// `wrongCredentials`, `disabled`, `tooManyAttempts`, and `invalid` for the device's name. The
-  /// rules for new passwords do not apply.
+  /// Prepares a new session. An unknown e-mail address takes as long as a wrong password, except
+  /// that of an imported user who has not logged in. Throws `wrongCredentials`, `disabled`,
+  /// `tooManyAttempts`, and `invalid` for the device's name. The rules for new passwords do not
+  /// apply.
   package func prepareLogIn(_ credentials: Credentials) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn> {
     var check = FieldCheck()
     let device = Self.device(credentials, &check)

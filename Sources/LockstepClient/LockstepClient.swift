@@ -6,19 +6,20 @@ import LockstepReactor
 import LockstepTime
 import Synchronization
 
-/// A client of a Lockstep server: a copy of the user's state on this device, and an outbox of writes.
+/// A client of a Lockstep server: a copy of the user's state on this device, and an outbox of
+/// writes.
 ///
-///     let lockstep = try LockstepClient(URL(string: "https://state.example.com")!, store: .file("state.db"))
-///     let favorites = lockstep.list("favorites", of: Favorite.self)
-///     async let running: Void = lockstep.run()
-///     try await favorites.add(Favorite(id: "photo:1", title: "Aurora"))
+/// let lockstep = try LockstepClient(URL(string: "https://state.example.com")!, store:
+/// .file("state.db")) let favorites = lockstep.list("favorites", of: Favorite.self) async let
+/// running: Void = lockstep.run() try await favorites.add(Favorite(id: "photo:1", title: "Aurora"))
 ///
-/// Reads never wait. When a call that writes returns, the write is on disk and shown. The client sends it when there is
-/// a connection.
+/// Reads never wait. When a call that writes returns, the write is on disk and shown. The client
+/// sends it when there is a connection.
 public final class LockstepClient: Sendable {
   /// Where a client keeps its copy and its outbox.
   public enum Store: Sendable {
-    /// A file at this path. The client creates the file if it does not exist. Its folder must exist.
+    /// A file at this path. The client creates the file if it does not exist. Its folder must
+    /// exist.
     case file(String)
     /// In memory only, for tests and previews.
     case memory
@@ -34,14 +35,15 @@ public final class LockstepClient: Sendable {
   /// A client of the server at a URL.
   ///
   /// - Parameters:
-  ///   - server: The URL of the server, such as `https://state.example.com`.
-  ///   - store: Where the client keeps the copy and the outbox.
-  ///   - credentials: Where the client keeps the token. By default in memory, so the user must log in after each start.
-  ///   - modules: Your own modules, besides `favorites`, `defaults` and `profile`.
-  ///   - collections: The collections that the client follows; nil for all.
-  ///   - following: Whether the client gets changes with long polls or with an event stream.
-  /// - Throws: `ClientFailure` or an error of SQLite if the file cannot be opened. `InvalidModuleError` if the
-  ///   declaration of a module is invalid.
+  /// - server: The URL of the server, such as `https://state.example.com`.
+  /// - store: Where the client keeps the copy and the outbox.
+  /// - credentials: Where the client keeps the token. By default in memory, so the user must log in
+  ///   after each start.
+  /// - modules: Your own modules, besides `favorites`, `defaults` and `profile`.
+  /// - collections: The collections that the client follows; nil for all.
+  /// - following: Whether the client gets changes with long polls or with an event stream.
+  /// - Throws: `ClientFailure` or an error of SQLite if the file cannot be opened.
+  ///   `InvalidModuleError` if the declaration of a module is invalid.
   public convenience init(
     _ server: URL,
     store: Store,
@@ -60,8 +62,9 @@ public final class LockstepClient: Sendable {
     )
   }
 
-  /// A client with another transport and another clock, for tests in virtual time. Unless the clock is a
-  /// `ContinuousClock`, the client also reads the time of day from it. `randomNumber` is for pauses and keys.
+  /// A client with another transport and another clock, for tests in virtual time. Unless the clock
+  /// is a `ContinuousClock`, the client also reads the time of day from it. `randomNumber` is for
+  /// pauses and keys.
   public convenience init(
     store: Store,
     transport: any ClientTransport,
@@ -123,15 +126,16 @@ public final class LockstepClient: Sendable {
   /// may have the file open.
   public static func removeStore(at path: String) throws { try ClientStore.remove(at: path) }
 
-  /// Follows the server and sends the outbox, until the task is cancelled. Run it while the app is in use. While one
-  /// call runs, a second call waits until the first one has ended.
+  /// Follows the server and sends the outbox, until the task is cancelled. Run it while the app is
+  /// in use. While one call runs, a second call waits until the first one has ended.
   public func run() async {
     // `statuses` ends when the client is released.
     defer { withExtendedLifetime(self) {} }
     await engine.run()
   }
 
-  /// Connects again at once if the client is offline. Call this when the app comes to the foreground.
+  /// Connects again at once if the client is offline. Call this when the app comes to the
+  /// foreground.
   public func tryNow() async { await engine.tryNow() }
 
   /// The present status.
@@ -142,58 +146,60 @@ public final class LockstepClient: Sendable {
 
   // MARK: - Sessions
 
-  /// Signs a new user up, and keeps the token of the session. `device` is the name of this device in the list of
-  /// sessions. Throws a `ClientFailure` if the server refuses or does not respond.
+  /// Signs a new user up, and keeps the token of the session. `device` is the name of this device
+  /// in the list of sessions. Throws a `ClientFailure` if the server refuses or does not respond.
   public func signUp(email: String, password: String, device: String? = nil) async throws {
     try await engine.enter("/v1/users", Self.credentials(email, password, device))
   }
 
-  /// Logs a user in, and keeps the token of the session. If another user was logged in before, the client deletes
-  /// the copy and the writes of that user. Throws a `ClientFailure` if the server refuses or does not
-  /// respond.
+  /// Logs a user in, and keeps the token of the session. If another user was logged in before, the
+  /// client deletes the copy and the writes of that user. Throws a `ClientFailure` if the server
+  /// refuses or does not respond.
   public func logIn(email: String, password: String, device: String? = nil) async throws {
     try await engine.enter("/v1/sessions", Self.credentials(email, password, device))
   }
 
-  /// Signs a user up without an e-mail address and a password, for an app that asks for an account later. Only the
-  /// token on this device opens the account, until `setCredentials` gives it credentials. Throws like `signUp`.
+  /// Signs a user up without an e-mail address and a password, for an app that asks for an account
+  /// later. Only the token on this device gives access to the user, until `setCredentials` sets
+  /// others. Throws like `signUp`.
   public func signUpAnonymously(device: String? = nil) async throws {
     try await engine.enter("/v1/users", Self.body(["anonymous": true], device))
   }
 
-  /// Logs in with the token of another issuer that the server accepts, such as that of Sign in with Apple. Otherwise
-  /// like `logIn(email:password:device:)`.
+  /// Logs in with the token of another issuer that the server accepts, such as that of Sign in with
+  /// Apple. Otherwise like `logIn(email:password:device:)`.
   public func logIn(idToken: String, device: String? = nil) async throws {
     try await engine.enter("/v1/sessions", Self.body(["idToken": .string(idToken)], device))
   }
 
-  /// Gives an anonymous user an e-mail address and a password. The user stays logged in and keeps all data. Throws a
-  /// `ClientFailure` with the status 409 if another account has the address.
+  /// Gives an anonymous user an e-mail address and a password. The user stays logged in and keeps
+  /// all data. Throws a `ClientFailure` with the status 409 if another account has the address.
   public func setCredentials(email: String, password: String) async throws {
     try await engine.setCredentials(Self.credentials(email, password, nil))
   }
 
-  /// Lets an anonymous user log in with tokens of another issuer. Otherwise like `setCredentials(email:password:)`.
+  /// Lets an anonymous user log in with tokens of another issuer. Otherwise like
+  /// `setCredentials(email:password:)`.
   public func setCredentials(idToken: String) async throws {
     try await engine.setCredentials(Self.body(["idToken": .string(idToken)], nil))
   }
 
-  /// Asks for a mail with a link to choose a new password. The server does not tell whether a user has the address.
-  /// Throws a `ClientFailure` with the status 404 if the server sends no mails.
+  /// Asks for a mail with a link to choose a new password. The server does not say whether a user
+  /// has the address. Throws a `ClientFailure` with the status 404 if the server sends no mails.
   public func requestPasswordReset(email: String) async throws {
     try await engine.requestPasswordReset(["email": .string(email)])
   }
 
-  /// Asks for a mail with a link that proves an e-mail address, a new one or the present one. The address of the
-  /// account changes when the user follows the link. Throws a `ClientFailure` with the status 403 if the password is
-  /// wrong.
-  public func setEmail(_ email: String, password: String) async throws {
-    try await engine.setEmail(Self.credentials(email, password, nil))
+  /// Asks for a mail with a link that proves an e-mail address, a new one or the present one. The
+  /// address of the account changes when the user follows the link. Throws a `ClientFailure` with
+  /// the status 403 if the password is wrong.
+  public func requestEmailProof(_ email: String, password: String) async throws {
+    try await engine.requestEmailProof(Self.credentials(email, password, nil))
   }
 
-  /// Logs the user out, and deletes the copy and the writes on this device, unless `keepsCopy` is true. If the server
-  /// does not respond within 5 seconds, the session stays valid there until it expires. Until the next login, calls
-  /// that write throw.
+  /// Logs the user out, and deletes the copy and the writes on this device, unless `keepsCopy` is
+  /// true. If the server does not respond within 5 seconds, the session stays valid there until it
+  /// expires. Until the next login, calls that write throw.
   public func logOut(keepsCopy: Bool = false) async throws { try await engine.leave(keepsCopy: keepsCopy) }
 
   private static func credentials(_ email: String, _ password: String, _ device: String?) -> JSON {
@@ -208,9 +214,9 @@ public final class LockstepClient: Sendable {
 
   // MARK: - Writes
 
-  /// Writes up to 500 actions that the server applies together, or not at all. When this returns, they are on disk
-  /// and shown. With `ifUnchanged`, the server refuses them if another device has changed an element, a key or an
-  /// object that they name since this device has seen it.
+  /// Writes up to 500 actions that the server applies together, or not at all. When this returns,
+  /// they are on disk and shown. With `ifUnchanged`, the server refuses them if another device has
+  /// changed an element, a key or an object that they name since this device has seen it.
   @discardableResult
   public func perform(
     ifUnchanged: Bool = false,
@@ -221,23 +227,23 @@ public final class LockstepClient: Sendable {
     return try await engine.write(transaction.actions, condition: ifUnchanged ? WriteCondition() : nil)
   }
 
-  /// Performs an action of a module, such as one of your own. It is encoded as `{"type": …, "payload": …}`, as the
-  /// types that `lockstep swift` prints are.
+  /// Performs an action of a module, such as one of your own. It is encoded as `{"type": …,
+  /// "payload": …}`, as the types that `lockstep swift` prints are.
   @discardableResult
   public func perform(_ action: some Encodable & Sendable, in module: String) async throws -> PendingWrite {
     try await perform { try $0.perform(action, in: module) }
   }
 
-  /// Removes a write that the client has not sent yet. Returns false if the client has sent it, because the server may
-  /// have applied it, or if it is not a write of this client.
+  /// Removes a write that the client has not sent yet. Returns false if the client has sent it,
+  /// because the server may have applied it, or if it is not a write of this client.
   public func cancel(_ write: PendingWrite) async throws -> Bool { try await engine.cancel(write) }
 
-  /// The writes that the server has refused, in order. The client does not show them. They stay until `retry` or
-  /// `dismiss`, also after a restart.
+  /// The writes that the server has refused, in order. The client does not show them. They stay
+  /// until `retry` or `dismiss`, also after a restart.
   public var refusedWrites: [RefusedWrite] { views.refused }
 
-  /// Sends a refused write again, as a new write without a condition. Returns nil if it was dismissed or retried
-  /// before.
+  /// Sends a refused write again, as a new write without a condition. Returns nil if it was
+  /// dismissed or retried before.
   public func retry(_ write: RefusedWrite) async throws -> PendingWrite? { try await engine.retry(write) }
 
   /// Removes a refused write.
@@ -248,8 +254,8 @@ public final class LockstepClient: Sendable {
   /// How many collections the client keeps up to date.
   var collectionCount: Int { views.count }
 
-  /// A list, such as `favorites` or one of your own. Each call returns a new object. Keep it, because the client
-  /// updates it only while the app has a reference to it.
+  /// A list, such as `favorites` or one of your own. Each call returns a new object. Keep it,
+  /// because the client updates it only while the app has a reference to it.
   public func list<Element>(_ name: String = "favorites", of type: Element.Type) -> SyncedList<Element> {
     views.add { SyncedList(name, defaults: memberDefaults[name] ?? JSONObject(), engine, $0) }
   }
@@ -296,8 +302,9 @@ public struct ClientStatus: Sendable, Equatable {
     case offline
     /// There is no token, or the session has ended: log in. The client keeps all writes.
     case needsLogin
-    /// The server refuses the client's requests, for example because `collections` has a name that the server does not
-    /// know. The client tries again after a login, or when the app calls `run` again.
+    /// The server refuses the client's requests, for example because `collections` has a name that
+    /// the server does not know. The client tries again after a login, or when the app calls `run`
+    /// again.
     case failed
 
     init(_ phase: ConnectionState.Phase) {

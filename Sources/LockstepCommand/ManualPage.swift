@@ -66,8 +66,8 @@ struct ManualPage {
     prose(description)
   }
 
-  /// Fills the lines of paragraphs, which are between empty lines. Keeps the breaks of lines with an indentation
-  /// or a column.
+  /// Fills the lines of paragraphs, which are between empty lines. Keeps the breaks of lines with
+  /// an indentation or a column.
   private mutating func prose(_ text: String) {
     var (isLiteral, isFirst) = (false, true)
     for row in text.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -97,7 +97,8 @@ struct ManualPage {
   /// A line of text that begins with a dot or an apostrophe would be a macro.
   private func protected(_ text: String) -> String { text.hasPrefix(".") || text.hasPrefix("'") ? "\\&\(text)" : text }
 
-  /// Escapes backslashes, hyphens, which would become other characters, and characters outside ASCII.
+  /// Escapes backslashes, hyphens, which would become other characters, and characters outside
+  /// ASCII.
   private func roff(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

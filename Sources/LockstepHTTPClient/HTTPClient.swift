@@ -3,8 +3,10 @@ import LockstepThreading
 /// Sends HTTP requests to other servers, with libcurl.
 ///
 /// - One thread runs all transfers concurrently, so a slow transfer delays no other.
-/// - At most `Bounds.transfers` run at a time. If that many run already, `post` and `get` throw at once.
-/// - Cancelling a task in `post` or `get` aborts its transfer. The recipient may have the request by then.
+/// - At most `Bounds.transfers` run at a time. If that many run already, `post` and `get` throw at
+///   once.
+/// - Cancelling a task in `post` or `get` aborts its transfer. The recipient may have the request
+///   by then.
 /// - TLS 1.2 or newer is required, and certificates are verified. Redirects are not followed.
 /// - The first client loads libcurl, which stays loaded.
 /// - A client that is released without `shutDown()` cancels its transfers.
@@ -26,8 +28,8 @@ package final class HTTPClient: Sendable {
   package enum Addresses: Sendable {
     case any
     /// Only those that `PublicAddresses` contains. The client checks each address just before it
-    /// connects, so a host name that changes its address gains nothing. It uses no proxy, because a
-    /// proxy would resolve the name again.
+    /// connects, so a changed DNS record cannot lead to a private address. It uses no proxy,
+    /// because a proxy would resolve the name again.
     case `public`
   }
 
@@ -59,9 +61,9 @@ package final class HTTPClient: Sendable {
 
   package var running: Int { transfers.count }
 
-  /// Sends a `POST` request and returns the response. Throws only if there is no complete response. A
-  /// user name and a password in the URL are sent as Basic authentication. `fields` are added to the
-  /// head: their values are visible ASCII, with spaces only inside.
+  /// Sends a `POST` request and returns the response. Throws only if there is no complete response.
+  /// A user name and a password in the URL are sent as Basic authentication. `fields` are added to
+  /// the head: their values are visible ASCII, with spaces only inside.
   nonisolated(nonsending) package func post(
     _ body: [UInt8],
     type: String,

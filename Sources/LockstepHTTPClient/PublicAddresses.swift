@@ -58,9 +58,9 @@ package enum PublicAddresses {
     return global6.contains(address) && !special6.contains { $0.contains(address) }
   }
 
-  /// Whether a host of a URL is written as an address that is not public, such as 10.0.0.7, 127.1 or ::1,
-  /// or is a name of this machine. Other names are looked up when a request connects.
-  package static func exclude(host: String) -> Bool {
+  /// Whether a host of a URL is written as an address that is not public, such as 10.0.0.7, 127.1
+  /// or ::1, or is a name of this machine. Other names are looked up when a request connects.
+  package static func isExcluded(host: String) -> Bool {
     let name = host.lowercased()
     if ["localhost", "localhost."].contains(name) || name.hasSuffix(".localhost") { return true }
     var hints = addrinfo()
@@ -72,8 +72,8 @@ package enum PublicAddresses {
     return found.pointee.ai_addr.map { !contain($0) } ?? false
   }
 
-  /// `address` must point to a whole address of its family. Families other than IPv4 and IPv6 have no
-  /// public addresses.
+  /// `address` must point to a whole address of its family. Families other than IPv4 and IPv6 have
+  /// no public addresses.
   static func contain(_ address: UnsafePointer<sockaddr>) -> Bool {
     let bytes = UnsafeRawPointer(address)
     switch Int32(address.pointee.sa_family) {

@@ -39,8 +39,8 @@ package final class TokenVerifier: Sendable {
   /// The states of the issuers' keys, by issuer.
   package var statuses: [IssuerStatus] { issuers.values.map(\.status).sorted { $0.issuer < $1.issuer } }
 
-  /// Whether the bytes may be a token of another issuer: they begin as Base64 of a JSON object
-  /// does, and have a point. The server's own tokens do not.
+  /// Whether the bytes may be a token of another issuer: they begin as base64 of a JSON object
+  /// does, and have a dot. The server's own tokens do not.
   package static func isCandidate(_ token: UnsafeRawBufferPointer) -> Bool {
     token.count > 2 && token[0] == UInt8(ascii: "e") && token[1] == UInt8(ascii: "y")
       && token.contains(UInt8(ascii: "."))
@@ -76,7 +76,7 @@ package final class TokenVerifier: Sendable {
   private func check(
     _ token: [UInt8]
   ) throws(TokenRefusal) -> (CompactToken, IssuerKeys, VerifiedIdentity) {
-    do throws(InvalidToken) {
+    do throws(InvalidTokenError) {
       let token = try CompactToken(token)
       let claims = TokenClaims(token.claims)
       guard let issuer = issuers[try claims.issuer()] else { throw .issuer }

@@ -15,7 +15,8 @@ package struct MailComposer: Sendable {
   /// A mail, ready for `MailClient.send`.
   ///
   /// `languages` are the user's, the preferred one first, such as `RequestHead.preferredLanguages`.
-  /// `token` is empty for a mail without a link. `id` is different for each mail: letters and digits.
+  /// `token` is empty for a mail without a link. `id` is different for each mail: letters and
+  /// digits.
   package func mail(
     _ kind: MailKind,
     to recipient: String,

@@ -18,8 +18,8 @@ enum MailEncoding {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Whether every relay passes a text on as it is: ASCII, in lines of at most 900 bytes. Lines that begin
-  /// with a dot or with `From` are not passed on by all.
+  /// Whether every relay passes a text on as it is: ASCII, in lines of at most 900 bytes. Lines
+  /// that begin with a dot or with `From` are not passed on by all.
   static func isPlain(_ text: String) -> Bool {
     text.utf8.split(separator: UInt8(ascii: "\n")).allSatisfy { line in
       line.count <= 900 && line.allSatisfy { (0x20...0x7E).contains($0) } && !line.starts(with: ".".utf8)
@@ -44,8 +44,8 @@ enum MailEncoding {
     return body
   }
 
-  /// The value of a header field with any text. Control characters become spaces, so that no text can
-  /// add a field.
+  /// The value of a header field with any text. Control characters become spaces, so that no text
+  /// can add a field.
   static func unstructured(_ text: String, after name: String) -> String {
     let text = harmless(text)
     let fits = text.utf8.count + name.utf8.count + 2 <= 76

@@ -20,8 +20,8 @@ struct MailMessage: Sendable {
   /// The part of the Message-ID before the `@`, from letters and digits.
   let id: String
 
-  /// The whole mail, with lines that end in CRLF. Lines have at most 76 characters, except those of plain
-  /// parts and that of a long address.
+  /// The whole mail, with lines that end in CRLF. Lines have at most 76 characters, except those of
+  /// plain parts and that of a long address.
   func encoded() -> [UInt8] {
     let from = sender.name.isEmpty ? sender.address : "\(MailEncoding.phrase(sender.name))\r\n <\(sender.address)>"
     let mail = """
@@ -46,7 +46,8 @@ struct MailMessage: Sendable {
     return String(decoding: field, as: UTF8.self).replacing("GMT", with: "+0000")
   }
 
-  /// A plain part can be read without a mail program, for example in the output of a relay for tests.
+  /// A plain part can be read without a mail program, for example in the output of a relay for
+  /// tests.
   private func part(_ type: String, _ body: String) -> String {
     let isPlain = MailEncoding.isPlain(body) && !body.contains(Self.boundary)
     let content = isPlain ? String(decoding: MailEncoding.lines(body), as: UTF8.self) + "\r\n" : MailEncoding.body(body)

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The templates of all mails in all languages: those of the server, and the operator's, which replace
-/// them.
+/// The templates of all mails in all languages: those of the server, and the operator's, which
+/// replace them.
 ///
 /// A file's name is that of the mail and a language: `password-reset.de.txt`. An operator's
 /// `password-reset.de.html` replaces the HTML that the server makes from the text. The operator may
@@ -17,8 +17,8 @@ public struct MailTemplates: Sendable {
     try self.init(replacing: [])
   }
 
-  /// The server's own templates, and the files of a folder. Files with other endings than `.txt` and
-  /// `.html` are ignored.
+  /// The server's own templates, and the files of a folder. Files with other endings than `.txt`
+  /// and `.html` are ignored.
   package init(folder: String) throws(MailTemplateError) {
     try self.init(replacing: try Self.files(in: folder))
     self.folder = folder

@@ -4,15 +4,16 @@ package struct PublicURLError: Error, Equatable {
   package let reason: String
 }
 
-/// The URL by which users reach the server, such as `https://notes.example.com`, for links in mails.
+/// The URL by which users reach the server, such as `https://notes.example.com`, for links in
+/// mails.
 public struct PublicURL: Sendable, Equatable, CustomStringConvertible {
   /// Without a slash at the end.
   public let description: String
   /// The host and, if the URL has one, the port.
   package let server: String
 
-  /// Reads a URL with `https` or `http`, at most 512 bytes. It may have a path, if a proxy serves the
-  /// server below one, but no user, query or fragment.
+  /// Reads a URL with `https` or `http`, at most 512 bytes. It may have a path, if a proxy serves
+  /// the server below one, but no user, query or fragment.
   package init(_ text: String) throws(PublicURLError) {
     guard text.utf8.count <= 512,
       text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"\"'<>\\^`{|}".utf8.contains($0) })
@@ -32,8 +33,8 @@ public struct PublicURL: Sendable, Equatable, CustomStringConvertible {
     description = scheme + server.lowercased() + path
   }
 
-  /// The page that takes a new password. Browsers do not send the part after the `#`, so that the
-  /// token is in no log and no Referer.
+  /// The page that takes a new password. Browsers do not send the part after the `#`, so opening
+  /// the link writes the token to no log and no Referer.
   package func resetLink(_ token: String) -> String { "\(self)/account/reset#token=\(token)" }
 
   /// The page that confirms an address.

@@ -7,7 +7,7 @@ import LockstepTime
 /// A user of another system.
 package struct ImportedUser: Sendable {
   package let address: EmailAddress
-  /// The password hash that the other system made; nil if the operator must set a password.
+  /// The password hash that the other system made; nil if there is none.
   package let passwordHash: PasswordHash?
   package var isEmailVerified = false
   /// Nil: the time of the import.
@@ -19,14 +19,14 @@ package struct ImportedUser: Sendable {
   }
 }
 
-/// Adds users of another system to a store. A server may use the store: it reads a user when the user
-/// logs in.
+/// Adds users of another system to a store. A server may use the store: it reads a user when the
+/// user logs in.
 package struct UserImport: Sendable {
   /// How many users a transaction adds. A server's writes wait meanwhile.
   private static let batch = 200
-  /// The time between two transactions beside a server. SQLite looks for the lock of another connection
-  /// every 100 ms, so that the server's writes take their turn.
-  private static let turn = Duration.milliseconds(120)
+  /// The time between two transactions beside a server. SQLite looks for the lock of another
+  /// connection every 100 ms, so that the server's writes take their turn.
+  private static let pauseBetweenBatches = Duration.milliseconds(120)
 
   private let store: ReadableStore
   private let time: TimeSource
@@ -44,8 +44,8 @@ package struct UserImport: Sendable {
     ids = UUIDv7Generator(now: time.millisecondsSince1970, random: try Sodium().randomWord)
   }
 
-  /// Adds the users whose address no user has. Returns the places of the others. `progress` gets the number
-  /// of users that are done.
+  /// Adds the users whose address no user has. Returns the places of the others. `progress` gets
+  /// the number of users that are done.
   ///
   /// An import that was interrupted can be repeated.
   package func add(_ users: [ImportedUser], progress: (Int) -> Void) throws -> [Int] {
@@ -61,7 +61,7 @@ package struct UserImport: Sendable {
       }
       start = end
       progress(start)
-      if case .shared = target, start < users.count { pause(Self.turn) }
+      if case .shared = target, start < users.count { pause(Self.pauseBetweenBatches) }
     }
     return taken
   }

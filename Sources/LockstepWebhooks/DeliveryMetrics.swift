@@ -4,13 +4,14 @@ import LockstepTime
 /// The metrics of the deliveries of this server since its start, and of the store.
 package struct DeliveryMetrics: Sendable {
   package var delivered = 0
-  /// Attempts that are tried again.
+  /// Failed attempts whose deliveries are tried again.
   package var retried = 0
   /// Deliveries that are not tried again.
   package var failed = 0
   /// How many webhooks are disabled.
   package var disabled = 0
-  /// How many deliveries are queued, at the last measurement, and the time of the oldest event.
+  /// How many deliveries are queued, mails too, at the last measurement, and the time of the oldest
+  /// event.
   package var queued = 0
   package var oldest: Timestamp?
   /// Whether the store could not be read or written by the last pass.
@@ -22,7 +23,7 @@ package struct DeliveryMetrics: Sendable {
 
   mutating func count(_ results: [DeliveryResult]) {
     for result in results where result.counts {
-      switch result.verdict {
+      switch result.nextStep {
       case .delivered: delivered += 1
       case .retry: retried += 1
       case .failed: failed += 1

@@ -33,7 +33,7 @@ struct DeliveryPace: Sendable {
   mutating func end(_ outcome: AttemptOutcome, at now: Timestamp) {
     running -= 1
     if outcome.isAborted { return }
-    switch outcome.outcome {
+    switch outcome.kind {
     case .delivered, .rejected: failuresInARow = 0
     case .throttled, .failed, .gone:
       failuresInARow += 1

@@ -12,23 +12,8 @@ package struct OutgoingDelivery: Sendable {
   package let at: Timestamp
 }
 
-/// The result of sending a delivery once.
-package struct AttemptOutcome: Sendable, Equatable {
-  package let outcome: WebhookOutcome
-  /// The status of the response; nil if there was none.
-  package let status: Int?
-  /// Why there was no response.
-  package let error: String?
-  /// Whether this server has aborted the attempt, because it stops.
-  package let isAborted: Bool
-
-  package init(_ outcome: WebhookOutcome, status: Int? = nil, error: String? = nil, isAborted: Bool = false) {
-    (self.outcome, self.status, self.error, self.isAborted) = (outcome, status, error, isAborted)
-  }
-}
-
 /// Sends deliveries to one kind of destination. It returns after a bounded time, well below
-/// `DeliveryWorker.lease`.
+/// `DeliveryWorker.claimDuration`.
 package protocol DeliverySender: Sendable {
   nonisolated(nonsending) func send(_ delivery: OutgoingDelivery) async -> AttemptOutcome
 }

@@ -13,12 +13,12 @@ extension DeliveryWorker {
     var webhooks: [WebhookRecord] = []
     /// When the pauses of webhooks end.
     var pauseEnds: [Timestamp] = []
-    /// When the next delivery to each destination that is in use and not paused is due; nil if none is
-    /// queued.
+    /// When the next delivery to each destination that is enabled and not paused is due; nil if
+    /// none is queued.
     var destinations: [(id: WebhookID, next: Timestamp?)] = []
   }
 
-  /// Settles what has ended, and claims what is due. Returns what is to be sent.
+  /// Records the results of ended attempts, and claims due deliveries. Returns the claimed ones.
   func pass(claiming: Bool = true) async throws -> [OutgoingDelivery] {
     let now = now()
     let work = try await read(at: now)
@@ -34,18 +34,18 @@ extension DeliveryWorker {
     do {
       (disabled, claimed) = try await writer.write { connection in
         let queues = DeliveryQueues(connection: connection)
-        try queues.settle(results, at: now)
+        try queues.record(results, at: now)
         for id in pruned { try DeliveryRecords(connection: connection).prune(id, limit: 1_000) }
         let disabled = try Self.noteOutcomes(ended, byID, at: now, in: connection)
-        let lease = Timestamp(millisecondsSince1970: now.millisecondsSince1970 + Self.lease)
+        let end = now.advanced(byMilliseconds: Self.claimDuration)
         var claimed: [ClaimedDelivery] = []
         for (id, limit) in due where !disabled.contains(where: { byID[id]?.name == $0 }) {
-          claimed += try queues.claim(id, limit: limit, at: now, until: lease)
+          claimed += try queues.claim(id, limit: limit, at: now, until: end)
         }
         return (disabled, claimed)
       }
     } catch {
-      // They are settled later. After the end of their lease, they are sent again.
+      // They are recorded later. After the end of their claim, they are sent again.
       contents.withLock { $0.ended += ended }
       throw error
     }
@@ -57,6 +57,10 @@ extension DeliveryWorker {
           + "then PUT the webhook again",
         ["webhook": .string(name)]
       )
+    }
+    for result in results where result.delivery.webhook == .mail && result.nextStep == .failed {
+      let (type, user) = (result.delivery.type, "\(result.delivery.user)")
+      logger.log(.warning, "a mail was given up", ["mail": .string(type), "user": .string(user)])
     }
     contents.withLock { contents in
       contents.metrics.count(results)
@@ -95,10 +99,10 @@ extension DeliveryWorker {
   /// The destinations with due deliveries, and how many of them may be claimed. After an attempt,
   /// its user's next delivery is due.
   private func due(_ work: Work, _ contents: Contents, at now: Timestamp) -> [(id: WebhookID, limit: Int)] {
-    let settled = Set(contents.ended.map(\.outgoing.delivery.webhook))
+    let ended = Set(contents.ended.map(\.outgoing.delivery.webhook))
     let paused = Set(contents.ended.filter { $0.pauseEnd != nil }.map(\.outgoing.delivery.webhook))
     return work.destinations.compactMap { id, next in
-      guard !paused.contains(id), settled.contains(id) || next.map({ $0 <= now }) ?? false else { return nil }
+      guard !paused.contains(id), ended.contains(id) || next.map({ $0 <= now }) ?? false else { return nil }
       let free = (contents.paces[id] ?? newPace(of: id)).free(at: now)
       return free > 0 ? (id, free) : nil
     }
@@ -110,9 +114,9 @@ extension DeliveryWorker {
 
   /// The webhooks whose old deliveries are to be deleted.
   private static func takePrunable(_ contents: inout Contents, ended: [Ended]) -> [WebhookID] {
-    for one in ended { contents.settled[one.outgoing.delivery.webhook, default: 0] += 1 }
-    let full = contents.settled.filter { $0.value >= 200 }.map(\.key)
-    for id in full { contents.settled[id] = nil }
+    for one in ended { contents.recorded[one.outgoing.delivery.webhook, default: 0] += 1 }
+    let full = contents.recorded.filter { $0.value >= 200 }.map(\.key)
+    for id in full { contents.recorded[id] = nil }
     return full
   }
 
@@ -129,11 +133,11 @@ extension DeliveryWorker {
     for (id, ended) in byID.sorted(by: { $0.key.number < $1.key.number }) {
       guard let webhook = webhooks[id] else { continue }
       if let end = ended.compactMap(\.pauseEnd).max() { try records.pause(id, until: end) }
-      if ended.contains(where: { $0.outcome.outcome == .gone }) {
+      if ended.contains(where: { $0.outcome.kind == .gone }) {
         if try records.disable(id, at: now) { disabled.append(webhook.name) }
-      } else if ended.contains(where: { $0.outcome.outcome == .delivered }) {
+      } else if ended.contains(where: { $0.outcome.kind == .delivered }) {
         if webhook.failingSince != nil { try records.noteSuccess(of: id) }
-      } else if try records.noteFailure(of: id, at: now, patience: patience) {
+      } else if try records.noteFailure(of: id, at: now, disablingAfter: longestFailure) {
         disabled.append(webhook.name)
       }
     }
@@ -142,7 +146,7 @@ extension DeliveryWorker {
 
   // MARK: An attempt
 
-  /// Makes an attempt. The next pass settles it.
+  /// Makes an attempt. The next pass records its result.
   func send(_ outgoing: OutgoingDelivery) async {
     let id = outgoing.delivery.webhook
     let sender = outgoing.webhook == nil ? others.first { $0.id == id }?.sender ?? webhooks : webhooks
@@ -165,7 +169,7 @@ extension DeliveryWorker {
     let (delivery, outcome) = (ended.outgoing.delivery, ended.outcome)
     return DeliveryResult(
       delivery,
-      verdict(of: ended),
+      nextStep(of: ended),
       status: outcome.status,
       error: outcome.error,
       at: ended.at,
@@ -173,11 +177,11 @@ extension DeliveryWorker {
     )
   }
 
-  private func verdict(of ended: Ended) -> DeliveryResult.Verdict {
+  private func nextStep(of ended: Ended) -> DeliveryResult.NextStep {
     if ended.outcome.isAborted { return .retry(at: ended.at) }
     let delivery = ended.outgoing.delivery
     var retryAfter: Duration?
-    switch ended.outcome.outcome {
+    switch ended.outcome.kind {
     case .delivered: return .delivered
     case .rejected: return .failed
     case .throttled(let time), .failed(let time): retryAfter = time

@@ -7,26 +7,26 @@ import LockstepTime
 
 /// Sends the deliveries of the store.
 ///
-/// A pass settles the attempts that have ended, and claims the next ones, in one transaction. The
-/// claimed ones are sent concurrently, a few to each destination, so a destination that hangs
-/// delays no other. Several servers of a store share the work.
+/// A pass records the results of attempts that have ended, and claims due deliveries, in one
+/// transaction. The claimed ones are sent concurrently, a few to each destination, so a destination
+/// that hangs delays no other. Several servers of a store share the work.
 package final class DeliveryWorker: Sendable {
-  /// How long a claim is valid. Longer than an attempt takes, by what the clocks of two servers may
-  /// differ.
-  package static let lease: Int64 = 40_000
-  /// A webhook whose deliveries have all failed for this long is disabled.
-  package static let patience = WebhookSchedule.lifetime.wholeMilliseconds
+  /// How long a claim is valid, in milliseconds: the longest attempt (30 s, for a mail), and 10 s
+  /// for the difference between the clocks of two servers.
+  package static let claimDuration: Int64 = 40_000
+  /// A webhook whose deliveries have all failed for so many milliseconds is disabled.
+  package static let longestFailure = WebhookSchedule.lifetime.wholeMilliseconds
   /// How often the store is searched, because other servers and commands add deliveries too.
   static let pollInterval = Duration.seconds(1)
   /// How often the queues are measured, in milliseconds.
   private static let upkeepInterval: Int64 = 30_000
   /// The most queued deliveries of a webhook that are counted.
   package static let mostCounted = 10_000_000
-  /// How long the attempts that run may take when the server stops.
-  private static let stopPatience: Int64 = 2_000_000_000
+  /// How long the attempts that run may take when the server stops, in nanoseconds.
+  private static let stopTimeOut: Int64 = 2_000_000_000
 
-  /// A destination that is no webhook, such as mail.
-  package struct Destination: Sendable {
+  /// A destination other than the webhooks, such as mail.
+  package struct OtherDestination: Sendable {
     let id: WebhookID
     let sender: any DeliverySender
     /// The most attempts at a time.
@@ -44,7 +44,7 @@ package final class DeliveryWorker: Sendable {
 
     /// The end of the pause that the receiver has asked for; nil if it has not.
     var pauseEnd: Timestamp? {
-      guard case .throttled(let time?) = outcome.outcome else { return nil }
+      guard case .throttled(let time?) = outcome.kind else { return nil }
       return Timestamp(millisecondsSince1970: at.millisecondsSince1970 + time.wholeMilliseconds)
     }
   }
@@ -52,8 +52,8 @@ package final class DeliveryWorker: Sendable {
   struct Contents: Sendable {
     var paces: [WebhookID: DeliveryPace] = [:]
     var ended: [Ended] = []
-    /// The settled ones of each webhook since its old deliveries were deleted.
-    var settled: [WebhookID: Int] = [:]
+    /// How many results of each webhook were recorded since its old deliveries were deleted.
+    var recorded: [WebhookID: Int] = [:]
     var isStopping = false
     var isRunning = false
     var mustLook = false
@@ -67,7 +67,7 @@ package final class DeliveryWorker: Sendable {
   let readers: StoreReaders
   let writer: StoreWriter
   let webhooks: any DeliverySender
-  let others: [Destination]
+  let others: [OtherDestination]
   let secretMembers: @Sendable (ClaimedDelivery) -> JSONObject
   let now: @Sendable () -> Timestamp
   let random: @Sendable () -> Double
@@ -79,7 +79,7 @@ package final class DeliveryWorker: Sendable {
     readers: StoreReaders,
     writer: StoreWriter,
     webhooks: any DeliverySender,
-    others: [Destination] = [],
+    others: [OtherDestination] = [],
     secretMembers: @escaping @Sendable (ClaimedDelivery) -> JSONObject = { _ in [:] },
     now: @escaping @Sendable () -> Timestamp,
     random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
@@ -101,8 +101,8 @@ package final class DeliveryWorker: Sendable {
 
   // MARK: Running
 
-  /// Sends deliveries until the task is cancelled or the worker is stopped. Then it settles the
-  /// attempts that have ended.
+  /// Sends deliveries until the task is cancelled or the worker is stopped. Then it records the
+  /// results of the attempts that have ended.
   package func run(by clock: any Clock<Duration>, logger: Logger) async {
     contents.withLock { ($0.isRunning, $0.logger) = (true, logger) }
     await withDiscardingTaskGroup { group in
@@ -130,10 +130,10 @@ package final class DeliveryWorker: Sendable {
     wake()
   }
 
-  /// Begins no more attempts, waits a moment for those that run, and settles them. Blocks.
+  /// Begins no more attempts, waits a moment for those that run, and records their results. Blocks.
   package func stop() {
     drain()
-    _ = contents.wait(atMost: Self.stopPatience) { $0.isRunning ? nil : () }
+    _ = contents.wait(atMost: Self.stopTimeOut) { $0.isRunning ? nil : () }
   }
 
   /// Measures the queues, and deletes the deliveries of deleted webhooks and the links that have
@@ -166,12 +166,11 @@ package final class DeliveryWorker: Sendable {
       lastUpkeep = now
       try? await upkeep()
     }
-    // The loop may wait.
+    // Lets `run` see that the task was cancelled.
     wake()
   }
 
-  /// The time until a pause or the pause of a failed delivery may be over, at most the interval of
-  /// the polls.
+  /// The time until the next poll: until a pause ends or a retry is due, at most `pollInterval`.
   private var timeToNext: Duration {
     let now = now()
     let next = contents.withLock { $0.metrics.nextTime }
@@ -179,7 +178,8 @@ package final class DeliveryWorker: Sendable {
     return min(Self.pollInterval, .milliseconds(max(10, next.millisecondsSince1970 - now.millisecondsSince1970)))
   }
 
-  /// Returns when a pass may have something to do. After a failure, only the next wake-up counts.
+  /// Returns when a pass may have something to do. After a failed pass, waits for a new call of
+  /// `wake`.
   private func waitForWork(isRetry: Bool = false) async {
     await withCheckedContinuation { continuation in
       let isDue = contents.withLock { contents in

@@ -3,8 +3,8 @@ import LockstepTime
 
 /// A message to a receiver of webhooks (Standard Webhooks).
 package struct WebhookMessage: Sendable, Equatable {
-  /// The same for all attempts, so that a receiver can drop what it has already. It contains no dot,
-  /// because dots separate the parts that are signed.
+  /// The same for all attempts, so that a receiver can drop what it has already. It contains no
+  /// dot, because dots separate the parts that are signed.
   package let id: String
   package let body: [UInt8]
 
@@ -20,8 +20,8 @@ package struct WebhookMessage: Sendable, Equatable {
     return body.encoded()
   }
 
-  /// The header fields of an attempt. While a secret is being replaced, both secrets sign, the newer
-  /// one first, and the receiver accepts either signature.
+  /// The header fields of an attempt. While a secret is being replaced, both secrets sign, the
+  /// newer one first, and the receiver accepts either signature.
   package func fields(at time: Timestamp, secrets: [WebhookSecret]) -> [(name: String, value: String)] {
     let seconds = time.millisecondsSince1970 / 1000
     return [

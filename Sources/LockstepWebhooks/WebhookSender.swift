@@ -25,10 +25,10 @@ package final class WebhookSender: DeliverySender {
     self.configuration = configuration
   }
 
-  /// Whether requests to this host of a URL are always refused, because it is written as an address that is
-  /// not public.
+  /// Whether requests to this host of a URL are always refused, because it is written as an address
+  /// that is not public.
   package func refuses(host: String) -> Bool {
-    configuration.addresses == .public && PublicAddresses.exclude(host: host)
+    configuration.addresses == .public && PublicAddresses.isExcluded(host: host)
   }
 
   package func shutDown() { client.withLock { $0.take() }?.shutDown() }
@@ -56,7 +56,7 @@ package final class WebhookSender: DeliverySender {
     do { client = try open() } catch { return AttemptOutcome(.failed(retryAfter: nil), error: "\(error)") }
     do {
       let response = try await client.post(message.body, type: "application/json", fields: fields, to: webhook.url)
-      let outcome = WebhookOutcome(status: response.status, retryAfter: response.retryAfter)
+      let outcome = AttemptOutcome.Kind(status: response.status, retryAfter: response.retryAfter)
       return AttemptOutcome(outcome, status: response.status)
     } catch {
       return AttemptOutcome(

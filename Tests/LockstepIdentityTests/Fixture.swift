@@ -109,7 +109,7 @@ struct Fixture {
   }
 
   /// The fault of a token, or nil if it is valid.
-  func fault(_ token: String) async -> InvalidToken? {
+  func fault(_ token: String) async -> InvalidTokenError? {
     guard case .failure(.notValid(let fault)) = await verify(token) else { return nil }
     return fault
   }

@@ -64,7 +64,8 @@ struct KeySetTests {
     }
     #expect(skipped(key(.rsa, ["alg": "ES256"])) == "Key 1 has an alg that does not fit its type.")
     #expect(
-      skipped(key(.rsa, ["d": "AAAA"])) == "Key 1 is private, so that anybody can make tokens; replace it at once."
+      skipped(key(.rsa, ["d": "AAAA"]))
+        == "Key 1 is a private key, so every reader of the key set can sign tokens; replace it at once."
     )
     for name in ["n", "e"] {
       for value in [nil, 1, "AQAB=", "AQ+B", "A"] as [JSON?] {

@@ -90,7 +90,7 @@ struct TokenVerifierTests {
   func leeway() async throws {
     let fixture = try Fixture()
     let now = Double(fixture.now.millisecondsSince1970) / 1000
-    let cases: [(claims: [String: JSON?], fault: InvalidToken?)] = [
+    let cases: [(claims: [String: JSON?], fault: InvalidTokenError?)] = [
       (["exp": .double(now - 59.9)], nil), (["exp": .double(now - 60)], .expired),
       (["exp": .integer(0)], .expired), (["nbf": .double(now + 60)], nil), (["nbf": .double(now + 60.5)], .notYetValid),
       (["nbf": .integer(0)], nil), (["iat": .double(now + 60)], nil), (["iat": .double(now + 61)], .issuedInFuture),

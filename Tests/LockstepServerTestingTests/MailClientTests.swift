@@ -35,12 +35,12 @@ struct MailClientTests {
 
   private static let calls: @Sendable (LockstepClient) async -> [@Sendable () async throws -> Void] = { client in
     [
-      { try await client.setEmail("new@example.com", password: "correct horse") },
+      { try await client.requestEmailProof("new@example.com", password: "correct horse") },
       { try await client.signUp(email: "ada@example.com", password: "correct horse") },
       { try await client.requestPasswordReset(email: "ada@example.com") },
       { try await client.requestPasswordReset(email: "unknown@example.com") },
-      { try await client.setEmail("new@example.com", password: "wrong horse") },
-      { try await client.setEmail("new@example.com", password: "correct horse") },
+      { try await client.requestEmailProof("new@example.com", password: "wrong horse") },
+      { try await client.requestEmailProof("new@example.com", password: "correct horse") },
     ]
   }
 

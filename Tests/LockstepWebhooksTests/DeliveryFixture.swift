@@ -69,7 +69,7 @@ final class DeliveryFixture: Sendable {
 
   func worker(
     of store: DurableStore,
-    others: [DeliveryWorker.Destination] = [],
+    others: [DeliveryWorker.OtherDestination] = [],
     secretMembers: @escaping @Sendable (ClaimedDelivery) -> JSONObject = { _ in [:] }
   ) -> DeliveryWorker {
     DeliveryWorker(
@@ -119,7 +119,7 @@ final class DeliveryFixture: Sendable {
     while true {
       let claimed = try await worker.pass()
       for outgoing in claimed { await worker.send(outgoing) }
-      // The last pass has settled what was sent.
+      // The last pass has recorded the results.
       if claimed.isEmpty { return }
     }
   }
@@ -145,7 +145,7 @@ final class StubReceiver: DeliverySender {
     let webhook: String
     let user: UserID
     let number: Int?
-    let id: DeliveryID
+    let id: WebhookEventID
     let type: String
     let body: [UInt8]
     let at: Timestamp
@@ -184,7 +184,7 @@ final class StubReceiver: DeliverySender {
     )
     received.withLock { $0.append(arrival) }
     let outcome = answer.withLock { $0 }(arrival)
-    if outcome.outcome == .delivered { accepted.withLock { $0.append(arrival) } }
+    if outcome.kind == .delivered { accepted.withLock { $0.append(arrival) } }
     return outcome
   }
 }

@@ -59,7 +59,7 @@ struct DeliveryModelTests {
             await next.worker.send(next.outgoing)
           }
           running.removeAll { $0.outgoing.at.millisecondsSince1970 < limit }
-          // A server settles an attempt as soon as it has ended, so before other servers may claim the delivery.
+          // A server records the result of an attempt as soon as it has ended, so before other servers may claim the delivery.
           for worker in workers { _ = try await worker.pass(claiming: false) }
         }
       }
@@ -79,7 +79,7 @@ struct DeliveryModelTests {
           let delivered = fixture.receiver.deliveries.filter(isOfQueue).compactMap(\.number)
           let attempts = fixture.receiver.arrivals.filter(isOfQueue).compactMap(\.number)
           #expect(Self.withoutRepetitions(attempts) == all, "seed \(seed)")
-          // A delivery arrives twice if its server ended before it could settle the attempt.
+          // A delivery arrives twice if its server ended before it could record the attempt.
           #expect((crashes ? Self.withoutRepetitions(delivered) : delivered) == all, "seed \(seed)")
         }
       }

@@ -70,7 +70,7 @@ struct DeliveryStoreTests {
       for number in 1...2 { try await fixture.commit(number, of: ann, in: store) }
       try await fixture.drive(worker)
       let first = try #require(fixture.receiver.takeArrivals().first)
-      func resend(_ id: DeliveryID) async throws -> Bool {
+      func resend(_ id: WebhookEventID) async throws -> Bool {
         let now = fixture.now
         return try await store.writer.write { connection in
           try DeliveryRecords(connection: connection).resend(id, of: webhook.id, at: now)
@@ -94,7 +94,7 @@ struct DeliveryStoreTests {
       #expect(try await resend(queued.id))
       try await fixture.drive(worker)
       #expect(fixture.receiver.takeArrivals().map(\.number) == [4])
-      #expect(try await !resend(DeliveryID(UUIDv7(milliseconds: 1, random12: 1, random62: 1))))
+      #expect(try await !resend(WebhookEventID(UUIDv7(milliseconds: 1, random12: 1, random62: 1))))
     }
   }
 

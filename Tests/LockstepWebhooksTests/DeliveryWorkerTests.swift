@@ -212,7 +212,7 @@ struct DeliveryWorkerTests {
     }
   }
 
-  @Test("A delivery whose server ended is sent again after its lease, and a late result changes nothing")
+  @Test("A delivery whose server ended is sent again after its claim, and a late result changes nothing")
   func crash() async throws {
     try await DeliveryFixture.run { fixture, store in
       let webhook = try await fixture.put(in: store)
@@ -267,7 +267,8 @@ struct DeliveryWorkerTests {
   func reserved() async throws {
     try await DeliveryFixture.run { fixture, store in
       let mail = StubReceiver()
-      let worker = fixture.worker(of: store, others: [DeliveryWorker.Destination(.mail, mail, atOnce: 4)]) { delivery in
+      let destination = DeliveryWorker.OtherDestination(.mail, mail, atOnce: 4)
+      let worker = fixture.worker(of: store, others: [destination]) { delivery in
         delivery.type == "password.reset" ? ["token": .string("secret of \(delivery.id)")] : [:]
       }
       let now = fixture.now

@@ -8,7 +8,7 @@ struct WebhookRetryTests {
   @Test(
     "The status decides about a delivery",
     arguments: [
-      (200, WebhookOutcome.delivered), (204, .delivered), (299, .delivered), (301, .failed(retryAfter: nil)),
+      (200, AttemptOutcome.Kind.delivered), (204, .delivered), (299, .delivered), (301, .failed(retryAfter: nil)),
       (302, .failed(retryAfter: nil)), (304, .failed(retryAfter: nil)), (400, .failed(retryAfter: nil)),
       (404, .failed(retryAfter: nil)), (410, .gone), (429, .throttled(retryAfter: nil)),
       (500, .failed(retryAfter: nil)),
@@ -16,19 +16,19 @@ struct WebhookRetryTests {
       (100, .failed(retryAfter: nil)), (0, .failed(retryAfter: nil)), (999, .failed(retryAfter: nil)),
     ]
   )
-  func outcomes(status: Int, outcome: WebhookOutcome) {
-    #expect(WebhookOutcome(status: status) == outcome)
+  func outcomes(status: Int, outcome: AttemptOutcome.Kind) {
+    #expect(AttemptOutcome.Kind(status: status) == outcome)
   }
 
   @Test("Retry-After is from a second to an hour")
   func retryAfter() {
     for (given, used) in [(-5, 1), (0, 1), (1, 1), (90, 90), (3600, 3600), (3601, 3600), (1 << 40, 3600)] {
       let time = Duration.seconds(given)
-      #expect(WebhookOutcome(status: 503, retryAfter: time) == .throttled(retryAfter: .seconds(used)))
-      #expect(WebhookOutcome(status: 500, retryAfter: time) == .failed(retryAfter: .seconds(used)))
+      #expect(AttemptOutcome.Kind(status: 503, retryAfter: time) == .throttled(retryAfter: .seconds(used)))
+      #expect(AttemptOutcome.Kind(status: 500, retryAfter: time) == .failed(retryAfter: .seconds(used)))
     }
-    #expect(WebhookOutcome(status: 200, retryAfter: .seconds(9)) == .delivered)
-    #expect(WebhookOutcome(status: 410, retryAfter: .seconds(9)) == .gone)
+    #expect(AttemptOutcome.Kind(status: 200, retryAfter: .seconds(9)) == .delivered)
+    #expect(AttemptOutcome.Kind(status: 410, retryAfter: .seconds(9)) == .gone)
   }
 
   @Test("The first retries come after about 1, 5 and 30 seconds, later ones after about an hour")

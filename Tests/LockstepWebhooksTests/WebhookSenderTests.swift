@@ -20,7 +20,7 @@ struct WebhookSenderTests {
       webhook: WebhookID(1),
       user: DeliveryFixture.user(1),
       number: 1,
-      id: DeliveryID(UUIDv7(milliseconds: 1, random12: 2, random62: 3)),
+      id: WebhookEventID(UUIDv7(milliseconds: 1, random12: 2, random62: 3)),
       type: "state.changed",
       data: "{}",
       createdAt: now,
@@ -89,7 +89,7 @@ struct WebhookSenderTests {
       return response
     } _: { port in
       let outcome = await Self.send(to: "http://127.0.0.1:\(port)/")
-      #expect((outcome.outcome == .delivered) == isSuccess)
+      #expect((outcome.kind == .delivered) == isSuccess)
       #expect(outcome.status == code)
     }
     #expect(count.withLock { $0 } == 1)
@@ -102,7 +102,7 @@ struct WebhookSenderTests {
       return Response(status: .ok)
     } _: { port in
       let outcome = await Self.send(to: "http://\(host):\(port)/", allowsPrivateAddresses: false)
-      #expect(outcome.status == nil && outcome.outcome == .failed(retryAfter: nil))
+      #expect(outcome.status == nil && outcome.kind == .failed(retryAfter: nil))
       #expect(outcome.error?.contains("is not a public address") == true)
     }
   }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # common.sh and scripts/package set the variables
-# Makes the archive, the package for Debian and the images of a release.
+# Makes the archive, the Debian package and the images of a release.
 
 # strip_program FILE TO: removes symbols, and overwrites .swift_modhash with zeros. That section only tells
 # the compiler which modules have changed, and depends on the folder of the build. Removing it would also

@@ -6,10 +6,10 @@ import LockstepTime
 
 /// The sessions of requests with tokens of other issuers.
 ///
-/// All tokens of an identity share one session in the store, so that it can be listed and ended like
-/// any other. When it is ended, tokens that were issued up to then are refused.
+/// All tokens of an identity share one session in the store, so that it can be listed and ended
+/// like any other. When it is ended, tokens that were issued up to then are refused.
 package final class IdentitySessions: Sendable {
-  /// A token as its claims tell it from others of its identity.
+  /// Identifies a token by its identity and its times.
   private struct Key: Sendable, Hashable {
     let identity: Identity
     let issuedAt: Int64
@@ -26,8 +26,8 @@ package final class IdentitySessions: Sendable {
   package static let noIssuers =
     "This server accepts no tokens of other issuers. Its operator can allow an issuer with --identity."
 
-  /// How many tokens have a session in memory. A held session stays in memory, so this must be less than
-  /// `AccountsConfiguration.sessionsInMemory`.
+  /// How many tokens have a session in memory. A held session stays in memory, so this must be less
+  /// than `AccountsConfiguration.sessionsInMemory`.
   private static let capacity = 32_768
 
   private let accounts: StoredAccounts
@@ -39,8 +39,8 @@ package final class IdentitySessions: Sendable {
     (self.accounts, self.verifier) = (accounts, verifier)
   }
 
-  /// The session of a token that was verified before. It never waits. Times are in milliseconds since
-  /// 1970.
+  /// The session of a token that was verified before. It never waits. Times are in milliseconds
+  /// since 1970.
   package func session(_ token: UnsafeRawBufferPointer, at now: Int64) -> LiveSession? {
     verifier.remembered(token).flatMap { session(Key($0), at: now) }
   }
@@ -52,11 +52,11 @@ package final class IdentitySessions: Sendable {
     return session
   }
 
-  /// Verifies a token and returns its session. The first token of an identity makes the session, and the
-  /// user if there is none.
+  /// Verifies a token and returns its session. The first token of an identity makes the session,
+  /// and the user if there is none.
   ///
-  /// Throws `invalidToken`, `keysUnavailable`, `registrationClosed`, `disabled`,
-  /// `issuedBeforeEnd`, `sessionEnded`, `tooManyAttempts`, `userIsBeingErased`.
+  /// Throws `invalidToken`, `keysUnavailable`, `registrationClosed`, `disabled`, `issuedBeforeEnd`,
+  /// `sessionEnded`, `tooManyAttempts`, `userIsBeingErased`.
   package func load(
     _ token: [UInt8],
     from network: ClientNetwork,
@@ -104,7 +104,7 @@ package final class IdentitySessions: Sendable {
     let stored = try await accounts.read { try IdentityRecords(connection: $0).find(identity) }
     if let stored {
       if issued.isOlder(than: stored) { throw .issuedBeforeEnd }
-      if let note = accounts.prepareNote(of: issued) { try await accounts.commit(note) }
+      if let note = accounts.prepareRecordOfLatestIssue(of: issued) { try await accounts.commit(note) }
       if let live = directory.session(of: identity.sessionHash, at: now) { return live }
       if let loaded = try await directory.loadSession(of: identity.sessionHash, at: now) { return loaded }
     }

@@ -34,8 +34,8 @@ extension StoredAccounts {
     }
   }
 
-  /// Prepares the session of requests with an identity's tokens, and the user if there is none. Throws
-  /// like `prepareLogIn`.
+  /// Prepares the session of requests with an identity's tokens, and the user if there is none.
+  /// Throws like `prepareLogIn`.
   package func prepareSession(
     of issued: IssuedIdentity,
     from network: ClientNetwork
@@ -50,7 +50,8 @@ extension StoredAccounts {
         user: user.id,
         tokenHash: issued.identity.sessionHash
       )
-      // The session may be in the store, because another node has made it, or because it has expired.
+      // The session may be in the store, because another node has made it, or because it has
+      // expired.
       if try sessions.renew(stored) { return ((), []) }
       return ((), try Self.insert(stored, keeping: keeping, in: connection))
     }
@@ -84,8 +85,8 @@ extension StoredAccounts {
     await passwords.succeeded(try await passwords.signUp(account: "", from: network))
   }
 
-  /// The user of an identity, locked until the end of the transaction. Adds a user with the id `new` if
-  /// there is none.
+  /// The user of an identity, locked until the end of the transaction. Adds a user with the id
+  /// `new` if there is none.
   private func user(of issued: IssuedIdentity, orNew new: UserID, in connection: StoreConnection) throws -> User {
     let (users, identities) = (UserRecords(connection: connection), IdentityRecords(connection: connection))
     try identities.lock(issued.identity)
@@ -96,7 +97,7 @@ extension StoredAccounts {
         throw AccountsError.userIsBeingErased
       }
       if account.isDisabled { throw AccountsError.disabled }
-      try note(issued, in: connection)
+      try recordLatestIssue(of: issued, in: connection)
       return account.user
     }
     // The user may have been erased since the limit was checked.
@@ -104,21 +105,21 @@ extension StoredAccounts {
     let account = Account(withoutPassword: new, hasIdentity: true, at: now)
     _ = try users.insert(account)
     try identities.insert(issued.identity, of: new, at: now)
-    try note(issued, in: connection)
+    try recordLatestIssue(of: issued, in: connection)
     return account.user
   }
 
-  /// Prepares to note a token whose time of issue is ahead of the server's clock, so that it ends with its
-  /// session. Nil if the token has no such time.
-  func prepareNote(of issued: IssuedIdentity) -> PreparedAccountsWrite<Void>? {
+  /// Prepares to record a token whose time of issue is ahead of the server's clock, so that it ends
+  /// with its session. Nil if the token has no such time.
+  func prepareRecordOfLatestIssue(of issued: IssuedIdentity) -> PreparedAccountsWrite<Void>? {
     guard let issue = issued.issuedAt, issue > now else { return nil }
     return PreparedAccountsWrite { connection in
-      try IdentityRecords(connection: connection).note(issue, of: issued.identity)
+      try IdentityRecords(connection: connection).recordLatestIssue(issue, of: issued.identity)
       return ((), [])
     }
   }
 
-  private func note(_ issued: IssuedIdentity, in connection: StoreConnection) throws {
-    if let note = prepareNote(of: issued) { _ = try note.run(in: connection) }
+  private func recordLatestIssue(of issued: IssuedIdentity, in connection: StoreConnection) throws {
+    if let write = prepareRecordOfLatestIssue(of: issued) { _ = try write.run(in: connection) }
   }
 }

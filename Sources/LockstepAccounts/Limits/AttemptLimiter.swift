@@ -1,8 +1,8 @@
 import LockstepCollections
 import LockstepThreading
 
-/// Limits the guessing of passwords by network, by account and by session, and the mails that clients ask
-/// for.
+/// Limits the guessing of passwords by network, by account and by session, and the mails that
+/// clients ask for.
 ///
 /// An attempt is counted before the password is verified, so that concurrent attempts cannot exceed
 /// the limit. A right password gives the attempt back. An attacker's failures hardly affect the
@@ -91,10 +91,10 @@ package final class AttemptLimiter: Sendable {
   }
 
   /// Counts a mail that a client asks for, or that goes to an address.
-  func mail(_ uses: [Use]) throws(AccountsError) { _ = try count(nil, notes: false) { _ in uses } }
+  func countMail(_ uses: [Use]) throws(AccountsError) { _ = try count(nil, notes: false) { _ in uses } }
 
-  /// Counts a wrong administrator token or service token. Throws `tooManyAttempts` if there were too
-  /// many.
+  /// Counts a wrong administrator token or service token. Throws `tooManyAttempts` if there were
+  /// too many.
   package func failedAdministration(from network: ClientNetwork) throws(AccountsError) {
     failed(try count(nil) { _ in [.administration(network)] })
   }

@@ -1,7 +1,8 @@
 import LockstepCollections
 import LockstepStore
 
-/// Limits attempts with passwords and mails: in memory, or in the database that several servers share.
+/// Limits attempts with passwords and mails: in memory, or in the database that several servers
+/// share.
 ///
 /// `AttemptLimiter` describes the limits.
 struct PasswordLimiter: Sendable {
@@ -36,9 +37,9 @@ struct PasswordLimiter: Sendable {
   }
 
   /// Counts a mail that a client asks for, or that goes to an address.
-  func mail(_ uses: [AttemptLimiter.Use]) async throws(AccountsError) {
-    guard let shared else { return try memory.mail(uses) }
-    try await shared.mail(uses)
+  func countMail(_ uses: [AttemptLimiter.Use]) async throws(AccountsError) {
+    guard let shared else { return try memory.countMail(uses) }
+    try await shared.countMail(uses)
   }
 
   /// Gives the attempt back, unless it is a sign-up. Records the network as known for the account.

@@ -4,8 +4,8 @@ import LockstepThreading
 
 /// Counts attempts in the database, so that the limits hold for all servers together.
 ///
-/// It has no limit of its own for the rows in the database: each one needs the time of a password hash or
-/// a place in the queue of mails, and is deleted when it limits nothing any more.
+/// It has no limit of its own for the rows in the database: each one needs the time of a password
+/// hash or a place in the queue of mails, and is deleted when it limits nothing any more.
 ///
 /// If the database cannot be reached, attempts fail. If it cannot be reached after an attempt, the
 /// attempt stays counted.
@@ -14,8 +14,8 @@ final class SharedAttempts: Sendable {
   private typealias Login = AttemptLimiter.Login
   private typealias Use = AttemptLimiter.Use
 
-  /// A refusal of the database. For a moment, this server refuses without asking again, so that a client
-  /// that ignores refusals does not load the database.
+  /// A refusal of the database. For a moment, this server refuses without asking again, so that a
+  /// client that ignores refusals does not load the database.
   private struct Refusal {
     /// When the attempt is allowed again.
     let end: Int64
@@ -29,8 +29,8 @@ final class SharedAttempts: Sendable {
   private let counter: AttemptCounter
   private let key: TokenKey
   private let elapsed: @Sendable () -> Duration
-  /// Refusals for a network, for a session and, for logins, for an account from a network. Whether such a
-  /// network is known does not matter here.
+  /// Refusals for a network, for a session and, for logins, for an account from a network. Whether
+  /// such a network is known does not matter here.
   private let refusals: LockedState<GenerationalCache<Use, Refusal>>
 
   /// The rows in the database have hashes with `key` instead of addresses.
@@ -61,7 +61,7 @@ final class SharedAttempts: Sendable {
     return try await count(login, refusedAs: [.signUp(network)]) { _ in [.signUp(network)] }
   }
 
-  func mail(_ uses: [AttemptLimiter.Use]) async throws(AccountsError) {
+  func countMail(_ uses: [AttemptLimiter.Use]) async throws(AccountsError) {
     _ = try await count(nil, refusedAs: uses) { _ in uses }
   }
 

@@ -5,9 +5,9 @@ import LockstepStore
 // The use of the links in mails.
 
 extension AccountMail {
-  /// Prepares to set the password of the account that the link was sent to, and to end all its sessions.
-  /// The address counts as verified, and the user's other links no longer work. Throws `noSuchLink`,
-  /// `disabled`, `invalid`.
+  /// Prepares to set the password of the account that the link was sent to, and to end all its
+  /// sessions. The address counts as verified, and the user's other links no longer work. Throws
+  /// `noSuchLink`, `disabled`, `invalid`.
   package func prepareReset(
     _ token: MailToken,
     to password: Password
@@ -34,16 +34,16 @@ extension AccountMail {
       .map { FieldFault(pointer: "/password", detail: $0) }
   }
 
-  /// Prepares to set the address that the link was sent to, which is then verified. The sessions go on. If
-  /// the address changes, the old one gets a mail, and the user's other links no longer work. Throws
-  /// `noSuchLink`, `disabled`, `addressTaken`.
+  /// Prepares to set the address that the link was sent to, which is then verified. The sessions go
+  /// on. If the address changes, the old one gets a mail, and the user's other links no longer
+  /// work. Throws `noSuchLink`, `disabled`, `addressTaken`.
   package func prepareProof(
     _ token: MailToken,
-    _ request: Request
+    _ context: Context
   ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {
     let (link, account) = try await accounts.read { try self.linked(.emailProof, token, in: $0) }
-    let tellsOldAddress = sendsMails && account.emailKey != nil && account.emailKey != link.emailKey
-    let languages = tellsOldAddress ? await languages(of: link.user, request) : []
+    let notifiesOldAddress = sendsMails && account.emailKey != nil && account.emailKey != link.emailKey
+    let languages = notifiesOldAddress ? await languages(of: link.user, context) : []
     return PreparedAccountsWrite { [self] connection in
       let (link, account) = try locked(.emailProof, token, in: connection)
       let (users, now) = (UserRecords(connection: connection), accounts.now)
@@ -91,7 +91,7 @@ extension AccountMail {
       let account = try UserRecords(connection: connection).account(link.user),
       kind != .passwordReset || account.emailKey == link.emailKey
     else { throw AccountsError.noSuchLink }
-    // The client has proved that the account's mails are its own.
+    // The client has the token from a mail of the account, so it may learn this.
     if account.isDisabled { throw AccountsError.disabled }
     return (link, account)
   }

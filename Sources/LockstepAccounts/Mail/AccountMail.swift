@@ -5,11 +5,11 @@ import LockstepTime
 
 /// The mails about accounts: links to choose a new password, and links to prove an e-mail address.
 ///
-/// A mail is an event in the outbox of the webhooks. Webhooks that are subscribed to it get it too, so
-/// that a backend can send the mails instead of the server.
+/// A mail is an event in the outbox of the webhooks. Webhooks that are subscribed to it get it too,
+/// so that a backend can send the mails instead of the server.
 package final class AccountMail: Sendable {
-  /// Why a mail is sent: the client's network and the languages that the user prefers.
-  package struct Request: Sendable {
+  /// The network of the client that asks for a mail, and the languages that its user prefers.
+  package struct Context: Sendable {
     let network: ClientNetwork
     let languages: [String]
 
@@ -19,8 +19,8 @@ package final class AccountMail: Sendable {
     }
   }
 
-  /// An address that a user with the right password wants to prove.
-  package struct Wish: Sendable {
+  /// An address that a user with the right password asks to prove.
+  package struct AddressProofRequest: Sendable {
     let address: EmailAddress
     let session: LiveSession
     let passwordVersion: Int
@@ -35,8 +35,8 @@ package final class AccountMail: Sendable {
   let sendsMails: Bool
   private let language: @Sendable (UserID) async throws -> String?
 
-  /// `language` returns the language that a user has chosen in the app. `wake` is called after the commit
-  /// of an event.
+  /// `language` returns the language that a user has chosen in the app. The work of the queue runs
+  /// on `executor`.
   package init(
     _ accounts: StoredAccounts,
     sendsMails: Bool,
@@ -60,17 +60,18 @@ package final class AccountMail: Sendable {
 
   // MARK: Asking for mails
 
-  /// Sends a link to reset the password, if there is such an account. Call `queue.reserve()` before.
-  package func resetPassword(of email: String, _ request: Request) {
-    queue.add(from: request.network) { [self] in
+  /// Queues a mail with a link to reset the password, if there is such an account. Call
+  /// `queue.reserve()` before.
+  package func queueResetLink(for email: String, _ context: Context) {
+    queue.add(from: context.network) { [self] in
       let key = StoredAccounts.addressKey(of: email)
       // A mail that is not sent does not count for the address, whose owner may ask for one.
-      guard try await isAllowed([.mailNetwork(request.network)]),
+      guard try await isAllowed([.mailNetwork(context.network)]),
         let account = try await accounts.account(withKey: key), !account.isDisabled,
         try await isAllowed([.mailAddress("reset \(key)")])
       else { return }
       let user = account.user.id
-      let languages = await languages(of: user, request)
+      let languages = await languages(of: user, context)
       try await send { connection in
         guard try connection.lock(user), let account = try UserRecords(connection: connection).account(user),
           !account.isDisabled, account.emailKey == key, let email = account.user.email
@@ -80,22 +81,20 @@ package final class AccountMail: Sendable {
     }
   }
 
-  /// Prepares to ask for the proof of an address. Throws `invalid`, `wrongPassword`, `noPasswordForAddress`,
+  /// Prepares to ask for the proof of an address. Throws `invalid`, `wrongPassword`, `noPassword`,
   /// `tooManyAttempts`, `sessionEnded`.
-  package func prepareProof(
+  package func prepareProofRequest(
     of email: String,
     confirmedBy password: Password,
     in session: LiveSession
-  ) async throws(AccountsError) -> PreparedAccountsWrite<Wish> {
+  ) async throws(AccountsError) -> PreparedAccountsWrite<AddressProofRequest> {
     let address: EmailAddress
     do { address = try EmailAddress(email) } catch { throw .invalid(Self.faults(in: email)) }
-    let check = try await accounts.confirmed(password, in: session) { (account) throws(AccountsError) in
-      if account.passwordHash == nil { throw .noPasswordForAddress(isAnonymous: account.user.isAnonymous) }
-    }
+    let check = try await accounts.confirmed(password, in: session)
     return PreparedAccountsWrite { connection in
       try check(connection)
       let account = try StoredAccounts.account(of: session, from: connection)
-      return (Wish(address: address, session: session, passwordVersion: account.passwordVersion), [])
+      return (AddressProofRequest(address: address, session: session, passwordVersion: account.passwordVersion), [])
     }
   }
 
@@ -105,28 +104,29 @@ package final class AccountMail: Sendable {
     return check.faults
   }
 
-  /// Sends a link that proves the address, unless another user has it. Call `queue.reserve()` before.
-  package func prove(_ wish: Wish, _ request: Request) {
-    queue.add(from: request.network) { [self] in
-      let (key, user) = (wish.address.key, wish.session.user)
-      guard try await isAllowed([.mailNetwork(request.network), .mailSession(wish.session.id)]) else { return }
+  /// Queues a mail with a link that proves the address, unless another user has it. Call
+  /// `queue.reserve()` before.
+  package func queueProofLink(for request: AddressProofRequest, _ context: Context) {
+    queue.add(from: context.network) { [self] in
+      let (key, user) = (request.address.key, request.session.user)
+      guard try await isAllowed([.mailNetwork(context.network), .mailSession(request.session.id)]) else { return }
       if let other = try await accounts.account(withKey: key), other.user.id != user { return }
       guard try await isAllowed([.mailAddress("proof \(key)")]) else { return }
-      let languages = await languages(of: user, request)
+      let languages = await languages(of: user, context)
       try await send { connection in
         guard try connection.lock(user), let account = try UserRecords(connection: connection).account(user),
-          !account.isDisabled, account.passwordVersion == wish.passwordVersion
+          !account.isDisabled, account.passwordVersion == request.passwordVersion
         else { return }
         // The present address keeps its spelling.
         let email = account.emailKey == key ? account.user.email : nil
-        try self.add(.emailProof, of: user, email ?? wish.address.text, key: key, languages, in: connection)
+        try self.add(.emailProof, of: user, email ?? request.address.text, key: key, languages, in: connection)
       }
     }
   }
 
   private func isAllowed(_ uses: [AttemptLimiter.Use]) async throws(AccountsError) -> Bool {
     do throws(AccountsError) {
-      try await accounts.passwords.mail(uses)
+      try await accounts.passwords.countMail(uses)
       return true
     } catch .tooManyAttempts {
       return false
@@ -173,8 +173,8 @@ package final class AccountMail: Sendable {
   }
 
   /// The languages for a mail to the user, the preferred one first.
-  func languages(of user: UserID, _ request: Request) async -> [String] {
-    var all = request.languages
+  func languages(of user: UserID, _ context: Context) async -> [String] {
+    var all = context.languages
     if let own = try? await language(user) { all.insert(own.lowercased().replacing("_", with: "-"), at: 0) }
     var found: [String] = []
     for tag in all where !found.contains(tag) && Self.isTag(tag) { found.append(tag) }

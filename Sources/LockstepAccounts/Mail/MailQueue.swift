@@ -1,17 +1,18 @@
 import LockstepCollections
 import LockstepThreading
 
-/// Work for mails, which begins after a random delay, one piece at a time. Responses do not wait for it, so
-/// their time says nothing about accounts.
+/// Work for mails, which begins after a random delay, one piece at a time. Responses do not wait
+/// for it, so their time says nothing about accounts.
 package final class MailQueue: Sendable {
   package typealias Work = @Sendable () async throws -> Void
 
   /// How much work may wait. Each piece has an address and less than 16 KiB.
   package static let capacity = 256
-  /// How much work of one network may wait. More is dropped, like mails past the limit of a network.
+  /// How much work of one network may wait. More is dropped, like mails past the limit of a
+  /// network.
   private static let capacityOfNetwork = 32
   /// How long the work may take when the server stops, in nanoseconds.
-  private static let stopPatience: Int64 = 5_000_000_000
+  private static let stopTimeOut: Int64 = 5_000_000_000
 
   private struct Item: Sendable {
     let start: ContinuousClock.Instant
@@ -55,7 +56,7 @@ package final class MailQueue: Sendable {
     contents.wakeAll()
   }
 
-  /// Adds work at a reserved place.
+  /// Adds work at a reserved place. Drops it if too much work of its network waits.
   func add(from network: ClientNetwork, _ work: @escaping Work) {
     let item = Item(start: .now + delay(), network: network, work: work)
     let mustStart = contents.withLock { contents in
@@ -78,7 +79,7 @@ package final class MailQueue: Sendable {
   /// Accepts no more work, and waits a moment for the rest. Blocks.
   package func stop() {
     contents.withLock { $0.isStopped = true }
-    _ = contents.wait(atMost: Self.stopPatience) { $0.waiting.isEmpty && !$0.isRunning && $0.reserved == 0 ? () : nil }
+    _ = contents.wait(atMost: Self.stopTimeOut) { $0.waiting.isEmpty && !$0.isRunning && $0.reserved == 0 ? () : nil }
   }
 
   private func run() async {
@@ -93,7 +94,8 @@ package final class MailQueue: Sendable {
     while true {
       let (work, pause) = take(at: .now)
       guard let pause else { return work }
-      // Real time, because clients measure it. The pauses are short, so that a server that stops goes on soon.
+      // Real time, because clients measure it. Each pause is at most 50 ms, so that `stop` does not
+      // wait long.
       try? await Task.sleep(for: pause)
     }
   }

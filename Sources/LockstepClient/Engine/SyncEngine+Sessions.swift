@@ -28,7 +28,7 @@ extension SyncEngine {
     try await change("POST", "/v1/password-resets", body, token: nil, expecting: 202)
   }
 
-  func setEmail(_ credentials: JSON) async throws {
+  func requestEmailProof(_ credentials: JSON) async throws {
     try await change("PUT", "/v1/me/email", credentials, token: ownToken(), expecting: 202)
   }
 
@@ -112,8 +112,8 @@ extension SyncEngine {
     checkedToken = token
   }
 
-  /// Changes the owner of the file in one transaction, on top of what other processes have changed. If `forgetting`
-  /// returns true for the present user, the copy and all writes are deleted.
+  /// Changes the owner of the file in one transaction, on top of what other processes have changed.
+  /// If `forgetting` returns true for the present user, the copy and all writes are deleted.
   private func changeOwner(
     forgetting forgets: (_ present: String?) -> Bool = { _ in false },
     _ body: (inout StoreOwner) -> Void
@@ -147,8 +147,9 @@ extension SyncEngine {
     return try await environment.transport.response(to: request)
   }
 
-  /// Returns the request with the token, or the response that refuses the token. If the token belongs to another user
-  /// than the owner of the file, the connection begins again, so the client never sends this request for that user.
+  /// Returns the request with the token, or the response that refuses the token. If the token
+  /// belongs to another user than the owner of the file, the connection begins again, so the client
+  /// never sends this request for that user.
   func authorized(
     _ request: ClientRequest,
     in began: Int

@@ -15,15 +15,16 @@ enum UserImportCommand {
       name: "user import",
       summary: "Add the users of another system, with their password hashes.",
       about: """
-        Add users to a store. They log in with their old passwords, and the server stores a new hash (argon2id) at
+        Add users to a store. They log in with their old passwords, and the server stores a new hash (Argon2id) at
         the first login. The file (- for standard input) has a line of JSON for each user:
 
           { "email": "ada@example.com", "passwordHash": "$2b$12$…", "emailVerified": true,
             "createdAt": "2021-03-05T08:00:00Z", "disabled": false }
 
         Only email is required. A user without a hash cannot log in until you set a password with `lockstep user
-        reset-password`. The hashes may be of bcrypt, PBKDF2, scrypt, Firebase or argon2id: docs/identity.md
-        shows the forms. The file may also be the output of `firebase auth:export users.json`.
+        reset-password`, or the user resets it by mail. The hashes may be of bcrypt, PBKDF2, scrypt, Firebase or
+        Argon2id: docs/identity.md shows the forms. The file may also be the output of `firebase auth:export
+        users.json`.
         """,
       notes: """
         A user whose address is in the store already is left out and reported, so an interrupted import can be

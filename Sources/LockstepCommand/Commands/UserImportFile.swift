@@ -18,7 +18,8 @@ struct UserImportFile {
   private var faults: [String] = []
   private var addresses: [String: String] = [:]
 
-  /// Throws with all faults if the file is not valid. `hashing` are the parameters of Firebase's hashes.
+  /// Throws with all faults if the file is not valid. `hashing` are the parameters of Firebase's
+  /// hashes.
   init(_ path: String, _ hashing: FirebaseHashing?) throws(CommandError) {
     let bytes = try InputFile.bytes(of: path, upTo: Self.largest)
     if let export = try? JSON(parsing: bytes)["users"]?.arrayValue {
@@ -34,7 +35,7 @@ struct UserImportFile {
           withoutAddress += 1
           continue
         }
-        add(at: "user \(index + 1)") { () throws(UserImportFault) in try ImportedUser(ofFirebase: user, hashing) }
+        add(at: "user \(index + 1)") { () throws(ImportedUserError) in try ImportedUser(ofFirebase: user, hashing) }
       }
     } else {
       addLines(bytes)
@@ -49,23 +50,23 @@ struct UserImportFile {
   private mutating func addLines(_ bytes: [UInt8]) {
     for (index, line) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
       guard line.contains(where: { $0 > UInt8(ascii: " ") }) else { continue }
-      add(at: "line \(index + 1)") { () throws(UserImportFault) in
+      add(at: "line \(index + 1)") { () throws(ImportedUserError) in
         let json: JSON
         do throws(JSONParseError) {
           json = try JSON(parsing: Array(line))
         } catch {
-          throw UserImportFault("it is not JSON: " + "\(error)".replacing("Line 1, column", with: "column"))
+          throw ImportedUserError("it is not JSON: " + "\(error)".replacing("Line 1, column", with: "column"))
         }
         return try ImportedUser(json)
       }
     }
   }
 
-  private mutating func add(at place: String, _ read: () throws(UserImportFault) -> ImportedUser) {
-    do throws(UserImportFault) {
+  private mutating func add(at place: String, _ read: () throws(ImportedUserError) -> ImportedUser) {
+    do throws(ImportedUserError) {
       let user = try read()
       if let first = addresses.updateValue(place, forKey: user.address.key) {
-        throw UserImportFault("it has the same address as \(first)")
+        throw ImportedUserError("it has the same address as \(first)")
       }
       users.append(user)
       places.append(place)
@@ -76,7 +77,7 @@ struct UserImportFile {
 }
 
 /// A fault of a user in a file. The text completes a sentence about the place.
-struct UserImportFault: Error {
+struct ImportedUserError: Error {
   let text: String
 
   init(_ text: String) { self.text = text }
@@ -121,10 +122,10 @@ extension ImportedUser {
   private static let names: Set = ["email", "passwordHash", "emailVerified", "createdAt", "disabled"]
 
   /// Reads a line of a file.
-  init(_ json: JSON) throws(UserImportFault) {
-    guard let object = json.objectValue else { throw UserImportFault("it is not a JSON object") }
+  init(_ json: JSON) throws(ImportedUserError) {
+    guard let object = json.objectValue else { throw ImportedUserError("it is not a JSON object") }
     if let name = object.names.first(where: { !Self.names.contains($0) }) {
-      throw UserImportFault(
+      throw ImportedUserError(
         "there is no member “\(name)”; the members are \(Self.names.sorted().joined(separator: ", "))"
       )
     }
@@ -135,16 +136,16 @@ extension ImportedUser {
     )
     isEmailVerified = try Self.flag(object["emailVerified"], "emailVerified")
     isDisabled = try Self.flag(object["disabled"], "disabled")
-    createdAt = try created.map { text throws(UserImportFault) in
+    createdAt = try created.map { text throws(ImportedUserError) in
       guard let time = Timestamp(text) else {
-        throw UserImportFault("createdAt is not a time such as 2026-11-27T08:00:00Z")
+        throw ImportedUserError("createdAt is not a time such as 2026-11-27T08:00:00Z")
       }
       return time
     }
   }
 
   /// Reads a user of Firebase's export.
-  init(ofFirebase json: JSON, _ hashing: FirebaseHashing) throws(UserImportFault) {
+  init(ofFirebase json: JSON, _ hashing: FirebaseHashing) throws(ImportedUserError) {
     let hash = try Self.text(json["passwordHash"], "passwordHash").flatMap { $0.isEmpty ? nil : $0 }
     let salt = try Self.text(json["salt"], "salt") ?? ""
     try self.init(
@@ -157,37 +158,37 @@ extension ImportedUser {
     createdAt = json["createdAt"]?.stringValue.flatMap(Int64.init).map { Timestamp(millisecondsSince1970: $0) }
   }
 
-  private init(email: String?, hash: String?) throws(UserImportFault) {
-    guard let email else { throw UserImportFault("it has no email") }
+  private init(email: String?, hash: String?) throws(ImportedUserError) {
+    guard let email else { throw ImportedUserError("it has no email") }
     let address: EmailAddress
     do throws(AccountTextError) {
       address = try EmailAddress(email)
     } catch {
-      throw UserImportFault("email: \(error)")
+      throw ImportedUserError("email: \(error)")
     }
-    let checked = try hash.map { text throws(UserImportFault) in
+    let checked = try hash.map { text throws(ImportedUserError) in
       do {
         let hash = try ForeignPasswordHash(text)
         try hash.loadLibrary()
         return PasswordHash(hash.text)
       } catch let error as CryptographyError {
-        throw UserImportFault("passwordHash: this program \(error)")
+        throw ImportedUserError("passwordHash: this program \(error)")
       } catch {
-        throw UserImportFault("passwordHash: \(error)")
+        throw ImportedUserError("passwordHash: \(error)")
       }
     }
     self.init(address, passwordHash: checked)
   }
 
-  private static func text(_ json: JSON?, _ name: String) throws(UserImportFault) -> String? {
+  private static func text(_ json: JSON?, _ name: String) throws(ImportedUserError) -> String? {
     guard let json, !json.isNull else { return nil }
-    guard let text = json.stringValue else { throw UserImportFault("\(name) must be a string") }
+    guard let text = json.stringValue else { throw ImportedUserError("\(name) must be a string") }
     return text
   }
 
-  private static func flag(_ json: JSON?, _ name: String) throws(UserImportFault) -> Bool {
+  private static func flag(_ json: JSON?, _ name: String) throws(ImportedUserError) -> Bool {
     guard let json, !json.isNull else { return false }
-    guard let flag = json.boolValue else { throw UserImportFault("\(name) must be true or false") }
+    guard let flag = json.boolValue else { throw ImportedUserError("\(name) must be true or false") }
     return flag
   }
 }

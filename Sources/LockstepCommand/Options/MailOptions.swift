@@ -24,7 +24,7 @@ enum MailOptions {
       ),
     Option("--mail-templates", \.mail.templates, .templates, .mail)
       .help(
-        "With --smtp: a folder with texts of mails that replace the server's own ones, such as password-reset.de.txt. The "
+        "With --smtp: a folder with texts of mails that replace the server's texts, such as password-reset.de.txt. The "
           + "server reads them when it starts. Default: none."
       ),
   ]

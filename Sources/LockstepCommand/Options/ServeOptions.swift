@@ -65,7 +65,7 @@ enum ServeOptions {
       ),
     Option("--webhook-allow-private", \.webhookAllowPrivate, .flag, .server)
       .help(
-        "Let webhooks have addresses that are not public, such as loopback and private ones, and use the proxy in "
+        "Let webhooks have addresses that are not public, such as loopback and private ones, and send their requests through the proxy in "
           + "https_proxy. A service token with the scope admin can then make the server connect to any host of this network. "
           + "Default: off."
       ),

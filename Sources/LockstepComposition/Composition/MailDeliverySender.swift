@@ -34,7 +34,7 @@ final class MailDeliverySender: DeliverySender {
     self.logger.withLock { $0 = logger }
     logger.log(
       .info,
-      "mails are sent",
+      "the server sends mails through this relay",
       [
         "relay": configuration.relay.map { .string("\($0)") } ?? .null, "from": .string(composer.sender.address),
         "publicURL": .string("\(composer.publicURL)"),
@@ -68,8 +68,8 @@ final class MailDeliverySender: DeliverySender {
       return AttemptOutcome(.delivered)
     } catch {
       let isAborted = error.kind == .cancelled || error.kind == .overloaded
-      let outcome: WebhookOutcome = error.mayRetry ? .failed(retryAfter: nil) : .rejected
-      let attempt = AttemptOutcome(outcome, error: "\(error)", isAborted: isAborted)
+      let result: AttemptOutcome.Kind = error.mayRetry ? .failed(retryAfter: nil) : .rejected
+      let attempt = AttemptOutcome(result, error: "\(error)", isAborted: isAborted)
       return isAborted ? attempt : failed(attempt, delivery, "\(error.kind)")
     }
   }
@@ -77,7 +77,7 @@ final class MailDeliverySender: DeliverySender {
   private func failed(_ outcome: AttemptOutcome, _ delivery: ClaimedDelivery, _ kind: String) -> AttemptOutcome {
     logger.withLock { $0 }.log(
       .warning,
-      outcome.outcome == .rejected ? "a mail was dropped" : "a mail could not be sent and is tried again",
+      "an attempt to send a mail failed",
       [
         "kind": .string(kind), "mail": .string(delivery.type), "user": .string("\(delivery.user)"),
         "error": .string(outcome.error ?? ""),

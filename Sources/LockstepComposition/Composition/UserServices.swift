@@ -186,7 +186,7 @@ struct UserServices: Sendable {
       readers: store.readers,
       writer: writer,
       webhooks: webhookSender,
-      others: mailSender.map { [DeliveryWorker.Destination(.mail, $0, atOnce: MailDeliverySender.atOnce)] } ?? [],
+      others: mailSender.map { [DeliveryWorker.OtherDestination(.mail, $0, atOnce: MailDeliverySender.atOnce)] } ?? [],
       secretMembers: { delivery in
         switch WebhookEventType(rawValue: delivery.type) {
         case .passwordReset, .emailProof: ["token": .string(tokenKey.mailToken(of: delivery.id).text)]

@@ -2,7 +2,7 @@
 enum IssuerURL {
   /// Why the text is no such URL, or nil. Completes a sentence that begins with “the URL”.
   ///
-  /// Keys that come without TLS could be anybody's. So `http` is only for this machine.
+  /// Keys that come without TLS could come from an attacker. So `http` is only for this machine.
   static func fault(_ text: String) -> String? {
     guard text.utf8.count <= 2048 else { return "is longer than 2048 bytes" }
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"\"<>\\^`{|}#@".utf8.contains($0) }) else {

@@ -33,7 +33,7 @@ final class IssuerKeys: Sendable {
 
   var status: IssuerStatus { state.withLock { $0.status } }
 
-  /// The key for a token, with the number of the keys it belongs to. Waits for a fetch if it must.
+  /// The key for a token, with the generation of its key set. Waits for a fetch if it must.
   /// Cancelling the task does not end the wait, which the source bounds.
   nonisolated(nonsending) func key(
     _ id: String,
@@ -59,8 +59,8 @@ final class IssuerKeys: Sendable {
     }
   }
 
-  /// The number of the keys if they are in use, so that a remembered token with the same number is
-  /// still valid. Begins a refresh if it is due.
+  /// The generation of the key set, if it may be used without waiting. A remembered token of the
+  /// same generation is still valid. Begins a refresh if it is due.
   func generation() -> Int? {
     let now = time.monotonic()
     let (generation, isDue) = state.withLock { ($0.schedule.generation(now: now), $0.schedule.isDue(now)) }
@@ -91,21 +91,22 @@ final class IssuerKeys: Sendable {
   }
 
   private func runFetch() async {
-    do throws(KeyFetcher.Failure) {
+    do throws(KeyFetchError) {
       let (keys, maxAge) = try await fetcher.fetch()
       // Without this, a mistake at the issuer would log all of its users out.
       if keys.count == 0, state.withLock({ $0.schedule.current.map { $0.keys.count > 0 } ?? false }) {
-        throw KeyFetcher.Failure("the key set has no key that the server can use")
+        throw KeyFetchError("the key set has no key that the server can use")
       }
       end { state in
         state.schedule.succeed(keys, maxAge: maxAge, now: time.monotonic())
-        (state.status.keys, state.status.fetchedAt, state.status.failure) = (keys.count, time.now(), nil)
+        (state.status.keyCount, state.status.fetchedAt, state.status.lastFailure) = (keys.count, time.now(), nil)
       }
       report(.fetched(issuer: trusted.name, keys: keys.count, skipped: keys.skipped))
     } catch {
       let keepsKeys = end { state in
         state.schedule.fail(now: time.monotonic())
-        (state.status.failures, state.status.failure) = (state.status.failures + 1, error.reason)
+        state.status.failureCount += 1
+        state.status.lastFailure = error.reason
         return state.schedule.current != nil
       }
       report(.failed(issuer: trusted.name, reason: error.reason, keepsKeys: keepsKeys))

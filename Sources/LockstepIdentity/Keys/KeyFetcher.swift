@@ -19,16 +19,16 @@ extension HTTPClient.Configuration {
   }
 }
 
+/// Why there is no key set. Completes a sentence.
+struct KeyFetchError: Error, Equatable {
+  let reason: String
+
+  init(_ reason: String) { self.reason = reason }
+}
+
 /// Fetches the key set of an issuer, after its discovery document if no URL is configured.
 final class KeyFetcher: Sendable {
   static let longestDocument = 512 * 1024
-
-  /// Why there is no key set. Completes a sentence.
-  struct Failure: Error, Equatable {
-    let reason: String
-
-    init(_ reason: String) { self.reason = reason }
-  }
 
   private let trusted: TrustedIssuer
   private let source: any DocumentSource
@@ -40,12 +40,12 @@ final class KeyFetcher: Sendable {
     keysURL = LockedState(trusted.keysURL)
   }
 
-  nonisolated(nonsending) func fetch() async throws(Failure) -> (keys: KeySet, maxAge: Duration?) {
+  nonisolated(nonsending) func fetch() async throws(KeyFetchError) -> (keys: KeySet, maxAge: Duration?) {
     let url: String
     if let known = keysURL.withLock({ $0 }) { url = known } else { url = try await discover() }
-    do throws(Failure) {
+    do throws(KeyFetchError) {
       let (json, maxAge) = try await document(url)
-      guard let keys = KeySet(json) else { throw Failure("\(url) is not a key set: it has no array “keys”") }
+      guard let keys = KeySet(json) else { throw KeyFetchError("\(url) is not a key set: it has no array “keys”") }
       keysURL.withLock { $0 = url }
       return (keys, maxAge)
     } catch {
@@ -54,30 +54,34 @@ final class KeyFetcher: Sendable {
     }
   }
 
-  nonisolated(nonsending) private func discover() async throws(Failure) -> String {
+  nonisolated(nonsending) private func discover() async throws(KeyFetchError) -> String {
     let url = trusted.discoveryURL
     let (json, _) = try await document(url)
-    guard let issuer = json["issuer"]?.stringValue else { throw Failure("\(url) has no issuer") }
+    guard let issuer = json["issuer"]?.stringValue else { throw KeyFetchError("\(url) has no issuer") }
     guard issuer == trusted.name else {
       // The name is from outside.
       let name = String(issuer.prefix(200)).filter { !$0.isNewline }
-      throw Failure("\(url) is of the issuer \(name); write exactly that name in --identity, if it is the right one")
+      throw KeyFetchError(
+        "\(url) is of the issuer \(name); write exactly that name in --identity, if it is the right one"
+      )
     }
-    guard let keys = json["jwks_uri"]?.stringValue else { throw Failure("\(url) has no jwks_uri") }
-    if let fault = IssuerURL.fault(keys) { throw Failure("the jwks_uri in \(url) \(fault)") }
+    guard let keys = json["jwks_uri"]?.stringValue else { throw KeyFetchError("\(url) has no jwks_uri") }
+    if let fault = IssuerURL.fault(keys) { throw KeyFetchError("the jwks_uri in \(url) \(fault)") }
     return keys
   }
 
-  nonisolated(nonsending) private func document(_ url: String) async throws(Failure) -> (JSON, Duration?) {
+  nonisolated(nonsending) private func document(_ url: String) async throws(KeyFetchError) -> (JSON, Duration?) {
     let response: TransferResponse
     do throws(TransferError) {
       response = try await source.get(url)
     } catch {
-      throw Failure("\(url): \(error)")
+      throw KeyFetchError("\(url): \(error)")
     }
-    guard response.status == 200 else { throw Failure("\(url) responded with \(response.status)") }
-    guard response.body.count <= Self.longestDocument else { throw Failure("\(url) is too long") }
-    guard let json = try? JSON(parsing: response.body, maximumDepth: 16) else { throw Failure("\(url) is not JSON") }
+    guard response.status == 200 else { throw KeyFetchError("\(url) responded with \(response.status)") }
+    guard response.body.count <= Self.longestDocument else { throw KeyFetchError("\(url) is too long") }
+    guard let json = try? JSON(parsing: response.body, maximumDepth: 16) else {
+      throw KeyFetchError("\(url) is not JSON")
+    }
     return (json, response.maxAge)
   }
 }

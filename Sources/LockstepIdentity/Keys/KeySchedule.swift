@@ -16,7 +16,7 @@ struct KeySchedule: Sendable {
   static let usualLifetime = 3600 * second
   static let lifetimes = 600 * second...86_400 * second
 
-  /// The keys and a number that changes when a key is no longer valid.
+  /// The keys, and their generation: a number that increases when a key is no longer valid.
   struct Current: Sendable {
     let keys: KeySet
     let generation: Int
@@ -26,7 +26,7 @@ struct KeySchedule: Sendable {
 
   enum Step: Sendable {
     case use(SignatureKey, generation: Int)
-    case refuse(InvalidToken)
+    case refuse(InvalidTokenError)
     /// There are no keys.
     case unavailable(retryAfter: Int64)
     case wait
@@ -51,7 +51,7 @@ struct KeySchedule: Sendable {
     return .use(key.key, generation: current.generation)
   }
 
-  /// The number of the keys, if they may be used without waiting.
+  /// The generation of the keys, if they may be used without waiting.
   func generation(now: Int64) -> Int? { mustWait(now) ? nil : current?.generation }
 
   /// Whether a refresh in the background is due.

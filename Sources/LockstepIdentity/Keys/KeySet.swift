@@ -20,7 +20,7 @@ struct KeySet: Sendable {
         skipped.append("The set has more than \(Self.mostKeys) keys; the others are not used.")
         break
       }
-      do throws(JSONWebKey.Fault) {
+      do throws(JSONWebKeyError) {
         try add(JSONWebKey(element))
       } catch {
         skipped.append("Key \(index + 1) \(error.reason).")
@@ -28,9 +28,9 @@ struct KeySet: Sendable {
     }
   }
 
-  private mutating func add(_ key: JSONWebKey) throws(JSONWebKey.Fault) {
+  private mutating func add(_ key: JSONWebKey) throws(JSONWebKeyError) {
     if let others = keys[key.id], others.contains(where: { $0.key.kind == key.key.kind }) {
-      throw JSONWebKey.Fault("has the same kid as another key of its type")
+      throw JSONWebKeyError("has the same kid as another key of its type")
     }
     keys[key.id, default: []].append(key)
   }

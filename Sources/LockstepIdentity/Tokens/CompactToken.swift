@@ -12,7 +12,7 @@ struct CompactToken {
   let signed: [UInt8]
   let signature: [UInt8]
 
-  init(_ token: [UInt8]) throws(InvalidToken) {
+  init(_ token: [UInt8]) throws(InvalidTokenError) {
     guard token.count <= Self.longest else { throw .tooLong }
     let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 3, let header = Base64.decodeURL(parts[0]), let payload = Base64.decodeURL(parts[1]),
@@ -28,7 +28,7 @@ struct CompactToken {
 
   /// Reads the algorithm, and refuses what would change the meaning of the token. `jku`, `jwk`,
   /// `x5u` and `x5c` are ignored: keys come from the configured issuer only.
-  private static func algorithm(in header: JSONObject) throws(InvalidToken) -> SignatureAlgorithm {
+  private static func algorithm(in header: JSONObject) throws(InvalidTokenError) -> SignatureAlgorithm {
     for member in ["crit", "b64", "zip", "enc"] where header.contains(name: member) { throw .extended(member) }
     guard let algorithm = header["alg"]?.stringValue.flatMap(SignatureAlgorithm.init(rawValue:)) else {
       throw .algorithm
@@ -41,7 +41,7 @@ struct CompactToken {
     return algorithm
   }
 
-  private static func keyID(in header: JSONObject) throws(InvalidToken) -> String {
+  private static func keyID(in header: JSONObject) throws(InvalidTokenError) -> String {
     guard let keyID = header["kid"]?.stringValue, (1...256).contains(keyID.utf8.count) else { throw .keyID }
     return keyID
   }

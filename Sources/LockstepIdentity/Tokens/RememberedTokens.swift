@@ -27,7 +27,7 @@ final class RememberedTokens: Sendable {
   struct Entry: Sendable {
     let identity: VerifiedIdentity
     let issuer: IssuerKeys
-    /// The number of the issuer's keys that verified the token.
+    /// The generation of the issuer's keys that verified the token.
     let generation: Int
   }
 

@@ -13,13 +13,13 @@ struct TokenClaims {
 
   init(_ claims: JSONObject) { self.claims = claims }
 
-  func issuer() throws(InvalidToken) -> String {
+  func issuer() throws(InvalidTokenError) -> String {
     guard let issuer = claims["iss"]?.stringValue else { throw .claim("iss") }
     return issuer
   }
 
   /// The identity, if the token is for this issuer and valid now.
-  func identity(for trusted: TrustedIssuer, now: Timestamp) throws(InvalidToken) -> VerifiedIdentity {
+  func identity(for trusted: TrustedIssuer, now: Timestamp) throws(InvalidTokenError) -> VerifiedIdentity {
     try checkAudience(trusted)
     guard let expiresAt = try time("exp") else { throw .claim("exp") }
     let now = now.millisecondsSince1970
@@ -31,7 +31,7 @@ struct TokenClaims {
     return VerifiedIdentity(issuer: trusted.name, subject: subject, expiresAt: expiresAt, issuedAt: issuedAt)
   }
 
-  private func checkAudience(_ trusted: TrustedIssuer) throws(InvalidToken) {
+  private func checkAudience(_ trusted: TrustedIssuer) throws(InvalidTokenError) {
     let audiences: [String]
     switch claims["aud"] {
     case .string(let audience): audiences = [audience]
@@ -44,7 +44,7 @@ struct TokenClaims {
   }
 
   /// A number of seconds since 1970, perhaps with a fraction. Nil if there is no such claim.
-  private func time(_ name: String) throws(InvalidToken) -> Timestamp? {
+  private func time(_ name: String) throws(InvalidTokenError) -> Timestamp? {
     guard let claim = claims[name] else { return nil }
     guard let seconds = claim.doubleValue, (0...Self.latest).contains(seconds) else { throw .claim(name) }
     return Timestamp(millisecondsSince1970: Int64(seconds * 1000))

@@ -1,7 +1,7 @@
 /// Why a token is refused.
 package enum TokenRefusal: Error, Sendable, Equatable, CustomStringConvertible {
   /// The token is not valid here.
-  case notValid(InvalidToken)
+  case notValid(InvalidTokenError)
   /// The issuer's keys were never fetched, so the server cannot say whether the token is valid. The
   /// client may send it again after this time.
   case keysUnavailable(issuer: String, retryAfter: Duration)
@@ -17,7 +17,7 @@ package enum TokenRefusal: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 /// The fault of a token.
-package enum InvalidToken: Error, Sendable, Equatable {
+package enum InvalidTokenError: Error, Sendable, Equatable {
   case tooLong
   /// The token is not three parts in base64url.
   case form

@@ -10,14 +10,14 @@ extension AccountsError {
   var isLasting: Bool {
     switch self {
     case .wrongPassword, .noSuchSession, .noSuchUser, .noSuchToken, .changed, .addressTaken, .identityTaken,
-      .tokenNameTaken, .noPassword, .noPasswordForAddress, .hasCredentials, .noSuchWebhook, .noSuchDelivery, .missing:
+      .tokenNameTaken, .noPassword, .hasCredentials, .noSuchWebhook, .noSuchDelivery, .missing:
       true
     default: false
     }
   }
 
-  /// The response to a write with this key, and the response that is recorded for it. Nil if a retry
-  /// may have another result.
+  /// The response to a write with this key, and the response that is recorded for it. Nil if a
+  /// retry may have another result.
   func lastingRefusal(of key: AccountsLedger.Key?) -> (StoredResponse, recorded: StoredResponse)? {
     guard let key, isLasting else { return nil }
     let recorded = Problem(self, recordedFor: key.owner)
@@ -64,7 +64,7 @@ extension Problem {
     case .noSuchSession, .noSuchUser, .noSuchToken, .noSuchWebhook, .noSuchDelivery, .noSuchLink, .noMail:
       self.init(.notFound, detail: detail)
     case .missing: self.init(.preconditionFailed, detail: detail, members: [("current", .null)])
-    case .tokenNameTaken, .tooManyTokens, .tooManyWebhooks, .noPassword, .noPasswordForAddress, .hasCredentials:
+    case .tokenNameTaken, .tooManyTokens, .tooManyWebhooks, .noPassword, .hasCredentials:
       self.init(.conflict, detail: detail)
     case .changed(let current, let tag):
       self.init(.preconditionFailed, detail: detail, members: [("current", current), ("cursor", .string(tag))])

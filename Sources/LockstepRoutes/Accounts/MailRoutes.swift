@@ -7,8 +7,8 @@ import LockstepStore
 import LockstepSync
 import LockstepThreading
 
-// `/v1/password-resets`, `/v1/me/email` and `/v1/email-proofs`: the routes for mails with links. Without a
-// way to send the mails, they respond with 404.
+// `/v1/password-resets`, `/v1/me/email` and `/v1/email-proofs`: the routes for mails with links.
+// Without a way to send the mails, they respond with 404.
 
 extension AccountsRoutes {
   var mailRoutes: [Route] {
@@ -20,7 +20,7 @@ extension AccountsRoutes {
         summary: "Asks for a mail with a link to choose a new password. The response is the same for any address.",
         bodyLimit: limit
       ) { try askForReset($0) }
-      .described(.askingForReset),
+      .described(.requestingReset),
       Route(
         .put,
         "/v1/password-resets/{token}",
@@ -38,7 +38,7 @@ extension AccountsRoutes {
           try request.withBody { body in try askForProof(request, body, session) }
         }
       }
-      .described(.askingForProof),
+      .described(.requestingProof),
       Route(
         .post,
         "/v1/email-proofs/{token}",
@@ -56,17 +56,19 @@ extension AccountsRoutes {
       let email = reader.text("email") ?? ""
       try reader.finishProblem()
       let key = try Self.key(request, body, owner: .visitor(address: email))
-      let wish = AccountMail.Request(request)
+      let context = AccountMail.Context(request)
       return .making(Problem.init(accounts:)) {
         try await mail.expect(.passwordReset)
         guard key != nil else {
           try mail.queue.reserve()
-          mail.resetPassword(of: email, wish)
+          mail.queueResetLink(for: email, context)
           return .accepted
         }
-        return try await asking(key, prepare: { () throws(AccountsError) in PreparedAccountsWrite { _ in ((), []) } }) {
-          mail.resetPassword(of: email, wish)
-        }
+        return try await commitAndQueue(
+          key,
+          prepare: { () throws(AccountsError) in PreparedAccountsWrite { _ in ((), []) } },
+          queue: { mail.queueResetLink(for: email, context) }
+        )
       }
     }
   }
@@ -78,34 +80,34 @@ extension AccountsRoutes {
     try reader.finishProblem()
     let key = try Self.key(request, body, secret: request.token, owner: .user(session.user))
     let check = try accountCheck(request, session)
-    let wish = AccountMail.Request(request)
+    let context = AccountMail.Context(request)
     return .making(Problem.init(accounts:)) {
       try await mail.expect(.emailProof)
-      return try await asking(
+      return try await commitAndQueue(
         key,
         prepare: { () throws(AccountsError) in
-          try await mail.prepareProof(of: email, confirmedBy: password, in: session).checked(by: check)
+          try await mail.prepareProofRequest(of: email, confirmedBy: password, in: session).checked(by: check)
         },
-        ask: { mail.prove($0, wish) }
+        queue: { mail.queueProofLink(for: $0, context) }
       )
     }
   }
 
-  /// Reserves a place in the queue of mails. After the commit, `ask` uses it.
-  private func asking<Value: Sendable>(
+  /// Reserves a place in the queue of mails. After the commit, `queue` uses it.
+  private func commitAndQueue<Value: Sendable>(
     _ key: AccountsLedger.Key?,
     prepare: @escaping @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Value>,
-    ask: @escaping @Sendable (Value) -> Void
+    queue: @escaping @Sendable (Value) -> Void
   ) async throws -> Response {
     try mail.queue.reserve()
-    let hasAsked = LockedState(false)
-    defer { if !hasAsked.withLock({ $0 }) { mail.queue.abandon() } }
+    let isQueued = LockedState(false)
+    defer { if !isQueued.withLock({ $0 }) { mail.queue.abandon() } }
     let keyed = try await ledger.commit(
       key: key,
       prepare: prepare,
       committed: { value in
-        hasAsked.withLock { $0 = true }
-        ask(value)
+        isQueued.withLock { $0 = true }
+        queue(value)
       },
       response: { _ in (StoredResponse(.accepted), recorded: StoredResponse(.accepted)) },
       refusal: { $0.lastingRefusal(of: key) }
@@ -124,7 +126,7 @@ extension AccountsRoutes {
       let token = request.parameters["token"] ?? ""
       let secret = Array(token.utf8)
       let key = try Self.key(request, body, secret: secret, owner: .holder(of: secret))
-      return using(.passwordReset, key) { () throws(AccountsError) in
+      return useLink(.passwordReset, key) { () throws(AccountsError) in
         try await mail.prepareReset(MailToken(token), to: password)
       }
     }
@@ -133,13 +135,13 @@ extension AccountsRoutes {
   private func proveEmail(_ request: Request) throws -> HandlerResult {
     let token = request.parameters["token"] ?? ""
     let key = try Self.key(request, [], owner: .holder(of: Array(token.utf8)))
-    let wish = AccountMail.Request(request)
-    return using(.emailProof, key) { () throws(AccountsError) in
-      try await mail.prepareProof(MailToken(token), wish)
+    let context = AccountMail.Context(request)
+    return useLink(.emailProof, key) { () throws(AccountsError) in
+      try await mail.prepareProof(MailToken(token), context)
     }
   }
 
-  private func using(
+  private func useLink(
     _ kind: MailLink.Kind,
     _ key: AccountsLedger.Key?,
     prepare: @escaping @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Void>
@@ -157,7 +159,7 @@ extension AccountsRoutes {
   }
 }
 
-extension AccountMail.Request {
+extension AccountMail.Context {
   fileprivate init(_ request: Request) {
     self.init(from: ClientNetwork(host: request.peer.host), languages: request.head.preferredLanguages)
   }
@@ -174,7 +176,7 @@ extension Response {
 extension RouteResponse {
   fileprivate static let accepted = RouteResponse(
     .accepted,
-    "Accepted. Whether a mail is sent is not told.",
+    "Accepted. The response does not say whether a mail is sent.",
     fields: [.cacheControl, .idempotencyReplayed],
     sharedName: "Accepted"
   )
@@ -190,8 +192,8 @@ extension RouteDescription {
     sharedName: "Accept-Language-of-a-mail"
   )
 
-  fileprivate static let askingForReset = withoutUser(
-    "askForPasswordReset",
+  fileprivate static let requestingReset = withoutUser(
+    "requestPasswordReset",
     [acceptLanguage],
     RouteBody(.closedSchema(["email": .textSchema])),
     .accepted
@@ -219,9 +221,9 @@ extension RouteDescription {
     )
   }
 
-  fileprivate static let askingForProof: RouteDescription = {
+  fileprivate static let requestingProof: RouteDescription = {
     var description = changingAccount(
-      "askForEmailProof",
+      "requestEmailProof",
       [acceptLanguage],
       body: RouteBody(.closedSchema(["email": .emailSchema, "password": .passwordSchema])),
       problems: [.notFound, .tooManyRequests]

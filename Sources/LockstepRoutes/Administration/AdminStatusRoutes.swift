@@ -166,10 +166,10 @@ package struct AdminStatusRoutes: Sendable {
 
   private static let issuer = ValueFormat<IssuerStatus>(
     .member("issuer", .text, \.issuer),
-    .member("keys", .count, \.keys),
+    .member("keys", .count, \.keyCount),
     .optional("fetchedAt", .time, \.fetchedAt),
-    .member("failures", .count, \.failures),
-    .optional("failure", .text, \.failure)
+    .member("failures", .count, \.failureCount),
+    .optional("failure", .text, \.lastFailure)
   )
 
   private static var statusDescription: RouteDescription {

@@ -20,8 +20,8 @@ struct WebhookDocument: Sendable {
       .backlog(of: record.id, limit: DeliveryWorker.mostCounted)
   }
 
-  /// The tag does not depend on the members that change without a write. A new secret changes it, but
-  /// nothing in it can be compared with a guess of the secret.
+  /// The tag does not depend on the members that change without a write. A new secret changes it,
+  /// but nothing in it can be compared with a guess of the secret.
   var document: PrivateDocument {
     PrivateDocument(
       Self.format.encode(self),

@@ -246,7 +246,7 @@ package struct WebhookRoutes: Sendable {
 
   private func resend(_ request: Request, _ body: [UInt8], by agent: LiveServiceToken) throws -> HandlerResult {
     let name = Self.name(in: request)
-    let id = request.parameters["id"].flatMap { DeliveryID($0) }
+    let id = request.parameters["id"].flatMap { WebhookEventID($0) }
     let key = try key(request, body, agent)
     let now = now()
     return .making(Problem.init(accounts:)) {

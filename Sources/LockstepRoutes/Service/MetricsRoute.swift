@@ -197,9 +197,12 @@ extension MetricsPage {
     let attempts = [
       ("delivered", deliveries.delivered), ("retried", deliveries.retried), ("failed", deliveries.failed),
     ]
-    let help = "Attempts to deliver to webhooks: delivered, retried (to be tried again), or failed (given up)."
+    let help =
+      "Attempts to deliver to webhooks and to send mails: delivered, retried (failed, to be tried again), or failed "
+      + "(given up)."
     each("lockstep_webhook_attempts_total", help, "result", attempts)
-    single("lockstep_webhook_queued", "Queued deliveries, measured every 30 seconds.", deliveries.queued)
+    let queued = "Queued deliveries to webhooks, and mails, measured every 30 seconds."
+    single("lockstep_webhook_queued", queued, deliveries.queued)
     let age = deliveries.oldest.map { max(0, now.millisecondsSince1970 - $0.millisecondsSince1970) } ?? 0
     single("lockstep_webhook_oldest_seconds", "Age of the oldest queued delivery.", Double(age) / 1000)
     single("lockstep_webhooks_disabled", "Webhooks that are disabled.", deliveries.disabled)
@@ -208,12 +211,13 @@ extension MetricsPage {
   /// Without issuers, there are no such metrics.
   package mutating func add(_ issuers: [IssuerStatus]) {
     if issuers.isEmpty { return }
-    each("lockstep_issuer_keys", "Keys of an issuer that are in use.", "issuer", issuers.map { ($0.issuer, $0.keys) })
+    let counts = issuers.map { ($0.issuer, $0.keyCount) }
+    each("lockstep_issuer_keys", "Keys of an issuer that are in use.", "issuer", counts)
     each(
       "lockstep_issuer_fetch_failures_total",
       "Fetches of an issuer's keys that failed.",
       "issuer",
-      issuers.map { ($0.issuer, $0.failures) }
+      issuers.map { ($0.issuer, $0.failureCount) }
     )
     family("lockstep_issuer_last_fetch_timestamp_seconds", .gauge, "When the keys of an issuer were last fetched.")
     for status in issuers {

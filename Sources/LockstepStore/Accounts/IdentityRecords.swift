@@ -68,8 +68,8 @@ package struct IdentityRecords {
     )
   }
 
-  /// Refuses the tokens of the user's identity that were issued before `moment`, and those that are known
-  /// to have a later time of issue, because the issuer's clock is ahead.
+  /// Refuses the tokens of the user's identity that were issued before `moment`, and those that are
+  /// known to have a later time of issue, because the issuer's clock is ahead.
   package func setValid(from moment: Timestamp, of user: UserID) throws {
     try connection.run(
       StoreSQL(
@@ -81,8 +81,8 @@ package struct IdentityRecords {
     )
   }
 
-  /// Notes that a token was accepted whose time of issue is ahead of the server's clock.
-  package func note(_ issue: Timestamp, of identity: Identity) throws {
+  /// Records that a token was accepted whose time of issue is ahead of the server's clock.
+  package func recordLatestIssue(_ issue: Timestamp, of identity: Identity) throws {
     try connection.run(
       "UPDATE identities SET latest_issue = ? WHERE issuer = ? AND subject = ? AND latest_issue < ?",
       issue,

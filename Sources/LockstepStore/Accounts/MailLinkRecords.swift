@@ -19,7 +19,7 @@ package struct MailToken: Sendable, Redacted {
 
 extension TokenKey {
   /// The token that the deliveries of an event contain.
-  package func mailToken(of event: DeliveryID) -> MailToken {
+  package func mailToken(of event: WebhookEventID) -> MailToken {
     MailToken(hexadecimal(hash(for: "mail token", Array(event.description.utf8), count: 32)))
   }
 }

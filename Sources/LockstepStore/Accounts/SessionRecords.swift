@@ -73,8 +73,8 @@ package struct SessionRecords {
     )
   }
 
-  /// Sets the times of use of a session that the store has under the same hash. Returns whether it has
-  /// one.
+  /// Sets the times of use of a session that the store has under the same hash. Returns whether it
+  /// has one.
   package func renew(_ session: StoredSession) throws -> Bool {
     try connection.run(
       "UPDATE sessions SET last_seen_at = ?, expires_at = ? WHERE user_id = ? AND token_hash = ?",
@@ -168,8 +168,8 @@ package struct SessionRecords {
     )
   }
 
-  /// Ends one session. Returns nil if the user has no such session. If it is the session of the user's
-  /// identity, the tokens of the issuer up to `now` are refused from now on.
+  /// Ends one session. Returns nil if the user has no such session. If it is the session of the
+  /// user's identity, the tokens of the issuer up to `now` are refused from now on.
   package func end(_ id: SessionID, of user: UserID, at now: Timestamp) throws -> EndedSession? {
     let ended = try connection.first(
       StoreSQL(
@@ -189,13 +189,13 @@ package struct SessionRecords {
     if try identities.identity(of: user)?.sessionHash == ended.tokenHash {
       try identities.setValid(from: now, of: user)
     }
-    return try announced([ended], of: user, at: now).first
+    return try notifying([ended], of: user, at: now).first
   }
 
   /// Ends all sessions of a user. The tokens of another issuer up to `now` are refused from now on.
   package func endAll(of user: UserID, except kept: SessionID? = nil, at now: Timestamp) throws -> [EndedSession] {
     try IdentityRecords(connection: connection).setValid(from: now, of: user)
-    return try announced(
+    return try notifying(
       try connection.all(
         StoreSQL(
           sqlite: "DELETE FROM sessions WHERE user_id = ? AND id IS NOT ? RETURNING id, token_hash",
@@ -216,7 +216,7 @@ package struct SessionRecords {
 
   /// Ends the least recently used sessions of a user, so that `count` are left.
   package func endLeastRecentlyUsed(of user: UserID, keeping count: Int, at now: Timestamp) throws -> [EndedSession] {
-    try announced(
+    try notifying(
       try connection.all(
         StoreSQL(
           sqlite: """
@@ -270,8 +270,8 @@ package struct SessionRecords {
     )
   }
 
-  /// Tells the other servers and the webhooks that these sessions have ended.
-  private func announced(_ ended: [EndedSession], of user: UserID, at now: Timestamp) throws -> [EndedSession] {
+  /// Notifies the other servers and the webhooks that these sessions have ended.
+  private func notifying(_ ended: [EndedSession], of user: UserID, at now: Timestamp) throws -> [EndedSession] {
     if !ended.isEmpty { connection.announce { $0.endedSessions += ended } }
     try WebhookOutbox(connection: connection).addEnds(of: ended, of: user, at: now)
     return ended

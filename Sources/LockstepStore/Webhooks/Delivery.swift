@@ -8,12 +8,12 @@ package enum DeliveryStatus: Int, Sendable, CaseIterable {
   case failed = 2
 }
 
-/// A delivery whose next attempt this server may make until the end of a lease.
+/// A delivery whose next attempt this server may make while its claim is valid.
 package struct ClaimedDelivery: Sendable {
   package let webhook: WebhookID
   package let user: UserID
   package let number: Int
-  package let id: DeliveryID
+  package let id: WebhookEventID
   package let type: String
   /// A JSON object.
   package let data: String
@@ -23,9 +23,9 @@ package struct ClaimedDelivery: Sendable {
   let claim: Int64
 }
 
-/// The result of an attempt.
+/// The result of an attempt, as it is recorded.
 package struct DeliveryResult: Sendable {
-  package enum Verdict: Sendable, Equatable {
+  package enum NextStep: Sendable, Equatable {
     case delivered
     case retry(at: Timestamp)
     /// It is not tried again.
@@ -33,7 +33,7 @@ package struct DeliveryResult: Sendable {
   }
 
   package let delivery: ClaimedDelivery
-  package let verdict: Verdict
+  package let nextStep: NextStep
   /// The status of the response; nil if there was none.
   package let status: Int?
   /// Why there was no response.
@@ -44,18 +44,18 @@ package struct DeliveryResult: Sendable {
 
   package init(
     _ delivery: ClaimedDelivery,
-    _ verdict: Verdict,
+    _ nextStep: NextStep,
     status: Int?,
     error: String?,
     at now: Timestamp,
     counts: Bool = true
   ) {
-    (self.delivery, self.verdict, self.status, self.error, at) = (delivery, verdict, status, error, now)
+    (self.delivery, self.nextStep, self.status, self.error, at) = (delivery, nextStep, status, error, now)
     self.counts = counts
   }
 
   var stored: DeliveryStatus {
-    switch verdict {
+    switch nextStep {
     case .delivered: .delivered
     case .retry: .queued
     case .failed: .failed
@@ -66,7 +66,7 @@ package struct DeliveryResult: Sendable {
 /// A delivery for administrators.
 package struct DeliveryListing: Sendable {
   package let number: Int
-  package let id: DeliveryID
+  package let id: WebhookEventID
   package let user: UserID
   package let type: String
   package let createdAt: Timestamp

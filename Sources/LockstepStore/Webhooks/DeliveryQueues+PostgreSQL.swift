@@ -4,12 +4,13 @@ import LockstepTime
 
 extension PostgreSQLSession {
   /// Claims deliveries that no other server has claimed. The first statement locks their queues.
-  /// The second one reads the heads with a newer snapshot, so it sees all that was settled before.
+  /// The second one reads the heads with a newer snapshot, so it sees all results that were
+  /// recorded before.
   func claim(
     _ webhook: WebhookID,
     limit: Int,
     at now: Timestamp,
-    until lease: Timestamp
+    until end: Timestamp
   ) throws -> [ClaimedDelivery] {
     let claim = ClaimedDelivery.newClaim()
     var first = PostgreSQLPipeline()
@@ -17,7 +18,7 @@ extension PostgreSQLSession {
       Self.claimQueues,
       [
         .integer(Int64(webhook.number)), .integer(now.millisecondsSince1970), .integer(Int64(limit)),
-        .integer(lease.millisecondsSince1970), .integer(claim),
+        .integer(end.millisecondsSince1970), .integer(claim),
       ]
     )
     var users: [UserID] = []
@@ -45,17 +46,17 @@ extension PostgreSQLSession {
     return deliveries
   }
 
-  func settle(_ results: [DeliveryResult], at now: Timestamp) throws {
+  func record(_ results: [DeliveryResult], at now: Timestamp) throws {
     if results.isEmpty { return }
     var lock = PostgreSQLPipeline()
     lock.add(Self.lockClaimed, Self.keys(of: results) + [.integers(results.map(\.delivery.claim))])
-    // The lease of the others was over, and they were claimed again.
+    // The claim of the others was over, and they were claimed again.
     var held: [DeliveryResult] = []
     try send(lock)[0].forEach { held.append(results[try $0.integer(at: 0) - 1]) }
     if held.isEmpty { return }
     let keys = Self.keys(of: held)
     let retries = held.map { result -> Int64? in
-      if case .retry(let time) = result.verdict { time.millisecondsSince1970 } else { nil }
+      if case .retry(let time) = result.nextStep { time.millisecondsSince1970 } else { nil }
     }
     var pipeline = PostgreSQLPipeline()
     pipeline.add(

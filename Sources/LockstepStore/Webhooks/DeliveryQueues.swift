@@ -5,8 +5,8 @@ import LockstepTime
 /// The table `delivery_queues`, and the deliveries at the heads of the queues.
 ///
 /// A user's deliveries to a webhook are a queue. Its row has the time of the next attempt. A claim
-/// moves this time to the end of a lease, so no other server takes the delivery meanwhile. If the
-/// server ends before it settles the attempt, the delivery is sent again after the lease.
+/// moves this time to its end, so no other server takes the delivery meanwhile. If the server ends
+/// before it records the result of the attempt, the delivery is sent again after the end.
 package struct DeliveryQueues {
   let connection: StoreConnection
 
@@ -24,19 +24,19 @@ package struct DeliveryQueues {
     _ webhook: WebhookID,
     limit: Int,
     at now: Timestamp,
-    until lease: Timestamp
+    until end: Timestamp
   ) throws -> [ClaimedDelivery] {
     switch connection {
-    case .sqlite: try claimInFile(webhook, limit: limit, at: now, until: lease)
-    case .postgreSQL(let session): try session.claim(webhook, limit: limit, at: now, until: lease)
+    case .sqlite: try claimInFile(webhook, limit: limit, at: now, until: end)
+    case .postgreSQL(let session): try session.claim(webhook, limit: limit, at: now, until: end)
     }
   }
 
   /// Records the results of attempts, and makes the users' next deliveries due.
-  package func settle(_ results: [DeliveryResult], at now: Timestamp) throws {
+  package func record(_ results: [DeliveryResult], at now: Timestamp) throws {
     switch connection {
-    case .sqlite: for result in results { try settleInFile(result, at: now) }
-    case .postgreSQL(let session): try session.settle(results, at: now)
+    case .sqlite: for result in results { try recordInFile(result, at: now) }
+    case .postgreSQL(let session): try session.record(results, at: now)
     }
   }
 
@@ -87,7 +87,7 @@ package struct DeliveryQueues {
     _ webhook: WebhookID,
     limit: Int,
     at now: Timestamp,
-    until lease: Timestamp
+    until end: Timestamp
   ) throws -> [ClaimedDelivery] {
     let due = try connection.all(
       "SELECT user_id FROM delivery_queues WHERE webhook = ? AND next_at <= ? ORDER BY next_at LIMIT ?",
@@ -114,7 +114,7 @@ package struct DeliveryQueues {
       }
       try connection.run(
         "UPDATE delivery_queues SET next_at = ?, claim = ? WHERE webhook = ? AND user_id = ?",
-        lease,
+        end,
         claim,
         webhook,
         user
@@ -123,7 +123,7 @@ package struct DeliveryQueues {
     }
   }
 
-  private func settleInFile(_ result: DeliveryResult, at now: Timestamp) throws {
+  private func recordInFile(_ result: DeliveryResult, at now: Timestamp) throws {
     let delivery = result.delivery
     let isHeld = try connection.first(
       "SELECT 1 FROM delivery_queues WHERE webhook = ? AND user_id = ? AND claim = ?",
@@ -131,7 +131,7 @@ package struct DeliveryQueues {
       delivery.user,
       delivery.claim
     ) { _ in true }
-    // The lease was over, and the delivery was claimed again.
+    // The claim was over, and the delivery was claimed again.
     if isHeld == nil { return }
     let changed = try connection.run(
       """
@@ -147,7 +147,7 @@ package struct DeliveryQueues {
       delivery.id
     )
     var next = now
-    if case .retry(let time) = result.verdict, changed == 1 { next = time }
+    if case .retry(let time) = result.nextStep, changed == 1 { next = time }
     try connection.run(
       "UPDATE delivery_queues SET next_at = ?, claim = NULL WHERE webhook = ? AND user_id = ?",
       next,

@@ -34,7 +34,7 @@ package struct DeliveryRecords {
     return try page.map { try $0.with(nextAt: nextTime(of: $0, webhook)) }
   }
 
-  package func delivery(_ id: DeliveryID, of webhook: WebhookID) throws -> DeliveryListing? {
+  package func delivery(_ id: WebhookEventID, of webhook: WebhookID) throws -> DeliveryListing? {
     let found = try connection.first(
       """
       SELECT number, id, user_id, type, created_at, status, attempts, attempted_at, last_status, last_error
@@ -48,7 +48,7 @@ package struct DeliveryRecords {
 
   /// Queues a delivery again, behind the user's others, or makes a queued one due. Returns whether
   /// there is such a delivery.
-  package func resend(_ id: DeliveryID, of webhook: WebhookID, at now: Timestamp) throws -> Bool {
+  package func resend(_ id: WebhookEventID, of webhook: WebhookID, at now: Timestamp) throws -> Bool {
     guard let found = try delivery(id, of: webhook) else { return false }
     try connection.lock(found.user)
     guard let known = try delivery(id, of: webhook) else { return false }

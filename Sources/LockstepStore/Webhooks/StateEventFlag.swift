@@ -1,12 +1,12 @@
 import LockstepThreading
 import Synchronization
 
-/// Whether a webhook gets `state.changed`, in memory, so that commits of a store without such a webhook
-/// cost nothing.
+/// Whether a webhook gets `state.changed`, in memory, so that commits of a store without such a
+/// webhook cost nothing.
 ///
-/// In SQLite, no event is written while this is false, so it must be true before the `PUT` of such a
-/// webhook gets its response. In PostgreSQL, it only decides whether to look for deliveries after a
-/// commit.
+/// In SQLite, no event is written while this is false, so it must be true before the `PUT` of such
+/// a webhook gets its response. In PostgreSQL, it only decides whether to look for deliveries after
+/// a commit.
 package final class StateEventFlag: Sendable {
   private let isSubscribed: Atomic<Bool>
   /// How often the flag was raised.

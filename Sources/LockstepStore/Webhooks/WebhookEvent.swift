@@ -2,15 +2,15 @@ import LockstepCollections
 import LockstepJSON
 import LockstepTime
 
-/// The subject of `DeliveryID`.
-package enum DeliverySubject {}
+/// The subject of `WebhookEventID`.
+package enum WebhookEventSubject {}
 
 /// The id of an event, which its deliveries to all webhooks have, in `webhook-id`.
-package typealias DeliveryID = Identifier<DeliverySubject>
+package typealias WebhookEventID = Identifier<WebhookEventSubject>
 
 /// An event for webhooks.
 package struct WebhookEvent: Sendable {
-  package let id: DeliveryID
+  package let id: WebhookEventID
   let type: WebhookEventType
   let user: UserID
   /// A JSON object.
@@ -25,7 +25,7 @@ package struct WebhookEvent: Sendable {
   }
 
   private init(_ type: WebhookEventType, of user: UserID, data: String, at now: Timestamp) {
-    id = DeliveryID(
+    id = WebhookEventID(
       UUIDv7(
         milliseconds: now.millisecondsSince1970,
         random12: .random(in: 0...0xFFF),

@@ -104,8 +104,8 @@ enum OutboxStatements {
   static let lockNumber = StoreConnection.lockNumber(of: DeclaredCollectionsTable.lockName)
   static let lock = PostgreSQLStatement("SELECT pg_advisory_xact_lock_shared($1)")
 
-  /// Adds the deliveries first. Then it creates or locks their queues: a server that settles the
-  /// last delivery of a queue either sees these, or has deleted the queue before.
+  /// Adds the deliveries first. Then it creates or locks their queues: a server that records the
+  /// result of the last delivery of a queue either sees these, or has deleted the queue before.
   static func add(_ events: [WebhookEvent], to pipeline: inout PostgreSQLPipeline) {
     if events.isEmpty { return }
     let users = PostgreSQLValue.uuids(events.map(\.user.value))

@@ -1,7 +1,7 @@
 import LockstepCollections
 import LockstepTime
 
-/// The types of events that deliveries tell of.
+/// The types of events.
 package enum WebhookEventType: String, Sendable, CaseIterable {
   /// A revision of a user's state was committed.
   case stateChanged = "state.changed"
@@ -11,7 +11,7 @@ package enum WebhookEventType: String, Sendable, CaseIterable {
   case sessionEnded = "session.ended"
   case passwordReset = "password.reset"
   case emailProof = "email.proof"
-  /// A user has got another address. Only a mail to the old address tells of this.
+  /// A user has got another address. Only a mail to the old address is sent about it.
   case emailChanged = "email.changed"
 
   /// The types that a webhook may be subscribed to.
@@ -27,13 +27,13 @@ package enum WebhookEventType: String, Sendable, CaseIterable {
   }
 }
 
-/// Identifies a webhook in the store.
+/// Identifies a destination in the store: a webhook, or mail.
 package struct WebhookID: Sendable, Hashable {
   package let number: Int
 
   package init(_ number: Int) { self.number = number }
 
-  /// The destination of mail, which is no webhook.
+  /// Mail, which is no webhook.
   package static let mail = WebhookID(-1)
 }
 
@@ -46,12 +46,12 @@ package struct WebhookRecord: Sendable, Redacted {
   package let secret: String
   /// Counts the secrets that the webhook has had.
   package let secretNumber: Int
-  /// The secret before the last change, which signs too until then.
+  /// The secret before the last change. It also signs until `until`.
   package let oldSecret: (text: String, until: Timestamp)?
   package let createdAt: Timestamp
   /// The first of the failures since the last success; nil if there is none.
   package let failingSince: Timestamp?
-  /// Nil if it is in use.
+  /// Nil if it is enabled.
   package let disabledAt: Timestamp?
   /// The receiver has asked for no requests until then, with `Retry-After`.
   package let pausedUntil: Timestamp?

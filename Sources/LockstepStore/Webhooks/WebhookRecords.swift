@@ -26,7 +26,7 @@ package struct WebhookRecords {
 
   package func webhook(named name: String) throws -> WebhookRecord? { try all().first { $0.name == name } }
 
-  /// Whether a webhook that is in use gets events of this type.
+  /// Whether an enabled webhook gets events of this type.
   package func isSubscribed(to type: WebhookEventType) throws -> Bool {
     try connection.first(
       "SELECT 1 FROM webhooks WHERE name IS NOT NULL AND disabled_at IS NULL AND ' ' || events || ' ' LIKE ?",
@@ -34,12 +34,11 @@ package struct WebhookRecords {
     ) { _ in true } ?? false
   }
 
-  /// Locks the webhooks until the end of the transaction, so that every change that is committed
-  /// later is delivered to those of this transaction. Call this before the webhooks are read to be
-  /// changed.
+  /// Locks the webhooks until the end of the transaction. Changes that are committed later see them
+  /// as this transaction leaves them. Call this before the webhooks are read to be changed.
   package func lock() throws { try connection.lock(DeclaredCollectionsTable.lockName) }
 
-  /// Adds a webhook, or replaces the one with its name, which is then in use again.
+  /// Adds a webhook, or replaces the one with its name, which is then enabled again.
   package func put(
     _ name: String,
     url: String,
@@ -119,19 +118,19 @@ package struct WebhookRecords {
     try connection.run("UPDATE webhooks SET failing_since = NULL WHERE id = ? AND failing_since IS NOT NULL", id)
   }
 
-  /// Notes a failure. Disables the webhook if all deliveries have failed for `patience`, in
+  /// Notes a failure. Disables the webhook if all deliveries have failed for `time`, in
   /// milliseconds. Returns whether this has disabled it.
-  package func noteFailure(of id: WebhookID, at now: Timestamp, patience: Int64) throws -> Bool {
+  package func noteFailure(of id: WebhookID, at now: Timestamp, disablingAfter time: Int64) throws -> Bool {
     try connection.run("UPDATE webhooks SET failing_since = ? WHERE id = ? AND failing_since IS NULL", now, id)
     return try connection.run(
       "UPDATE webhooks SET disabled_at = ? WHERE id = ? AND disabled_at IS NULL AND failing_since <= ?",
       now,
       id,
-      now.advanced(byMilliseconds: -patience)
+      now.advanced(byMilliseconds: -time)
     ) == 1
   }
 
-  /// Sends nothing to the webhook until then, unless it is paused for longer already.
+  /// Pauses deliveries to the webhook until `end`, unless it is paused for longer already.
   package func pause(_ id: WebhookID, until end: Timestamp) throws {
     try connection.run(
       "UPDATE webhooks SET paused_until = ?2 WHERE id = ?1 AND coalesce(paused_until, 0) < ?2",
@@ -145,7 +144,7 @@ package struct WebhookRecords {
     try connection.run("UPDATE webhooks SET paused_until = NULL WHERE id = ? AND paused_until IS NOT NULL", id)
   }
 
-  /// Returns whether the webhook was in use.
+  /// Returns whether the webhook was enabled.
   package func disable(_ id: WebhookID, at now: Timestamp) throws -> Bool {
     try connection.run("UPDATE webhooks SET disabled_at = ? WHERE id = ? AND disabled_at IS NULL", now, id) == 1
   }
@@ -186,7 +185,7 @@ package struct WebhookRecords {
 private struct WebhookMissingError: Error {}
 
 extension Timestamp {
-  func advanced(byMilliseconds milliseconds: Int64) -> Timestamp {
+  package func advanced(byMilliseconds milliseconds: Int64) -> Timestamp {
     Timestamp(millisecondsSince1970: millisecondsSince1970 + milliseconds)
   }
 }

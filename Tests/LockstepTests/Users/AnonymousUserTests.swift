@@ -121,6 +121,7 @@ struct AnonymousUserTests {
       let ada = try await signUp(users)
       let change = try await ada.put("/v1/me/password", #"{"current":"a","new":"correct horse"}"#)
       #expect(change.problem == ProblemSummary("conflict"))
+      #expect(change.json["detail"]?.stringValue?.contains("PUT /v1/me/credentials") == true)
       let mixed = try await users.post("/v1/users", #"{"anonymous":true,"email":"a@example.com"}"#)
       #expect(mixed.problem == ProblemSummary("validation-failed", "/email"))
       let wrong = try await users.post("/v1/users", #"{"anonymous":1}"#)
