@@ -10,8 +10,8 @@ RUN swift build -c release --product lockstep --static-swift-stdlib -Xswiftc -en
  && strip -o /usr/local/bin/lockstep .build/release/lockstep
 
 # Target bare: only the server, its libraries and the time zones ('docker build --target bare .').
-# It has no shell. The server refuses --profile-upstream without libcurl, --store without libpq, and --identity without
-# libcurl and libcrypto.
+# It has no shell. Without libcurl, the server refuses --profile-upstream and --smtp, and cannot
+# deliver to webhooks. It refuses --store without libpq, and --identity without libcurl and libcrypto.
 FROM build AS parts
 RUN apt-get update && apt-get install -y --no-install-recommends tzdata && rm -rf /var/lib/apt/lists/*
 RUN mkdir -p /bare/tmp /bare/etc /bare/var/lib/dpkg/status.d /empty \
@@ -37,8 +37,8 @@ HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["/usr/local/bin/
 ENTRYPOINT ["/usr/local/bin/lockstep", "serve", "--host", "::"]
 
 # Collects the libraries that the server needs and the base image lacks: libcurl for
-# --profile-upstream and --identity, libpq for --store, libcrypto for --identity and imported
-# passwords, and libcrypt for imported passwords. It keeps dpkg's data about each package for
+# --profile-upstream, --identity, --smtp and webhooks, libpq for --store, libcrypto for --identity and
+# imported passwords, and libcrypt for imported passwords. It keeps dpkg's data about each package for
 # vulnerability scanners. It copies single files because whole packages would take more: libcurl's
 # package depends on libssh2, which the server does not use. The time zones are for dates that
 # people read.

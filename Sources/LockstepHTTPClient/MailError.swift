@@ -46,6 +46,24 @@ extension MailError {
       case .broken where (500..<600).contains(failure.status): .refused
       case .name, .connection, .privateAddress, .broken, .tooLong, .timeOut, .login, .notBegun: .temporary
       }
-    self.init(kind, failure.detail)
+    self.init(kind, Self.withoutTokens(failure.detail))
+  }
+
+  /// The relay's response may quote the link in the mail. Leaves out what may be its token: many
+  /// hexadecimal digits in a row.
+  static func withoutTokens(_ text: String) -> String {
+    var (result, digits) = ("", "")
+    func add(_ digits: String) { result += digits.count >= 32 ? "{token}" : digits }
+    for character in text {
+      if character.isHexDigit {
+        digits.append(character)
+      } else {
+        add(digits)
+        digits = ""
+        result.append(character)
+      }
+    }
+    add(digits)
+    return result
   }
 }

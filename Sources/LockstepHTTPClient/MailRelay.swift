@@ -83,7 +83,11 @@ public struct MailRelay: Sendable, Equatable, CustomStringConvertible, CustomDeb
     let digits = rest.dropFirst()
     guard rest.first == ":", digits.count <= 5, digits.allSatisfy(\.isNumber), let port = Int(digits),
       (1...65_535).contains(port)
-    else { throw MailRelayError(reason: "has a port that is not between 1 and 65535") }
+    else {
+      throw MailRelayError(
+        reason: "has a port that is not between 1 and 65535; in a password, write / as %2F, and : as %3A"
+      )
+    }
     return (host, port)
   }
 

@@ -47,7 +47,7 @@ struct MailTexts: Sendable, Equatable {
     return template
   }
 
-  /// The lines of a file, which may end in LF or CRLF.
+  /// The lines of a file, which may begin with a byte order mark, and may end in LF or CRLF.
   private static func lines(_ bytes: [UInt8], _ file: String) throws(MailTemplateError) -> [Substring] {
     guard bytes.count <= largest else {
       throw MailTemplateError(file: file, line: nil, reason: "The file is larger than 64 KiB.")
@@ -55,7 +55,8 @@ struct MailTexts: Sendable, Equatable {
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw MailTemplateError(file: file, line: nil, reason: "The file is not UTF-8.")
     }
-    let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+    let scalars = text.unicodeScalars.drop { $0 == "\u{FEFF}" }
+    let lines = scalars.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       Substring(line.last == "\r" ? line.dropLast() : line)
     }
     for (index, line) in lines.enumerated() {

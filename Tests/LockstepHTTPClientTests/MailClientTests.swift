@@ -116,6 +116,19 @@ struct MailClientTests {
   }
 
   @Test(
+    "If the relay's response quotes the link in the mail, the error does not have its token",
+    arguments: [String(repeating: "0aF", count: 21) + "9", String(repeating: "a", count: 32)]
+  )
+  func quotedLink(token: String) async throws {
+    for start in ["https://a.example/account/reset#token=", "", "token%3D"] {
+      let reply = "451 4.7.1 URL \(start)\(token) is new, id 0123456789abcdef"
+      let error = try await send(to: try FakeRelay([".": .reply(reply)]))
+      #expect(error?.detail.contains(token) == false)
+      #expect(error?.detail.contains("{token} is new, id 0123456789abcdef") == true, "\(String(describing: error))")
+    }
+  }
+
+  @Test(
     "A relay that refuses, leaves, or speaks no SMTP is an error of its own kind",
     arguments: [
       (FakeRelay.Step.reply("554 not you"), MailError.Kind.refused), (.reply("421 busy"), .temporary),

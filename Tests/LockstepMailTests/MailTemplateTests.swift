@@ -90,6 +90,11 @@ struct MailTemplateTests {
     #expect(error([text, ("password-reset.de.html", "<a href={link}>{a b}{1}{{{server}}}")]) == "none")
   }
 
+  @Test("A byte order mark at the beginning of a file is not a part of the text")
+  func byteOrderMark() {
+    #expect(error([("password-reset.de.txt", "\u{FEFF}Subject: x\r\n\r\n{link}")]) == "none")
+  }
+
   @Test("A file that is not UTF-8 is an error")
   func encoding() {
     #expect(throws: MailTemplateError(file: "email-proof.fr.txt", line: nil, reason: "The file is not UTF-8.")) {

@@ -66,10 +66,9 @@ package final class AccountMail: Sendable {
     queue.add(from: context.network) { [self] in
       let key = StoredAccounts.addressKey(of: email)
       // A mail that is not sent does not count for the address, whose owner may ask for one.
-      guard try await isAllowed([.mailNetwork(context.network)]),
-        let account = try await accounts.account(withKey: key), !account.isDisabled,
-        try await isAllowed([.mailAddress("reset \(key)")])
-      else { return }
+      try await accounts.passwords.countMail([.mailNetwork(context.network)])
+      guard let account = try await accounts.account(withKey: key), !account.isDisabled else { return }
+      try await accounts.passwords.countMail([.mailAddress("reset \(key)")])
       let user = account.user.id
       let languages = await languages(of: user, context)
       try await send { connection in
@@ -109,9 +108,9 @@ package final class AccountMail: Sendable {
   package func queueProofLink(for request: AddressProofRequest, _ context: Context) {
     queue.add(from: context.network) { [self] in
       let (key, user) = (request.address.key, request.session.user)
-      guard try await isAllowed([.mailNetwork(context.network), .mailSession(request.session.id)]) else { return }
+      try await accounts.passwords.countMail([.mailNetwork(context.network), .mailSession(request.session.id)])
       if let other = try await accounts.account(withKey: key), other.user.id != user { return }
-      guard try await isAllowed([.mailAddress("proof \(key)")]) else { return }
+      try await accounts.passwords.countMail([.mailAddress("proof \(key)")])
       let languages = await languages(of: user, context)
       try await send { connection in
         guard try connection.lock(user), let account = try UserRecords(connection: connection).account(user),
@@ -121,15 +120,6 @@ package final class AccountMail: Sendable {
         let email = account.emailKey == key ? account.user.email : nil
         try self.add(.emailProof, of: user, email ?? request.address.text, key: key, languages, in: connection)
       }
-    }
-  }
-
-  private func isAllowed(_ uses: [AttemptLimiter.Use]) async throws(AccountsError) -> Bool {
-    do throws(AccountsError) {
-      try await accounts.passwords.countMail(uses)
-      return true
-    } catch .tooManyAttempts {
-      return false
     }
   }
 

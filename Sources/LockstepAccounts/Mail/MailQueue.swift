@@ -37,7 +37,7 @@ package final class MailQueue: Sendable {
     (self.executor, self.delay) = (executor, delay)
   }
 
-  /// Sets the function that gets the errors of the work.
+  /// Sets the function that gets the errors of the work, and `overloaded` for dropped work.
   package func onFailure(_ note: @escaping @Sendable (any Error) -> Void) {
     contents.withLock { $0.noteFailure = note }
   }
@@ -59,15 +59,18 @@ package final class MailQueue: Sendable {
   /// Adds work at a reserved place. Drops it if too much work of its network waits.
   func add(from network: ClientNetwork, _ work: @escaping Work) {
     let item = Item(start: .now + delay(), network: network, work: work)
-    let mustStart = contents.withLock { contents in
+    let (isAdded, mustStart) = contents.withLock { contents in
       contents.reserved -= 1
-      guard contents.waiting.count(where: { $0.network == network }) < Self.capacityOfNetwork else { return false }
+      guard contents.waiting.count(where: { $0.network == network }) < Self.capacityOfNetwork else {
+        return (false, false)
+      }
       contents.waiting.append(item)
       defer { contents.isRunning = true }
-      return !contents.isRunning
+      return (true, !contents.isRunning)
     }
     // For `stop`, which also waits for reserved places.
     contents.wakeAll()
+    if !isAdded { contents.withLock { $0.noteFailure }(AccountsError.overloaded) }
     guard mustStart else { return }
     // It outlives the request. `stop` waits for it.
     Task(executorPreference: executor) { await self.run() }

@@ -50,7 +50,9 @@ enum UserImportCommand {
     if file.withoutAddress > 0 {
       Terminal.error("\(Terminal.count(file.withoutAddress, "user")) without an address: left out\n")
     }
-    if settings.isDryRun { return Terminal.print("\(Terminal.count(file.users.count, "user")) can be imported.\n") }
+    if settings.isDryRun {
+      return Terminal.print("The file is valid. It has \(Terminal.count(file.users.count, "user")).\n")
+    }
     let target = try UserImport(into: settings.configuration.location, pause: CurrentThread.sleep)
     var bar = ProgressBar("users")
     let taken = try target.add(file.users) { done in

@@ -11,6 +11,7 @@ import LockstepScreens
 import LockstepSync
 import LockstepStore
 import LockstepThreading
+import LockstepTime
 import LockstepWebhooks
 
 /// The services of users: their accounts, and the parts that read and change their states.
@@ -321,8 +322,23 @@ struct UserServices: Sendable {
   /// Logs what happens to mails.
   func logMail(to logger: Logger, _ configuration: MailConfiguration) {
     mailSender?.log(to: logger, configuration)
-    mail.queue.onFailure { error in
-      logger.log(.error, "a mail that a client has asked for could not be queued", ["error": .string("\(error)")])
+    // Clients can ask for many mails past a limit.
+    let lastLimited = LockedState<Timestamp?>(nil)
+    mail.queue.onFailure { [now = time.now] error in
+      switch error as? AccountsError {
+      case .tooManyAttempts, .overloaded:
+        let now = now()
+        let isDue = lastLimited.withLock { last in
+          guard last.map({ now.millisecondsSince1970 - $0.millisecondsSince1970 >= 60_000 }) ?? true else {
+            return false
+          }
+          last = now
+          return true
+        }
+        if isDue { logger.log(.info, "a mail past a limit was not sent; more in this minute are not logged") }
+      default:
+        logger.log(.error, "a mail that a client has asked for could not be queued", ["error": .string("\(error)")])
+      }
     }
   }
 

@@ -150,7 +150,8 @@ extension UInt64 {
 }
 
 extension SIMD4<UInt64> {
-  /// The same for 32 bytes.
+  /// The same for 32 bytes. A call would pass them through memory.
+  @inline(__always)
   fileprivate var hasControlByte: Bool {
     let deleted = self ^ (UInt64.ones &* 0x7F)
     let marks = (self &- UInt64.ones &* 0x20) & ~self | (deleted &- UInt64.ones) & ~deleted

@@ -204,7 +204,7 @@ extension MetricsPage {
     let queued = "Queued deliveries to webhooks, and mails, measured every 30 seconds."
     single("lockstep_webhook_queued", queued, deliveries.queued)
     let age = deliveries.oldest.map { max(0, now.millisecondsSince1970 - $0.millisecondsSince1970) } ?? 0
-    single("lockstep_webhook_oldest_seconds", "Age of the oldest queued delivery.", Double(age) / 1000)
+    single("lockstep_webhook_oldest_seconds", "Age of the oldest queued delivery or mail.", Double(age) / 1000)
     single("lockstep_webhooks_disabled", "Webhooks that are disabled.", deliveries.disabled)
   }
 

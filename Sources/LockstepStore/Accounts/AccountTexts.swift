@@ -56,6 +56,10 @@ package struct EmailAddress: Sendable, Equatable {
     try expect(local.count <= 64, "The part of the address before the @ is longer than 64 bytes.")
     let isPlain = !local.contains(where: "()<>[]\\,;:\"".utf8.contains)
     try expect(isPlain, "The part of the address before the @ contains one of ( ) < > [ ] \\ , ; : \"")
+    // Some mail servers decode encoded words (RFC 2047) in an address, and get another address.
+    let text = Substring(local)
+    let isEncoded = text.contains("=?") && text.contains("?=")
+    try expect(!isEncoded, "The part of the address before the @ contains an encoded word: =?…?=")
   }
 
   private static func checkDomain(_ domain: Substring.UTF8View) throws(AccountTextError) {

@@ -69,6 +69,10 @@ struct EmailAddressTests {
       ("ann@example.com'--", "A part of the address's domain begins or ends with a hyphen."),
       ("\"a\"@example.com", "The part of the address before the @ contains one of ( ) < > [ ] \\ , ; : \""),
       ("Ann<ann@example.com", "The part of the address before the @ contains one of ( ) < > [ ] \\ , ; : \""),
+      (
+        "=?utf-8?q?eve=40a.example=3e?=@example.com",
+        "The part of the address before the @ contains an encoded word: =?…?="
+      ),
     ]
   )
   func refused(text: String, reason: String) {
