@@ -71,13 +71,18 @@ enum PackedNode: Sendable {
 
   private static func mergeSmallBranch(at place: Int, in children: inout [PackedNode]) {
     guard case .branch(let small) = children[place], small.children.count < PackedBranch.minimumCount else { return }
-    for left in [place - 1, place] where left >= 0 && left + 1 < children.count {
-      guard case .branch(let one) = children[left], case .branch(let other) = children[left + 1],
-        one.children.count + other.children.count <= PackedBranch.maximumCount * 3 / 4
-      else { continue }
-      children.replaceSubrange(left...(left + 1), with: [.branch(PackedBranch(one.children + other.children))])
-      return
-    }
+    if !mergeWithNext(at: place - 1, in: &children) { _ = mergeWithNext(at: place, in: &children) }
+  }
+
+  /// Merges a branch with the next one if there are two, and if they are short enough together.
+  /// Returns whether it has.
+  private static func mergeWithNext(at place: Int, in children: inout [PackedNode]) -> Bool {
+    guard place >= 0, place + 1 < children.count, case .branch(let one) = children[place],
+      case .branch(let other) = children[place + 1],
+      one.children.count + other.children.count <= PackedBranch.maximumCount * 3 / 4
+    else { return false }
+    children.replaceSubrange(place...(place + 1), with: [.branch(PackedBranch(one.children + other.children))])
+    return true
   }
 
   func forEachLeaf(_ body: (PackedLeaf) throws -> Void) rethrows {
