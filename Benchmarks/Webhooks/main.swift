@@ -66,7 +66,7 @@ func measureRate(_ name: String, _ sender: any DeliverySender, _ store: DurableS
   let (cpu, start) = (processorTime(), ContinuousClock.now)
   try tasks.start { await worker.run(by: ContinuousClock(), logger: .silent) }
   worker.wake()
-  // Not longer than there are deliveries.
+  // Stops after a third of the deliveries, so that enough are left for the second measurement.
   while ContinuousClock.now - start < .seconds(10), worker.metrics.delivered < queued / 3 {
     try await Task.sleep(for: .milliseconds(2))
   }

@@ -22,7 +22,7 @@ package enum AccountsError: Error, Sendable, Equatable {
   /// The keys of an issuer were never fetched, because it cannot be reached. Try again in this many
   /// seconds, at least 1.
   case keysUnavailable(issuer: String, retryAfter: Int)
-  /// The account has no password, so none can be changed or confirm a change.
+  /// The account has no password, so none can be changed, and none can confirm a change.
   case noPassword(hasIdentity: Bool)
   /// The account has a password or an identity already.
   case hasCredentials

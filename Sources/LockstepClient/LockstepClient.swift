@@ -9,9 +9,11 @@ import Synchronization
 /// A client of a Lockstep server: a copy of the user's state on this device, and an outbox of
 /// writes.
 ///
-/// let lockstep = try LockstepClient(URL(string: "https://state.example.com")!, store:
-/// .file("state.db")) let favorites = lockstep.list("favorites", of: Favorite.self) async let
-/// running: Void = lockstep.run() try await favorites.add(Favorite(id: "photo:1", title: "Aurora"))
+///     let server = URL(string: "https://state.example.com")!
+///     let lockstep = try LockstepClient(server, store: .file("state.db"))
+///     let favorites = lockstep.list("favorites", of: Favorite.self)
+///     async let running: Void = lockstep.run()
+///     try await favorites.add(Favorite(id: "photo:1", title: "Aurora"))
 ///
 /// Reads never wait. When a call that writes returns, the write is on disk and shown. The client
 /// sends it when there is a connection.
@@ -35,13 +37,13 @@ public final class LockstepClient: Sendable {
   /// A client of the server at a URL.
   ///
   /// - Parameters:
-  /// - server: The URL of the server, such as `https://state.example.com`.
-  /// - store: Where the client keeps the copy and the outbox.
-  /// - credentials: Where the client keeps the token. By default in memory, so the user must log in
-  ///   after each start.
-  /// - modules: Your own modules, besides `favorites`, `defaults` and `profile`.
-  /// - collections: The collections that the client follows; nil for all.
-  /// - following: Whether the client gets changes with long polls or with an event stream.
+  ///   - server: The URL of the server, such as `https://state.example.com`.
+  ///   - store: Where the client keeps the copy and the outbox.
+  ///   - credentials: Where the client keeps the token. By default in memory, so the user must log
+  ///     in after each start.
+  ///   - modules: Your own modules, besides `favorites`, `defaults` and `profile`.
+  ///   - collections: The collections that the client follows; nil for all.
+  ///   - following: Whether the client gets changes with long polls or with an event stream.
   /// - Throws: `ClientFailure` or an error of SQLite if the file cannot be opened.
   ///   `InvalidModuleError` if the declaration of a module is invalid.
   public convenience init(
@@ -160,8 +162,8 @@ public final class LockstepClient: Sendable {
   }
 
   /// Signs a user up without an e-mail address and a password, for an app that asks for an account
-  /// later. Only the token on this device gives access to the user, until `setCredentials` sets
-  /// others. Throws like `signUp`.
+  /// later. Only the token on this device gives access to the user, until `setCredentials` gives
+  /// the user credentials. Throws like `signUp`.
   public func signUpAnonymously(device: String? = nil) async throws {
     try await engine.enter("/v1/users", Self.body(["anonymous": true], device))
   }

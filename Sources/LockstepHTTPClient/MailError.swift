@@ -49,8 +49,8 @@ extension MailError {
     self.init(kind, Self.withoutTokens(failure.detail))
   }
 
-  /// The relay's response may quote the link in the mail. Leaves out what may be its token: many
-  /// hexadecimal digits in a row.
+  /// The relay's response may quote the link in the mail. Replaces each run of 32 or more hexadecimal
+  /// digits, which may be its token, with `{token}`.
   static func withoutTokens(_ text: String) -> String {
     var (result, digits) = ("", "")
     func add(_ digits: String) { result += digits.count >= 32 ? "{token}" : digits }

@@ -3,9 +3,9 @@ package struct AttemptOutcome: Sendable, Equatable {
   package let kind: Kind
   /// The status of the response; nil if there was none.
   package let status: Int?
-  /// Why there was no response.
+  /// Why the attempt failed, unless `status` says it.
   package let error: String?
-  /// Whether this server has aborted the attempt, because it stops.
+  /// Whether the attempt does not count: this server stops, or runs too many transfers.
   package let isAborted: Bool
 
   package init(_ kind: Kind, status: Int? = nil, error: String? = nil, isAborted: Bool = false) {
@@ -14,7 +14,7 @@ package struct AttemptOutcome: Sendable, Equatable {
 }
 
 extension AttemptOutcome {
-  /// The meaning of the response to an attempt (Standard Webhooks, “Delivery success and failure”).
+  /// The result of an attempt (Standard Webhooks, “Delivery success and failure”).
   package enum Kind: Sendable, Equatable {
     /// 2xx.
     case delivered

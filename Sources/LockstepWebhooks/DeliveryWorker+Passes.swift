@@ -45,7 +45,7 @@ extension DeliveryWorker {
         return (disabled, claimed)
       }
     } catch {
-      // They are recorded later. After the end of their claim, they are sent again.
+      // The next pass records the results. If a claim expires first, its delivery is sent again.
       contents.withLock { $0.ended += ended }
       throw error
     }
@@ -76,9 +76,9 @@ extension DeliveryWorker {
       var work = Work(version: version)
       work.webhooks = try WebhookRecords(connection: connection).all()
       let queues = DeliveryQueues(connection: connection)
-      let inUse = work.webhooks.filter { $0.disabledAt == nil }
-      work.pauseEnds = inUse.compactMap(\.pausedUntil).filter { $0 > now }
-      for id in inUse.filter({ ($0.pausedUntil ?? now) <= now }).map(\.id) + others {
+      let enabled = work.webhooks.filter { $0.disabledAt == nil }
+      work.pauseEnds = enabled.compactMap(\.pausedUntil).filter { $0 > now }
+      for id in enabled.filter({ ($0.pausedUntil ?? now) <= now }).map(\.id) + others {
         work.destinations.append((id, try queues.nextTime(of: id)))
       }
       return work

@@ -14,7 +14,7 @@ package final class DeliveryWorker: Sendable {
   /// How long a claim is valid, in milliseconds: the longest attempt (30 s, for a mail), and 10 s
   /// for the difference between the clocks of two servers.
   package static let claimDuration: Int64 = 40_000
-  /// A webhook whose deliveries have all failed for so many milliseconds is disabled.
+  /// The server disables a webhook after its deliveries have all failed for this many milliseconds.
   package static let longestFailure = WebhookSchedule.lifetime.wholeMilliseconds
   /// How often the store is searched, because other servers and commands add deliveries too.
   static let pollInterval = Duration.seconds(1)

@@ -53,19 +53,20 @@ struct DeliveryModelTests {
         default:
           fixture.advance(seconds: Double.random(in: 0..<3, using: &numbers))
           if crashes { continue }
-          // Attempts end long before their leases.
+          // Attempts end long before their claims expire.
           let limit = fixture.now.millisecondsSince1970 - 15_000
           for next in running where next.outgoing.at.millisecondsSince1970 < limit {
             await next.worker.send(next.outgoing)
           }
           running.removeAll { $0.outgoing.at.millisecondsSince1970 < limit }
-          // A server records the result of an attempt as soon as it has ended, so before other servers may claim the delivery.
+          // A server records the result of an attempt as soon as it has ended, so before other
+          // servers may claim the delivery.
           for worker in workers { _ = try await worker.pass(claiming: false) }
         }
       }
       fixture.receiver.respond { _ in StubReceiver.done }
       for next in running { await next.worker.send(next.outgoing) }
-      // Leases and pauses end.
+      // Claims expire and pauses end.
       for _ in 0..<20 {
         for worker in workers { try await fixture.drive(worker) }
         fixture.advance(seconds: 300)

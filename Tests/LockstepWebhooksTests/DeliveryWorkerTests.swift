@@ -212,7 +212,7 @@ struct DeliveryWorkerTests {
     }
   }
 
-  @Test("A delivery whose server ended is sent again after its claim, and a late result changes nothing")
+  @Test("A delivery whose server ended is sent again after its claim has expired, and a late result changes nothing")
   func crash() async throws {
     try await DeliveryFixture.run { fixture, store in
       let webhook = try await fixture.put(in: store)

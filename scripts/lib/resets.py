@@ -53,7 +53,7 @@ def run_relay(ports):
 
 
 class Client:
-    """One connection. Each request that is not logged in comes from another network."""
+    """One connection. Each request comes from another network."""
 
     def __init__(self, port):
         self.connection = http.client.HTTPConnection("127.0.0.1", port)
@@ -122,7 +122,7 @@ def longer(some, others):
 def measure(client, count):
     times = {}
     for probe in (ask_and_ask_again, write_after_four, write_while_sending, log_in):
-        # Of its own for each probe: the server sends few mails to one address.
+        # Each probe has its own addresses, because the server sends few mails to one address.
         addresses = [(group, f"{probe.__name__}-{group}{i}@example.com") for group in GROUPS for i in range(count)]
         for group, email in addresses:
             if group == "known":
@@ -131,7 +131,7 @@ def measure(client, count):
         for group, email in addresses:
             for what, took in probe(client, email):
                 times.setdefault(what, {}).setdefault(group, []).append(took)
-            # The server takes 32 requests of a network and 256 in all at a time.
+            # The server queues at most 256 requests for mails.
             time.sleep(0.1)
     return times
 

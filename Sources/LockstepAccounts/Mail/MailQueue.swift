@@ -37,7 +37,7 @@ package final class MailQueue: Sendable {
     (self.executor, self.delay) = (executor, delay)
   }
 
-  /// Sets the function that gets the errors of the work, and `overloaded` for dropped work.
+  /// Sets the function that gets the errors of the work, and `tooManyAttempts` for dropped work.
   package func onFailure(_ note: @escaping @Sendable (any Error) -> Void) {
     contents.withLock { $0.noteFailure = note }
   }
@@ -70,7 +70,7 @@ package final class MailQueue: Sendable {
     }
     // For `stop`, which also waits for reserved places.
     contents.wakeAll()
-    if !isAdded { contents.withLock { $0.noteFailure }(AccountsError.overloaded) }
+    if !isAdded { contents.withLock { $0.noteFailure }(AccountsError.tooManyAttempts(retryAfter: 3)) }
     guard mustStart else { return }
     // It outlives the request. `stop` waits for it.
     Task(executorPreference: executor) { await self.run() }

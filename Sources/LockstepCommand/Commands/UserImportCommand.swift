@@ -51,7 +51,7 @@ enum UserImportCommand {
       Terminal.error("\(Terminal.count(file.withoutAddress, "user")) without an address: left out\n")
     }
     if settings.isDryRun {
-      return Terminal.print("The file is valid. It has \(Terminal.count(file.users.count, "user")).\n")
+      return Terminal.print("The file is valid. It has \(Terminal.count(file.users.count, "user")) with an address.\n")
     }
     let target = try UserImport(into: settings.configuration.location, pause: CurrentThread.sleep)
     var bar = ProgressBar("users")

@@ -326,7 +326,7 @@ struct UserServices: Sendable {
     let lastLimited = LockedState<Timestamp?>(nil)
     mail.queue.onFailure { [now = time.now] error in
       switch error as? AccountsError {
-      case .tooManyAttempts, .overloaded:
+      case .tooManyAttempts:
         let now = now()
         let isDue = lastLimited.withLock { last in
           guard last.map({ now.millisecondsSince1970 - $0.millisecondsSince1970 >= 60_000 }) ?? true else {
@@ -335,7 +335,7 @@ struct UserServices: Sendable {
           last = now
           return true
         }
-        if isDue { logger.log(.info, "a mail past a limit was not sent; more in this minute are not logged") }
+        if isDue { logger.log(.info, "a mail past a limit was not sent; further ones within a minute are not logged") }
       default:
         logger.log(.error, "a mail that a client has asked for could not be queued", ["error": .string("\(error)")])
       }

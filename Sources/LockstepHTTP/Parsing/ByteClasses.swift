@@ -58,7 +58,7 @@ extension UnsafeRawBufferPointer {
   /// The position of the first byte in `range` that a field's value must not contain, or nil.
   func firstControl(in range: Range<Int>) -> Int? {
     var index = range.lowerBound
-    // Nearly every value has only visible characters, so many bytes are checked at a time.
+    // Nearly every value has only visible characters, so 32 bytes, and then eight, are checked at once.
     while index + 32 <= range.upperBound,
       !loadUnaligned(fromByteOffset: index, as: SIMD4<UInt64>.self).hasControlByte
     {
@@ -150,7 +150,7 @@ extension UInt64 {
 }
 
 extension SIMD4<UInt64> {
-  /// The same for 32 bytes. A call would pass them through memory.
+  /// The same for 32 bytes. Inlined, because a call would pass them through memory.
   @inline(__always)
   fileprivate var hasControlByte: Bool {
     let deleted = self ^ (UInt64.ones &* 0x7F)

@@ -198,8 +198,8 @@ extension MetricsPage {
       ("delivered", deliveries.delivered), ("retried", deliveries.retried), ("failed", deliveries.failed),
     ]
     let help =
-      "Attempts to deliver to webhooks and to send mails: delivered, retried (failed, to be tried again), or failed "
-      + "(given up)."
+      "Attempts for webhooks and mails, by result: delivered, retried (another attempt follows), or failed (the "
+      + "delivery was given up)."
     each("lockstep_webhook_attempts_total", help, "result", attempts)
     let queued = "Queued deliveries to webhooks, and mails, measured every 30 seconds."
     single("lockstep_webhook_queued", queued, deliveries.queued)

@@ -81,7 +81,7 @@ package struct IdentityRecords {
     )
   }
 
-  /// Records that a token was accepted whose time of issue is ahead of the server's clock.
+  /// Records the time of issue of an accepted token, if it is ahead of the server's clock.
   package func recordLatestIssue(_ issue: Timestamp, of identity: Identity) throws {
     try connection.run(
       "UPDATE identities SET latest_issue = ? WHERE issuer = ? AND subject = ? AND latest_issue < ?",

@@ -50,7 +50,7 @@ extension PostgreSQLSession {
     if results.isEmpty { return }
     var lock = PostgreSQLPipeline()
     lock.add(Self.lockClaimed, Self.keys(of: results) + [.integers(results.map(\.delivery.claim))])
-    // The claim of the others was over, and they were claimed again.
+    // The other claims had expired, and their deliveries were claimed again.
     var held: [DeliveryResult] = []
     try send(lock)[0].forEach { held.append(results[try $0.integer(at: 0) - 1]) }
     if held.isEmpty { return }

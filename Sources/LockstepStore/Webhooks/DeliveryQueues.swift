@@ -5,8 +5,8 @@ import LockstepTime
 /// The table `delivery_queues`, and the deliveries at the heads of the queues.
 ///
 /// A user's deliveries to a webhook are a queue. Its row has the time of the next attempt. A claim
-/// moves this time to its end, so no other server takes the delivery meanwhile. If the server ends
-/// before it records the result of the attempt, the delivery is sent again after the end.
+/// sets this time to when the claim expires, so no other server takes the delivery meanwhile. If the
+/// server ends before it records the result of the attempt, the delivery is sent again after that.
 package struct DeliveryQueues {
   let connection: StoreConnection
 
@@ -131,7 +131,7 @@ package struct DeliveryQueues {
       delivery.user,
       delivery.claim
     ) { _ in true }
-    // The claim was over, and the delivery was claimed again.
+    // The claim had expired, and the delivery was claimed again.
     if isHeld == nil { return }
     let changed = try connection.run(
       """
