@@ -45,51 +45,56 @@ enum MailOptions {
   }
 }
 
+extension OptionFormat {
+  /// The format of a value whose initializer checks the text. `reason` completes a sentence.
+  fileprivate static func checked<Fault: Error>(
+    _ placeholder: String,
+    by read: @escaping @Sendable (String) throws(Fault) -> Value,
+    reason: @escaping @Sendable (Fault) -> String
+  ) -> OptionFormat {
+    OptionFormat(placeholder: placeholder) { text throws(OptionValueError) in
+      do throws(Fault) { return try read(text) } catch { throw OptionValueError(reason: reason(error)) }
+    }
+  }
+}
+
 extension OptionFormat where Value == MailRelay {
   fileprivate static var relay: OptionFormat {
-    OptionFormat(placeholder: "<URL>") { value throws(OptionValueError) in
-      do throws(MailRelayError) {
-        return try MailRelay(value)
-      } catch {
-        throw OptionValueError(reason: "it \(error.reason)")
-      }
+    checked("<URL>") { text throws(MailRelayError) in
+      try MailRelay(text)
+    } reason: {
+      "it \($0.reason)"
     }
   }
 }
 
 extension OptionFormat where Value == MailSender {
   fileprivate static var sender: OptionFormat {
-    OptionFormat(placeholder: "<sender>") { value throws(OptionValueError) in
-      do throws(MailSenderError) {
-        return try MailSender(value)
-      } catch {
-        throw OptionValueError(reason: "it \(error.reason)")
-      }
+    checked("<sender>") { text throws(MailSenderError) in
+      try MailSender(text)
+    } reason: {
+      "it \($0.reason)"
     }
   }
 }
 
 extension OptionFormat where Value == PublicURL {
   fileprivate static var publicURL: OptionFormat {
-    OptionFormat(placeholder: "<URL>") { value throws(OptionValueError) in
-      do throws(PublicURLError) {
-        return try PublicURL(value)
-      } catch {
-        throw OptionValueError(reason: "it \(error.reason)")
-      }
+    checked("<URL>") { text throws(PublicURLError) in
+      try PublicURL(text)
+    } reason: {
+      "it \($0.reason)"
     }
   }
 }
 
 extension OptionFormat where Value == MailTemplates {
   fileprivate static var templates: OptionFormat {
-    OptionFormat(placeholder: "<folder>") { value throws(OptionValueError) in
-      do throws(MailTemplateError) {
-        return try MailTemplates(folder: value)
-      } catch {
-        let text = "\(error)"
-        throw OptionValueError(reason: text.hasSuffix(".") ? String(text.dropLast()) : text)
-      }
+    checked("<folder>") { text throws(MailTemplateError) in
+      try MailTemplates(folder: text)
+    } reason: { error in
+      let reason = "\(error)"
+      return reason.hasSuffix(".") ? String(reason.dropLast()) : reason
     }
   }
 }
