@@ -34,7 +34,10 @@ unfinished_tests() {
 # print_failures FILE: repeats the issues that a test run's output contains, so that they are at its end.
 print_failures() {
   printf '%s: the failures:\n' "$script" >&2
-  grep --after-context 5 '^✘' "$1" | grep -E '^(✘|↳)' | head -n 100 >&2 || true
+  # A failed comparison has many lines, up to the next line of another test.
+  awk '/^(◇|✔)/ { shown = 0 } /^✘/ { shown = 40 } shown > 0 { print; shown-- }' "$1" | head -n 200 >&2
+  printf '%s: the seeds of all tests with random numbers:\n' "$script" >&2
+  grep 'LOCKSTEP_TEST_SEED=' "$1" >&2 || true
 }
 
 # Fails if the tests left folders behind, and names the first ones and what is in them.
