@@ -81,6 +81,17 @@ install_packages() {
   fi
 }
 
+# The flags of all builds for debugging. With other flags, everything is built again.
+debug_flags=(--package-path "$root" --explicit-target-dependency-import-check error -Xswiftc -warnings-as-errors)
+
+# build_for_debugging PRODUCT: builds it. The compiler's output goes to stderr. Sets product to the path of the binary.
+product=
+build_for_debugging() {
+  ensure_build_tools
+  swift build "${debug_flags[@]}" --product "$1" >&2
+  product=$(swift build "${debug_flags[@]}" --show-bin-path)/$1
+}
+
 # The flags of a release build; keep the Dockerfile in step.
 #
 # The runtime's checks for overlapping access are off, because they take a twentieth of a request's
