@@ -26,7 +26,10 @@ extension Problem {
       .overloaded("The store cannot be used at present. The server's log has the reason.")
     case is StaleStateError:
       .overloaded(
-        "The database has another history since a failover. Read the state again, and send the request again."
+        """
+        The state in memory is not in the history of the database, after a failover or while a collection is \
+        declared or deleted. Read the state again, and send the request again.
+        """
       )
     case is UserLockedError:
       .overloaded("Another server or program has locked this user's state. Send the request again.")

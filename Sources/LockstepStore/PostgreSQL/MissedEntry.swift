@@ -44,7 +44,8 @@ extension UserState {
 }
 
 /// The state in memory is not in the user's history: the database was restored, or a standby without the
-/// last commits was promoted.
+/// last commits was promoted. Or this node does not know a collection of the history, because another node
+/// has just declared or deleted it.
 package struct StaleStateError: Error {
   package init() {}
 }

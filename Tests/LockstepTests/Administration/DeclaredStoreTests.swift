@@ -164,10 +164,14 @@ struct DeclaredStoreTests {
       try await eventually { try await ada.get("/v1/notes").json["count"] == 1 }
       // Both nodes write while one of them closes and deletes the collection. Afterwards nothing is left.
       async let deleted = servers[1].admin.delete("\(Self.path)/notes?erase=true").status
-      var statuses: Set<Int> = []
-      for number in 0..<40 { statuses.insert(try await ada.put("/v1/notes/\(number)", #"{"data":1}"#).status) }
+      for number in 0..<40 {
+        let put = { try await ada.put("/v1/notes/\(number)", #"{"data":1}"#) }
+        var response = try await put()
+        // The first node knows of the deletion, but its state lacks a removal that the other one has committed.
+        if response.status == 503, response.text.contains("send the request again") { response = try await put() }
+        #expect([201, 404, 409].contains(response.status), "\(response.text)")
+      }
       #expect(try await deleted == 204)
-      #expect(statuses.isSubset(of: [201, 404, 409]), "\(statuses)")
       #expect(try await ada.put("/v1/notes/z", #"{"data":1}"#).status == 404)
       #expect(try await servers[0].admin.put("\(Self.path)/notes", #"{"kind":"list"}"#).status == 201)
       try await eventually { try await other.get("/v1/notes").json["count"] == 0 }
