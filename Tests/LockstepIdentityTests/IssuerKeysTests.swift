@@ -61,6 +61,19 @@ struct IssuerKeysTests {
     #expect(fixture.source.requests.count == 2)
   }
 
+  @Test("A request that waits for a fetch only after it has ended does not begin another one")
+  func lateRequest() async throws {
+    let fixture = try Fixture()
+    #expect(await fixture.verify(fixture.token()).isSuccess)
+    await fixture.verifier.fetchKeys()
+    #expect(fixture.source.requests.count == 2)
+    // The same after a failure.
+    fixture.source.goDown()
+    fixture.time.advance(by: 10)
+    for _ in 0..<3 { await fixture.verifier.fetchKeys() }
+    #expect(fixture.source.requests.count == 3)
+  }
+
   @Test("An issuer that was never reached is an error of its own, and attempts are 1, 2, 4, 8 and 10 seconds apart")
   func neverReached() async throws {
     let fixture = try Fixture()
@@ -221,6 +234,7 @@ struct IssuerKeysTests {
     // Another key under the same id is no longer the same key.
     fixture.issuer.keys = [.otherEC.named("ec-1")]
     fixture.source.publish(fixture.issuer)
+    fixture.time.advance(by: 10)
     await fixture.verifier.fetchKeys()
     #expect(fixture.remembered(tokens[1]) == nil)
     #expect(await fixture.fault(tokens[1]) == .signature)

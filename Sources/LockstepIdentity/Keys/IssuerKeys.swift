@@ -47,7 +47,7 @@ final class IssuerKeys: Sendable {
       }
       switch step {
       case .use(let key, let generation):
-        refreshIfDue(now)
+        if state.withLock({ $0.schedule.beginRefresh(now) }) { startFetch() }
         return (key, generation)
       case .refuse(let fault): throw .notValid(fault)
       case .unavailable(let nanoseconds):
@@ -63,26 +63,30 @@ final class IssuerKeys: Sendable {
   /// same generation is still valid. Begins a refresh if it is due.
   func generation() -> Int? {
     let now = time.monotonic()
-    let (generation, isDue) = state.withLock { ($0.schedule.generation(now: now), $0.schedule.isDue(now)) }
-    if isDue { beginFetch() }
+    let (generation, begins) = state.withLock { state in
+      (state.schedule.generation(now: now), state.schedule.beginRefresh(now))
+    }
+    if begins { startFetch() }
     return generation
   }
 
-  /// Fetches the keys now, or waits for a fetch that runs.
+  /// Fetches the keys, or waits for a fetch that runs. Returns at once if another fetch has just
+  /// ended.
   nonisolated(nonsending) func fetch() async {
+    let now = time.monotonic()
     await withCheckedContinuation { continuation in
-      state.withLock { $0.waiting.append(continuation) }
-      beginFetch()
+      let (begins, waits) = state.withLock { state in
+        let begins = state.schedule.begin(now)
+        if state.schedule.isFetching { state.waiting.append(continuation) }
+        return (begins, state.schedule.isFetching)
+      }
+      if begins { startFetch() }
+      if !waits { continuation.resume() }
     }
   }
 
-  private func refreshIfDue(_ now: Int64) {
-    if state.withLock({ $0.schedule.isDue(now) }) { beginFetch() }
-  }
-
   /// Starts a task for the fetch, so that it goes on when the request that needs it is cancelled.
-  private func beginFetch() {
-    guard state.withLock({ $0.schedule.begin() }) else { return }
+  private func startFetch() {
     do throws(TaskScope.ShutDownError) {
       try tasks.start { await self.runFetch() }
     } catch {

@@ -54,16 +54,17 @@ struct KeySchedule: Sendable {
   /// The generation of the keys, if they may be used without waiting.
   func generation(now: Int64) -> Int? { mustWait(now) ? nil : current?.generation }
 
-  /// Whether a refresh in the background is due.
-  func isDue(_ now: Int64) -> Bool {
-    guard let current, !isFetching else { return false }
-    return now >= current.refreshesAt && now >= nextAttempt
+  /// Marks a fetch as running. False if one runs already, or the last one was just before.
+  mutating func begin(_ now: Int64) -> Bool {
+    guard !isFetching, now >= nextAttempt else { return false }
+    isFetching = true
+    return true
   }
 
-  /// Marks a fetch as running. False if one runs already.
-  mutating func begin() -> Bool {
-    defer { isFetching = true }
-    return !isFetching
+  /// The same for a refresh in the background. Also false if it is not due yet.
+  mutating func beginRefresh(_ now: Int64) -> Bool {
+    guard let current, now >= current.refreshesAt else { return false }
+    return begin(now)
   }
 
   mutating func succeed(_ keys: KeySet, maxAge: Duration?, now: Int64) {
