@@ -31,8 +31,13 @@ unfinished_tests() {
     <(sed -nE 's/^. Test (.+) (passed|failed|skipped).*$/\1/p' "$1" | sed -E 's/ with [0-9]+ test cases?$//' | sort)
 }
 
-# print_failures FILE: repeats the issues that a test run's output contains, so that they are at its end.
+# print_failures FILE: repeats the issues that a test run's output contains, so that they are at its end. If the process
+# of the tests crashed or was killed, names the tests that did not end.
 print_failures() {
+  if ! grep -aqE '^. Test run with [0-9]+ tests? ' "$1"; then
+    printf '%s: the process of the tests crashed or was killed. At most 40 tests that it had not ended:\n' "$script" >&2
+    unfinished_tests "$1" | head -n 40 >&2
+  fi
   printf '%s: the failures:\n' "$script" >&2
   # A failed comparison has many lines, up to the next line of another test.
   awk '/^(◇|✔)/ { shown = 0 } /^✘/ { shown = 40 } shown > 0 { print; shown-- }' "$1" | head -n 200 >&2

@@ -55,21 +55,23 @@ package func present<Value>(_ value: Value?) throws(Refusal) -> Value {
 }
 
 extension Array {
-  /// Reads an action, `{"type", "payload"}`. The pointers of its faults begin at the action.
+  /// Reads an action, `{"type", "payload"}`. Throws all faults of both. Their pointers begin at the action.
   package func read<Action>(_ action: JSON, from network: ClientNetwork) throws(Refusal) -> Action
   where Element == ActionCase<Action> {
     var reader = PayloadReader(action)
     let (type, payload) = (reader.text("type"), reader.value("payload"))
-    try reader.finish()
     guard let found = first(where: { $0.type == type }) else {
       let known = map(\.type).joined(separator: ", ")
-      throw .invalid("/type", "There is no action “\(type ?? "")”, only \(known).")
+      reader.add([FieldFault(pointer: "/type", detail: "There is no action “\(type ?? "")”, only \(known).")])
+      throw reader.refusal
     }
-    do throws(Refusal) {
-      return try found.read(payload ?? [:], network)
-    } catch {
-      throw error.moved(under: "/payload")
+    let read: Action
+    do throws(Refusal) { read = try found.read(payload ?? [:], network) } catch {
+      try reader.add(error, under: "/payload")
+      throw reader.refusal
     }
+    try reader.finish()
+    return read
   }
 
   /// The type of the first action whose payload has a member twice, and the JSON Pointer of this

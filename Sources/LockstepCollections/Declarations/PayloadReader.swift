@@ -98,6 +98,12 @@ package struct PayloadReader {
     faults += others.filter { !known.contains($0.pointer) }
   }
 
+  /// Adds the faults of a refused part. Throws a refusal for another reason.
+  package mutating func add(_ refusal: Refusal, under pointer: String) throws(Refusal) {
+    guard case .invalid(let faults) = refusal.moved(under: pointer) else { throw refusal }
+    add(faults)
+  }
+
   package mutating func add(_ name: String, _ detail: String) { add([name], detail) }
 
   package mutating func add(_ path: [String], _ detail: String) {
@@ -110,6 +116,9 @@ package struct PayloadReader {
     let faults = faults + strangers
     if !faults.isEmpty { throw .invalid(faults) }
   }
+
+  /// A refusal with all faults. Like `finish`, only after reading all members.
+  package var refusal: Refusal { .invalid(faults + strangers) }
 
   /// A fault for each member that was not read and has no other fault.
   private var strangers: [FieldFault] {

@@ -23,11 +23,15 @@ extension UserModule {
 }
 
 extension PayloadField<JSONObject> {
-  /// The fields to save. The reactor checks them.
+  /// The fields to save, checked.
   fileprivate static func profile(_ members: [ObjectField]) -> PayloadField {
     PayloadField(members.map { SchemaMember(name: $0.name, schema: $0.schema, isRequired: false) }) { reader, _ in
       var fields = JSONObject()
-      for member in members { if let value = reader.value(member.name) { fields[member.name] = value } }
+      for member in members {
+        guard let value = reader.value(member.name) else { continue }
+        fields[member.name] = value
+        if let wrong = ProfileReactor.fault(of: value) { reader.add(member.name, wrong) }
+      }
       return fields
     }
   }
@@ -60,7 +64,7 @@ package struct ProfileReactor: ModuleReactor {
     return mutations
   }
 
-  private static func fault(of value: JSON) -> String? {
+  fileprivate static func fault(of value: JSON) -> String? {
     guard let text = value.stringValue else { return "It must be a string, and is \(value.typeName)." }
     switch validation(of: text) {
     case .ok: return nil

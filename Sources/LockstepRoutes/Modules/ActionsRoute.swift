@@ -58,11 +58,13 @@ package struct ActionsRoute: Sendable {
   private func action(_ element: JSON) throws(Refusal) -> BatchedAction {
     var reader = PayloadReader(element)
     let name = reader.text("module")
-    let action = try BatchedAction.Text(&reader)
-    guard let module = modules[name ?? ""] else {
-      throw .invalid("/module", "There is no module “\(name ?? "")”, only \(modules.current.listing).")
+    let module = name.flatMap { modules[$0] }
+    if let name, module == nil {
+      reader.add("module", "There is no module “\(name)”, only \(modules.current.listing).")
     }
-    return try BatchedAction(action, of: module)
+    let text = BatchedAction.Text(&reader)
+    guard let module else { throw reader.refusal }
+    return try BatchedAction(text, of: module, &reader)
   }
 }
 
@@ -74,29 +76,34 @@ struct BatchedAction {
 
   /// An action as clients send it.
   struct Text {
-    let type: String
-    let payload: JSON?
+    let type: String?
+    let payload: JSON
     let ifMatch: String?
 
-    init(_ reader: inout PayloadReader) throws(Refusal) {
-      type = reader.text("type") ?? ""
-      payload = reader.value("payload")
+    init(_ reader: inout PayloadReader) {
+      type = reader.text("type")
+      payload = reader.value("payload") ?? [:]
       let tag = reader.value("ifMatch")
       ifMatch = tag?.stringValue.flatMap { Cursor($0) == nil ? nil : $0 }
       if tag != nil, ifMatch == nil { reader.add("ifMatch", "It must be a cursor from a response.") }
-      try reader.finish()
     }
   }
 
-  /// Throws the faults of an action of a module, with pointers into `{"type", "payload"}`.
-  init(_ text: Text, of module: UserModule) throws(Refusal) {
-    let known: UserAction?
-    do throws(Refusal) { known = try module.read(text.type, text.payload ?? [:]) } catch {
-      throw error.moved(under: "/payload")
+  /// Throws all faults of an action of a module: those that `reader` has found, and those of the payload.
+  init(_ text: Text, of module: UserModule, _ reader: inout PayloadReader) throws(Refusal) {
+    var known: UserAction?
+    if let type = text.type {
+      do throws(Refusal) {
+        known = try module.read(type, text.payload)
+        if known == nil { reader.add("type", "The module \(module.name) has no action “\(type)”.") }
+      } catch {
+        try reader.add(error, under: "/payload")
+      }
     }
-    guard let known else { throw .invalid("/type", "The module \(module.name) has no action “\(text.type)”.") }
+    try reader.finish()
+    guard let known else { throw reader.refusal }
     action = known
-    resource = module.resource(of: known, named: text.payload?[module.keyName]?.stringValue)
+    resource = module.resource(of: known, named: text.payload[module.keyName]?.stringValue)
     ifMatch = text.ifMatch
   }
 }

@@ -93,7 +93,7 @@ package final class ModuleRoutes: Sendable {
 
   private func action(_ element: JSON) throws(Refusal) -> BatchedAction {
     var reader = PayloadReader(element)
-    return try BatchedAction(try BatchedAction.Text(&reader), of: module)
+    return try BatchedAction(BatchedAction.Text(&reader), of: module, &reader)
   }
 
   // MARK: Verbs

@@ -208,6 +208,7 @@ package final class StateReader: Sendable {
     return try waiting.wait(request, for: wait, of: session) { [self] cached, registered, look in
       guard let module = modules[resource.module], resource.isServed(by: module) else {
         throw Problem(.notFound, detail: "\(resource.module) was deleted, or has got another kind. Read it again.")
+          .waited(wait)
       }
       let view = StateView(store: store, LedgerView(state: cached.state, registered: registered))
       if let unchanged = comparison?.unchanged(resource, view) ?? unchanged(resource, preconditions, view) {
@@ -218,7 +219,12 @@ package final class StateReader: Sendable {
           comparison?.note(representation, preconditions, resource, view)
           return nil
         }
-        return .response(try response(representation, preconditions, view.position).waited(wait))
+        do throws(Problem) {
+          return .response(try response(representation, preconditions, view.position).waited(wait))
+        } catch {
+          // The element was removed meanwhile.
+          throw error.waited(wait)
+        }
       }
       switch try present(resource, cached, view, session.user) {
       case .made(let representation): return try respond(representation).map { .ready($0) } ?? .unchanged
@@ -447,5 +453,14 @@ extension Response {
     response.fields = fields.replacing(.cacheControl, "no-store")
     response.fields.append(.preferenceApplied, wait.appliedField)
     return response
+  }
+}
+
+extension Problem {
+  /// The same problem for a request that was allowed to wait.
+  fileprivate func waited(_ wait: WaitPreference) -> Problem {
+    var problem = self
+    problem.fields.append(.preferenceApplied, wait.appliedField)
+    return problem
   }
 }

@@ -104,6 +104,7 @@ extension ProblemKind {
     case .unauthorized: return [.cacheControl, .wwwAuthenticate]
     case .methodNotAllowed: return [.cacheControl, .allow]
     case .preconditionFailed: return common + [.etag.sometimes]
+    case .notFound: return common + [.preferenceApplied]
     case .conflict: return common + [.retryAfter.sometimes]
     case .tooManyRequests, .overloaded: return [.cacheControl, .cursor.sometimes, .revision.sometimes, .retryAfter]
     case .unsupportedMediaType: return common + [.acceptEncoding]

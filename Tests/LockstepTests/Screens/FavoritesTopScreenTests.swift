@@ -64,6 +64,11 @@ struct FavoritesTopScreenTests {
       ProblemSummary("validation-failed", "/1/type", "/2/payload/value")
     ),
     (
+      #"{"type":"setActive","payload":{"value":1,"z":1},"y":1}"#,
+      ProblemSummary("validation-failed", "/payload/value", "/payload/z", "/y")
+    ),
+    (#"{"type":"fly","y":1}"#, ProblemSummary("validation-failed", "/type", "/y")),
+    (
       #"[{"type":"tapFavoritePhoto","payload":{"row":0}},{"type":"tapFavoritePhoto","payload":{"row":9}}]"#,
       ProblemSummary("validation-failed", "/1/payload/row")
     ),

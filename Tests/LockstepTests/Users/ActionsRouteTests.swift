@@ -113,6 +113,25 @@ struct ActionsRouteTests {
       ([Self.action("defaults", "merge", #"{"values":[1]}"#)], 0, ["/actions/0/payload/values"]),
       ([Self.action("profile", "save", #"{"position":""}"#)], 0, ["/actions/0/payload/position"]),
       ([Self.action("favorites", "clear", "[]")], 0, ["/actions/0/payload"]),
+      (
+        [
+          Self.action("profile", "save", #"{"companyName":" ","position":7}"#),
+          Self.action("profile", "save", #"{"companyName":"A","colour":"red"}"#), Self.action("favorites", "add", "{}"),
+        ], 0,
+        [
+          "/actions/0/payload/companyName", "/actions/0/payload/position", "/actions/1/payload/colour",
+          "/actions/2/payload/id",
+        ]
+      ),
+      (
+        [
+          #"{"module":"fish","type":1,"ifMatch":5}"#, #"{"module":"favorites","type":"add","payload":{},"ifMatch":""}"#,
+        ],
+        0,
+        [
+          "/actions/0/module", "/actions/0/type", "/actions/0/ifMatch", "/actions/1/ifMatch", "/actions/1/payload/id",
+        ]
+      ),
     ]
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
