@@ -42,8 +42,9 @@ package final class TokenVerifier: Sendable {
   /// Whether the bytes may be a token of another issuer: they begin as base64 of a JSON object
   /// does, and have a dot. The server's own tokens do not.
   package static func isCandidate(_ token: UnsafeRawBufferPointer) -> Bool {
-    token.count > 2 && token[0] == UInt8(ascii: "e") && token[1] == UInt8(ascii: "y")
-      && token.contains(UInt8(ascii: "."))
+    // After a brace, “y” stands for a quotation mark or a space, and “w” for a line break or a tab.
+    token.count > 2 && token[0] == UInt8(ascii: "e")
+      && (token[1] == UInt8(ascii: "y") || token[1] == UInt8(ascii: "w")) && token.contains(UInt8(ascii: "."))
   }
 
   /// Fetches the keys of all issuers, so that the first request does not wait for them. Does not

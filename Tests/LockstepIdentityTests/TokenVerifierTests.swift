@@ -106,7 +106,10 @@ struct TokenVerifierTests {
     let fixture = try Fixture()
     func isCandidate(_ text: String) -> Bool { Array(text.utf8).withUnsafeBytes { TokenVerifier.isCandidate($0) } }
     #expect(isCandidate(fixture.token()))
-    for text in ["", "e", "ey", "eyJ", "ls_00000000_abc", "a.b.c", "eY.x", ".ey."] { #expect(!isCandidate(text)) }
+    for head in [#"{"alg":"#, "{ ", "{\n", "{\r\n", "{\t"] {
+      #expect(isCandidate(Base64Text.encode(Array(head.utf8)) + ".e30.x"), "\(head)")
+    }
+    for text in ["", "e", "ey", "eyJ", "ls_00000000_abc", "a.b.c", "eY.x", ".ey.", "ew"] { #expect(!isCandidate(text)) }
   }
 
   @Test("A refusal says what is wrong, for developers and for the log")

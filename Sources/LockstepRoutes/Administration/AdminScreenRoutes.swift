@@ -5,7 +5,6 @@ import LockstepJSON
 import LockstepMiddleware
 import LockstepScreens
 import LockstepSync
-import LockstepTime
 
 /// `/v1/admin/screens`: the open screens. Their ids here cannot be used to drive them.
 package struct AdminScreenRoutes: Sendable {
@@ -159,19 +158,5 @@ private struct AdminScreenWatcher: Watcher {
 
   var hasChanged: Bool {
     agent.isEnded || screen.isEnded || ScreenActivity(screen).tag != seen
-  }
-}
-
-/// Converts moments of the monotonic clock to dates.
-package struct MonotonicTimeConverter: Sendable {
-  private let monotonic: @Sendable () -> Int64
-  private let millisecondsSince1970: @Sendable () -> Int64
-
-  package init(_ time: TimeSource) {
-    (monotonic, millisecondsSince1970) = (time.monotonic, time.millisecondsSince1970)
-  }
-
-  func time(of moment: Int64) -> Timestamp {
-    Timestamp(millisecondsSince1970: millisecondsSince1970() - (monotonic() - moment) / 1_000_000)
   }
 }
