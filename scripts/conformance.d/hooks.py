@@ -33,6 +33,12 @@ ACCEPTED = [
     (
         "Schema-valid request rejected",
         422,
+        "The user has no e-mail address",
+        "An administrator can only give a password to a user with an address.",
+    ),
+    (
+        "Schema-valid request rejected",
+        422,
         "The password is missing",
         "Only a user without a password is erased without one.",
     ),
@@ -93,8 +99,8 @@ ACCEPTED = [
     (
         "Schema-valid request rejected",
         422,
-        r'"errors":\[{"pointer":"/\d+",',
-        "Whether a JSON patch can be applied depends on the document.",
+        r'"errors":\[{"pointer":"(/\d+)?",',
+        "Whether a JSON patch can be applied depends on the document, and so does what the result is.",
     ),
     (
         "Schema-valid request rejected",
@@ -125,6 +131,18 @@ ACCEPTED = [
         412,
         "precondition-failed",
         "It was refused: the server checks the precondition before the action.",
+    ),
+    (
+        "Schema-violating request accepted",
+        414,
+        "uri-too-long",
+        "It was refused: a text that violates its maxLength can make the URL too long for any route.",
+    ),
+    (
+        "Undocumented status code",
+        414,
+        "uri-too-long",
+        "Any route responds with it to a URL that is too long.",
     ),
     (
         "Schema-violating request accepted",

@@ -111,7 +111,7 @@ extension WebhookRoutes {
           "after",
           in: .query,
           "Where the page begins: the value in Link.",
-          schema: ["type": "integer", "minimum": 1]
+          schema: ["type": "integer", "minimum": 1, "maximum": JSON(lastDelivery)]
         ),
       ],
       responses: [

@@ -12,6 +12,9 @@ import LockstepWebhooks
 package struct WebhookRoutes: Sendable {
   static let pattern = "/v1/admin/webhooks"
   static let mostDeliveries = 1_000
+  /// The last number of a delivery that a page can begin after: the largest one that every reader of
+  /// JSON takes exactly.
+  static let lastDelivery = 9_007_199_254_740_991
 
   private let gate: AdministratorGate
   private let ledger: AccountsLedger
@@ -102,7 +105,7 @@ package struct WebhookRoutes: Sendable {
   private func deliveries(_ request: Request) throws -> HandlerResult {
     let (name, query) = (Self.name(in: request), try request.query)
     let limit = try query.integer("limit", in: 1...Self.mostDeliveries) ?? 100
-    let after = try query.integer("after", in: 1...Int.max)
+    let after = try query.integer("after", in: 1...Self.lastDelivery)
     let filter = try query.text("status")
     let status = filter.flatMap { DeliveryStatus(name: $0) }
     if filter != nil, status == nil {
