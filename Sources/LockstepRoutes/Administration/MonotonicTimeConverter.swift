@@ -3,7 +3,8 @@ import LockstepTime
 
 /// Converts moments of the monotonic clock to dates.
 package struct MonotonicTimeConverter: Sendable {
-  /// The date is set to the right time in small steps. A step of this size changes all dates.
+  /// In nanoseconds. A smaller difference is due to the reading of two clocks one after the other, or to
+  /// a small correction of the system's date.
   private static let step: Int64 = 100_000_000
 
   private let monotonic: @Sendable () -> Int64
