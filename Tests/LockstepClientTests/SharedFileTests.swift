@@ -164,6 +164,15 @@ struct SharedFileTests {
     }
   }
 
+  @Test("A client counts as running as long as one of its process has its name")
+  func equalNames() {
+    let first = ProcessName(key: "equal")
+    do { _ = ProcessName(key: "equal") }
+    #expect(withExtendedLifetime(first) { ProcessName.mayRun(first.text) })
+    let text = ProcessName(key: "ended").text
+    #expect(!ProcessName.mayRun(text))
+  }
+
   @Test("When the following process is killed, another one takes over soon")
   func killedProcess() throws {
     let shared = try SharedFile(in: folder)

@@ -11,7 +11,8 @@ import Synchronization
 /// The name under which a client uses its file. It begins with the id of its process, so that another process can
 /// find out that this one was killed.
 final class ProcessName: Sendable {
-  private static let present = Mutex<Set<String>>([])
+  /// How many clients of this process have each name. Clients of tests with the same seed have the same one.
+  private static let present = Mutex<[String: Int]>([:])
 
   let text: String
 
@@ -19,16 +20,21 @@ final class ProcessName: Sendable {
   init(key: String) {
     let text = "\(getpid())-\(key)"
     self.text = text
-    _ = Self.present.withLock { $0.insert(text) }
+    Self.present.withLock { $0[text, default: 0] += 1 }
   }
 
-  deinit { _ = Self.present.withLock { $0.remove(text) } }
+  deinit {
+    Self.present.withLock { present in
+      let others = present[text, default: 1] - 1
+      present[text] = others > 0 ? others : nil
+    }
+  }
 
   /// Whether the client with a name may still be there. False only if it certainly is not.
   static func mayRun(_ text: String) -> Bool {
     guard let id = text.split(separator: "-").first.flatMap({ pid_t($0) }), id > 0 else { return true }
     // In a container, the next run of a program often gets the same id.
-    if id == getpid() { return present.withLock { $0.contains(text) } }
+    if id == getpid() { return present.withLock { $0[text] != nil } }
     return kill(id, 0) == 0 || errno != ESRCH
   }
 }
