@@ -22,8 +22,8 @@ package final class DeliveryWorker: Sendable {
   private static let upkeepInterval: Int64 = 30_000
   /// The most queued deliveries of a webhook that are counted.
   package static let mostCounted = 10_000_000
-  /// How long the attempts that run may take when the server stops, in nanoseconds.
-  private static let stopTimeOut: Int64 = 2_000_000_000
+  /// How long the attempts that run may take when the server stops.
+  package static let timeAtStop = Duration.seconds(2)
 
   /// A destination other than the webhooks, such as mail.
   package struct OtherDestination: Sendable {
@@ -69,23 +69,26 @@ package final class DeliveryWorker: Sendable {
   let webhooks: any DeliverySender
   let others: [OtherDestination]
   let secretMembers: @Sendable (ClaimedDelivery) -> JSONObject
+  private let timeAtStop: Duration
   let now: @Sendable () -> Timestamp
   let random: @Sendable () -> Double
   let contents = LockedState(Contents())
 
   /// `secretMembers` returns the members of `data` that are not in the store, such as a token. They
-  /// must be the same for each attempt. `random` returns numbers from 0 to 1.
+  /// must be the same for each attempt. `timeAtStop` is how long `stop` waits for attempts. `random`
+  /// returns numbers from 0 to 1.
   package init(
     readers: StoreReaders,
     writer: StoreWriter,
     webhooks: any DeliverySender,
     others: [OtherDestination] = [],
     secretMembers: @escaping @Sendable (ClaimedDelivery) -> JSONObject = { _ in [:] },
+    timeAtStop: Duration = DeliveryWorker.timeAtStop,
     now: @escaping @Sendable () -> Timestamp,
     random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
   ) {
     (self.readers, self.writer, self.webhooks, self.others) = (readers, writer, webhooks, others)
-    (self.secretMembers, self.now, self.random) = (secretMembers, now, random)
+    (self.secretMembers, self.timeAtStop, self.now, self.random) = (secretMembers, timeAtStop, now, random)
   }
 
   /// Lets the worker look for deliveries now. Call this after the commit of an event.
@@ -133,7 +136,7 @@ package final class DeliveryWorker: Sendable {
   /// Begins no more attempts, waits a moment for those that run, and records their results. Blocks.
   package func stop() {
     drain()
-    _ = contents.wait(atMost: Self.stopTimeOut) { $0.isRunning ? nil : () }
+    _ = contents.wait(atMost: timeAtStop.wholeNanoseconds) { $0.isRunning ? nil : () }
   }
 
   /// Measures the queues, and deletes the deliveries of deleted webhooks and the links that have

@@ -121,7 +121,8 @@ struct CommandTests {
   func foreignHealth() async throws {
     let server = try RawServer()
     let folder = try TemporaryDirectory()
-    let process = try LockstepProcess(["health", "--url", "http://127.0.0.1:\(server.port)"], in: folder)
+    let arguments = ["health", "--url", "http://127.0.0.1:\(server.port)", "--timeout", "5m"]
+    let process = try LockstepProcess(arguments, in: folder)
     await aside { server.respondOnce("HTTP/1.1 503 Full\r\nConnection: close\r\n\r\n\u{1B}]0;owned\u{7}\u{9B}2J") }
     #expect(await process.ended() == .exit(1))
     #expect(
@@ -136,8 +137,12 @@ struct CommandTests {
     for name in ["first", "second"] {
       let (process, port) = try await LockstepProcess.serving(in: folder, name: name)
       let client = try RawClient(port: port)
-      try await client.send("GET /readyz HTTP/1.1\r\nHost: h\r\n\r\n")
-      #expect(try await client.response().status == 200)
+      // A server that cannot write to its store within 1.5 seconds is not ready. A disk may be
+      // slower for a moment.
+      try await eventually {
+        try await client.send("GET /readyz HTTP/1.1\r\nHost: h\r\n\r\n")
+        return try await client.response().status == 200
+      }
       var status = stat()
       #expect(stat(folder.file("lockstep.db"), &status) == 0)
       #expect(status.st_mode & 0o777 == 0o600)

@@ -17,9 +17,10 @@ struct TypesTests {
 
   /// Prints the types of a server on loopback into a file of the folder, and returns its path.
   private static func types(_ language: String, port: Int, in folder: TemporaryDirectory) async throws -> String {
-    let arguments = [language, "--url", "http://127.0.0.1:\(port)"]
+    let arguments = [language, "--url", "http://127.0.0.1:\(port)", "--timeout", "5m"]
     var process = try LockstepProcess(arguments, in: folder, name: "types")
-    // The command waits for 15 seconds. A server in the process of the tests may need more beside all other tests.
+    // The command gives up if it has no connection after 5 seconds, which may happen beside all
+    // other tests.
     for _ in 0..<20 {
       let end = await process.ended()
       if end == .exit(0) { break }
@@ -350,7 +351,7 @@ struct TypesTests {
   func refused(response: String, code: Int32, text: String) async throws {
     let server = try RawServer()
     let url = "http://ada:secret@127.0.0.1:\(server.port)/"
-    let process = try LockstepProcess(["swift", "--url", url], in: TemporaryDirectory())
+    let process = try LockstepProcess(["swift", "--url", url, "--timeout", "5m"], in: TemporaryDirectory())
     await aside { server.respondOnce(response) }
     #expect(await process.ended() == .exit(code))
     #expect(process.errors.hasPrefix("lockstep swift: ") && process.errors.contains(text), "\(process.errors)")

@@ -133,6 +133,8 @@ struct WebhookRequestTests {
         }
       }
       #expect(kind(await HTTPClientTests.post(client, to: "http://127.0.0.1:\(server.port)/")) == .timeOut)
+      // On a full machine, the client may time out before it connects.
+      server.stopAccepting()
       await responded
     }
   }

@@ -85,7 +85,8 @@ struct BodyMemoryTests {
     try await TestServer.run(responder: { _ in .parked(bell) }) { server in
       let client = try server.connect()
       try await client.send(Self.whole(300))
-      await eventually { server.server.count(.bodyBytes) == 300 }
+      // The body is counted before the request is parked.
+      await eventually { server.server.count(.bodyBytes) == 300 && bell.waiting == 1 }
       bell.ring()
       #expect(try await client.response().status == 200)
       await eventually { server.server.count(.bodyBytes) == 0 }

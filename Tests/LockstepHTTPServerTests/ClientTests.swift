@@ -145,6 +145,8 @@ struct ClientTests {
       #expect(refusal.field("Retry-After") == "1")
       #expect(refusal.field("Connection") == "close")
       #expect(try await third.isClosed())
+      // The server counts a connection down only after it has closed it.
+      await eventually { server.server.count(.open) == 2 }
       // A connection that is being refused does not count towards the limit.
       let waiting = try server.connect()
       await eventually { server.server.count(.open) == 3 }

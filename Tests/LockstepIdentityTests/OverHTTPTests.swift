@@ -29,6 +29,9 @@ struct OverHTTPTests {
       issuer.withLock { $0.url = "http://127.0.0.1:\(port)" }
       var configuration = HTTPClient.Configuration.forKeys(userAgent: "tests/1")
       configuration.usesProxies = false
+      // Longer than any test.
+      configuration.bounds.connectTime = .seconds(600)
+      configuration.bounds.totalTime = .seconds(600)
       let client = try HTTPClient(configuration)
       let events = LockedState<[KeyEvent]>([])
       let verifier = try TokenVerifier(

@@ -74,7 +74,8 @@ struct ConnectionErrorTests {
 
   @Test("A port without a server")
   func noServer() throws {
-    let port = try Self.freePort()
+    let refusing = try RawServer(listens: false)
+    let port = refusing.port
     let error = Self.error("postgresql://u:s3cret@127.0.0.1:\(port)/db")
     #expect(error?.kind == .cannotConnect)
     #expect(
@@ -82,7 +83,7 @@ struct ConnectionErrorTests {
         == "cannot connect to PostgreSQL: connection to server at \"127.0.0.1\", port \(port) failed: Connection refused. "
         + "Check that the server runs, and that the host and the port are right."
     )
-    let several = Self.error("host=127.0.0.1,/none port=\(port) password=s3cret")
+    let several = Self.error("host=127.0.0.1,/none port=\(refusing.port) password=s3cret")
     #expect(several?.kind == .cannotConnect)
     #expect(several?.message.contains("127.0.0.1") == true)
     #expect(several?.message.contains("/none") == true)
@@ -211,20 +212,32 @@ struct ConnectionErrorTests {
     "A host that does not respond, or does not accept connections, does not keep libpq from the next one",
     .enabled(if: TestServer.isAvailable, TestServer.reason)
   )
-  func nextHost() throws {
+  func nextHost() async throws {
     let (listener, port) = try Self.listener()
     defer { close(listener) }
-    let known = try TestServer.connect()
+    let known = try TestServer.connect().host
+    for hosts in ["127.0.0.1,\(known)", "\(known),127.0.0.1", "127.0.0.1,127.0.0.1,\(known)"] {
+      let ports = hosts.split(separator: ",").map { $0 == "127.0.0.1" ? "\(port)" : "5432" }.joined(separator: ",")
+      let (host, values) = try await valueAside {
+        let connection = try Self.connect("host=\(hosts) port=\(ports)")
+        return (connection.host, try connection.values("SELECT 1"))
+      }
+      #expect(host == known && values == [.integer(1)])
+    }
+    let refusing = try RawServer(listens: false)
+    #expect(try TestServer.connect(adding: "host=127.0.0.1,\(known) port=\(refusing.port),5432").host == known)
+  }
+
+  /// Connects to the first of several hosts that responds.
+  private static func connect(_ hosts: String) throws -> PostgreSQLConnection {
     var options = PostgreSQLConnection.Options()
     options.connectTimeout = .seconds(4)
-    for hosts in ["127.0.0.1,\(known.host)", "\(known.host),127.0.0.1", "127.0.0.1,127.0.0.1,\(known.host)"] {
-      let ports = hosts.split(separator: ",").map { $0 == "127.0.0.1" ? "\(port)" : "5432" }.joined(separator: ",")
-      let connection = try TestServer.connect(adding: "host=\(hosts) port=\(ports)", with: options)
-      #expect(connection.host == known.host)
-      #expect(try connection.values("SELECT 1") == [.integer(1)])
+    do {
+      return try TestServer.connect(adding: hosts, with: options)
+    } catch let error as PostgreSQLError where error.kind == .timedOut {
+      // The server itself was too slow for its share of the time.
+      return try TestServer.connect(adding: hosts, with: TestServer.options)
     }
-    let refused = try Self.freePort()
-    #expect(try TestServer.connect(adding: "host=127.0.0.1,\(known.host) port=\(refused),5432").host == known.host)
   }
 
   /// A socket that accepts connections, into the queue of the kernel, and never responds.
@@ -243,12 +256,5 @@ struct ConnectionErrorTests {
     }
     try #require(result == 0)
     return (descriptor, UInt16(bigEndian: address.sin_port))
-  }
-
-  /// A port on which no server listens.
-  private static func freePort() throws -> UInt16 {
-    let (descriptor, port) = try listener()
-    close(descriptor)
-    return port
   }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Connections", .timeLimit(.minutes(10)), .enabled(if: TestServer.isAvailable, TestServer.reason))
 struct ConnectionTests {
-  private static let sleep = PostgreSQLStatement("SELECT pg_sleep(60)")
+  private static let sleep = PostgreSQLStatement("SELECT pg_sleep(600)")
   private static let processIdentifier = PostgreSQLStatement("SELECT pg_backend_pid()")
 
   private static func identifier(of connection: PostgreSQLConnection) throws -> Int {
@@ -79,6 +79,7 @@ struct ConnectionTests {
   @Test("A connection that the server ends during a statement is broken")
   func lostDuringStatement() throws {
     let connection = try TestServer.connect()
+    connection.responseTimeout = .seconds(300)
     let process = try Self.identifier(of: connection)
     let terminator = try NamedThread(name: "terminator") {
       do {
@@ -106,9 +107,9 @@ struct ConnectionTests {
 
   @Test("A server that does not respond in time breaks the connection", arguments: [true, false])
   func timeout(isScript: Bool) throws {
-    var options = PostgreSQLConnection.Options()
-    options.responseTimeout = .milliseconds(200)
-    let connection = try TestServer.connect(with: options)
+    let connection = try TestServer.connect()
+    // Not before: it holds for the first query of a connection too, which may take longer.
+    connection.responseTimeout = .milliseconds(200)
     let start = ContinuousClock.now
     let error = postgreSQLError {
       if isScript { try connection.execute(Self.sleep.sql) } else { try connection.run(Self.sleep) }
@@ -117,10 +118,14 @@ struct ConnectionTests {
     #expect(error?.kind == .timedOut)
     #expect(
       error?.description
-        == #"PostgreSQL could not run "SELECT pg_sleep(60)": the server did not respond within 0.2 seconds."#
+        == #"PostgreSQL could not run "SELECT pg_sleep(600)": the server did not respond within 0.2 seconds."#
     )
     #expect(connection.isBroken)
+    var options = TestServer.options
+    options.responseTimeout = .seconds(50)
     let patient = try TestServer.connect(with: options)
+    #expect(patient.responseTimeout == .seconds(50))
+    patient.responseTimeout = .milliseconds(200)
     patient.responseTimeout = .seconds(60)
     try patient.execute("SELECT pg_sleep(0.4)")
   }

@@ -13,7 +13,7 @@ struct PoolerTests {
   /// Makes a direct connection that behaves as if it went through a pooler. All of its
   /// transactions have the same connection to the server, so anything that outlives a transaction shows.
   init() throws {
-    var options = PostgreSQLConnection.Options()
+    var options = TestServer.options
     options.assumesPooler = true
     connection = try TestServer.connect(with: options)
     try connection.execute("CREATE TEMPORARY TABLE kept (number int8 PRIMARY KEY)")

@@ -285,8 +285,8 @@ struct StatementTests {
     let otherKind = LockedState<PostgreSQLError.Kind?>(nil)
     let other = try NamedThread(name: "deadlock") {
       do {
-        let other = try TestServer.connect()
         defer { hasLock.withLock { $0 = true } }
+        let other = try TestServer.connect()
         try other.execute("\(script)(4712)")
         hasLock.withLock { $0 = true }
         try other.execute("SELECT pg_advisory_xact_lock(4711)")

@@ -11,9 +11,16 @@ enum TestServer {
 
   static let reason: Comment = "LOCKSTEP_TEST_POSTGRESQL names no PostgreSQL server"
 
+  /// Beside all other tests, connecting may take long.
+  static let options: PostgreSQLConnection.Options = {
+    var options = PostgreSQLConnection.Options()
+    options.connectTimeout = .seconds(60)
+    return options
+  }()
+
   static func connect(
     adding parameters: String = "",
-    with options: PostgreSQLConnection.Options = .init()
+    with options: PostgreSQLConnection.Options = TestServer.options
   ) throws -> PostgreSQLConnection {
     try PostgreSQLConnection("\(connectionString ?? "") \(parameters)", options: options)
   }

@@ -191,9 +191,7 @@ struct FailingCommitTests {
     let gate = Gate()
     let outcomes = Log<String>()
     let other = try SQLiteConnection(path: fixture.path, busyTimeout: .zero)
-    // A writer blocked by a completion handler has no open transaction.
-    try fixture.writer.submit({ _ in }, completion: { _ in gate.pass() })
-    await gate.arrival()
+    try await fixture.holdBetweenGroups(gate)
     try other.execute("BEGIN IMMEDIATE")
     for number in 1...3 { try fixture.submit(outcomes) { try $0.keep(number) } }
     gate.open()

@@ -59,6 +59,15 @@ final class WriterFixture: Sendable {
     await gate.arrival()
   }
 
+  /// Submits a unit that fails, and blocks the writer between transactions until the gate opens.
+  /// Returns when it blocks. Units that are submitted until then form new groups.
+  func holdBetweenGroups(_ gate: Gate) async throws {
+    // The handler of a success runs on another thread if earlier handlers still run. That of a unit
+    // that fails alone runs on the writer thread, after all earlier ones.
+    try writer.submit({ (_: SQLiteConnection) -> Void in throw Refused() }, completion: { _ in gate.pass() })
+    await gate.arrival()
+  }
+
   /// Submits a unit, and records its outcome.
   func submit(_ outcomes: Log<String>, _ unit: @escaping @Sendable (SQLiteConnection) throws -> Void) throws {
     try writer.submit(unit, completion: { outcomes.add(Self.word(for: $0)) })

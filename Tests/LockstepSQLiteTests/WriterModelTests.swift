@@ -114,10 +114,7 @@ struct WriterModelTests {
       }
       let outcomes = Log<Bool>()
       let gate = Gate()
-      // A writer blocked by a completion handler has no open transaction: waiting units form new
-      // groups.
-      try fixture.writer.submit({ _ in }, completion: { _ in gate.pass() })
-      await gate.arrival()
+      try await fixture.holdBetweenGroups(gate)
       for unit in units {
         try fixture.writer.submit(
           { connection in try unit.run(connection) },

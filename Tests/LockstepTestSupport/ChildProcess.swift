@@ -21,8 +21,13 @@ public enum ChildProcess {
     let script = "exec \"$0\" \"$@\" <'\(folder.file("in"))' >'\(folder.file("out"))' 2>'\(folder.file("err"))'"
     let environment = ["PATH=/usr/bin:/bin"] + variables.map { "\($0.key)=\($0.value)" }
     let id = try spawn(["/bin/sh", "-c", script] + words, environment)
-    var status: Int32 = 0
-    await eventually { waitpid(id, &status, WNOHANG) == id }
+    var (status, hasEnded): (Int32, Bool) = (0, false)
+    // Compilers beside all other tests take minutes.
+    await eventually(patience: .seconds(480)) {
+      hasEnded = waitpid(id, &status, WNOHANG) == id
+      return hasEnded
+    }
+    guard hasEnded else { throw Failure(description: "the program has not ended") }
     guard status == 0 else {
       let words = String(decoding: (try? folder.contents(of: "err")) ?? [], as: UTF8.self)
       throw Failure(description: "the program ended with status \(status): \(words)")

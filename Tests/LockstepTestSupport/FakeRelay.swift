@@ -34,6 +34,9 @@ package final class FakeRelay: Sendable {
     await aside { [self] in server.acceptOnce(converse) }
   }
 
+  /// Lets `serve` return if no client has connected.
+  package func stopAccepting() { server.stopAccepting() }
+
   private func converse(_ connection: Int32) {
     guard perform(banner, connection) else { return }
     var (buffer, isMessage) = ([UInt8](), false)

@@ -10,7 +10,13 @@ public enum LoopbackServer {
     respond: @escaping @Sendable (Request) async throws -> Response,
     _ body: (Int) async throws -> Void
   ) async throws {
-    let server = try Server(Server.Configuration())
+    var configuration = Server.Configuration()
+    // Longer than any test, because a client's thread may be paused for long.
+    configuration.limits.headTime = .seconds(3_600)
+    configuration.limits.bodyGrace = .seconds(3_600)
+    configuration.limits.idleTime = .seconds(3_600)
+    configuration.limits.outputStall = .seconds(3_600)
+    let server = try Server(configuration)
     try server.start { request in .async { .response(try await respond(request)) } }
     do {
       try await body(server.address.port)

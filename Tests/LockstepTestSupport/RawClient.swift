@@ -30,6 +30,9 @@ public final class RawClient {
     if var size = receiveBuffer {
       setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     }
+    // The port is chosen in `connect`: `bind` would take one of those that listeners get, and none
+    // that an earlier connection still has in TIME_WAIT.
+    setsockopt(descriptor, Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, &on, socklen_t(MemoryLayout<Int32>.size))
     guard Self.at(source, port: 0, { Glibc.bind(descriptor, $0, $1) }) == 0,
       Self.at(1, port: port, { Glibc.connect(descriptor, $0, $1) }) == 0
     else {

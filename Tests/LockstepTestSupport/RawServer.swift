@@ -52,6 +52,11 @@ public final class RawServer: Sendable {
     close(connection)
   }
 
+  /// Lets `acceptOnce` return if no client has connected. An accepted connection goes on.
+  public func stopAccepting() {
+    shutdown(descriptor, Int32(SHUT_RDWR))
+  }
+
   /// Whether a client has connected that was not accepted.
   public var hasClient: Bool {
     var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

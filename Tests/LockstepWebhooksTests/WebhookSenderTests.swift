@@ -41,7 +41,7 @@ struct WebhookSenderTests {
   private static func send(
     to url: String,
     allowsPrivateAddresses: Bool = true,
-    timeOut: Duration = .seconds(15)
+    timeOut: Duration = .seconds(600)
   ) async -> AttemptOutcome {
     let sender = WebhookSender(
       userAgent: "lockstep/test",

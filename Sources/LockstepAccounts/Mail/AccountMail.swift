@@ -36,17 +36,18 @@ package final class AccountMail: Sendable {
   private let language: @Sendable (UserID) async throws -> String?
 
   /// `language` returns the language that a user has chosen in the app. The work of the queue runs
-  /// on `executor`.
+  /// on `executor`. When the server stops, it waits for `timeAtStop`.
   package init(
     _ accounts: StoredAccounts,
     sendsMails: Bool,
+    timeAtStop: Duration,
     executor: (any TaskExecutor)?,
     language: @escaping @Sendable (UserID) async throws -> String?
   ) {
     (self.accounts, self.sendsMails, self.language) = (accounts, sendsMails, language)
     let delay = accounts.configuration.mailDelay
     let bounds = delay.lowerBound.wholeMilliseconds...delay.upperBound.wholeMilliseconds
-    queue = MailQueue(executor: executor) { .milliseconds(Int64.random(in: bounds)) }
+    queue = MailQueue(executor: executor, timeAtStop: timeAtStop) { .milliseconds(Int64.random(in: bounds)) }
   }
 
   /// Throws `noMail` unless the server or a webhook sends mails of this kind.

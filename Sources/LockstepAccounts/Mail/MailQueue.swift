@@ -11,8 +11,6 @@ package final class MailQueue: Sendable {
   /// How much work of one network may wait. More is dropped, like mails past the limit of a
   /// network.
   private static let capacityOfNetwork = 32
-  /// How long the work may take when the server stops, in nanoseconds.
-  private static let stopTimeOut: Int64 = 5_000_000_000
 
   private struct Item: Sendable {
     let start: ContinuousClock.Instant
@@ -31,10 +29,12 @@ package final class MailQueue: Sendable {
 
   private let contents = LockedState(Contents())
   private let executor: (any TaskExecutor)?
+  private let timeAtStop: Duration
   private let delay: @Sendable () -> Duration
 
-  init(executor: (any TaskExecutor)?, delay: @escaping @Sendable () -> Duration) {
-    (self.executor, self.delay) = (executor, delay)
+  /// `timeAtStop` is how long `stop` waits for the work.
+  init(executor: (any TaskExecutor)?, timeAtStop: Duration, delay: @escaping @Sendable () -> Duration) {
+    (self.executor, self.timeAtStop, self.delay) = (executor, timeAtStop, delay)
   }
 
   /// Sets the function that gets the errors of the work, and `tooManyAttempts` for dropped work.
@@ -82,7 +82,9 @@ package final class MailQueue: Sendable {
   /// Accepts no more work, and waits a moment for the rest. Blocks.
   package func stop() {
     contents.withLock { $0.isStopped = true }
-    _ = contents.wait(atMost: Self.stopTimeOut) { $0.waiting.isEmpty && !$0.isRunning && $0.reserved == 0 ? () : nil }
+    _ = contents.wait(atMost: timeAtStop.wholeNanoseconds) { contents in
+      contents.waiting.isEmpty && !contents.isRunning && contents.reserved == 0 ? () : nil
+    }
   }
 
   private func run() async {

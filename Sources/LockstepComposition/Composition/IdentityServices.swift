@@ -15,10 +15,15 @@ final class IdentityServices: Sendable {
   private let report: LockedState<(@Sendable (KeyEvent) -> Void)?>
 
   /// Throws if libcurl or libcrypto is not available.
-  init(_ issuers: [TrustedIssuer], _ accounts: StoredAccounts, time: TimeSource) throws {
+  init(
+    _ issuers: [TrustedIssuer],
+    _ accounts: StoredAccounts,
+    _ times: OutgoingTimes,
+    time: TimeSource
+  ) throws {
     let report = LockedState<(@Sendable (KeyEvent) -> Void)?>(nil)
     self.report = report
-    client = try HTTPClient(.forKeys(userAgent: "lockstep/\(lockstepVersion)"))
+    client = try HTTPClient(.forKeys(userAgent: "lockstep/\(lockstepVersion)", timeOut: times.issuer))
     tasks = TaskScope()
     do {
       verifier = try TokenVerifier(issuers, source: client, tasks: tasks, time: time) { event in

@@ -111,7 +111,7 @@ struct UserServices: Sendable {
     )
     identities =
       configuration.trustedIssuers.isEmpty
-      ? nil : try IdentityServices(configuration.trustedIssuers, accounts, time: time)
+      ? nil : try IdentityServices(configuration.trustedIssuers, accounts, configuration.outgoingTimes, time: time)
     backgroundEncoder = BackgroundEncoder(encoding, threads: encoders)
     cache = StateCache(
       capacity: configuration.cacheBytes,
@@ -180,7 +180,8 @@ struct UserServices: Sendable {
     )
     webhookSender = WebhookSender(
       userAgent: "lockstep/\(lockstepVersion)",
-      allowsPrivateAddresses: configuration.webhookAllowPrivate
+      allowsPrivateAddresses: configuration.webhookAllowPrivate,
+      timeOut: configuration.outgoingTimes.delivery
     )
     mailSender = try MailDeliverySender(configuration.mail, now: time.now)
     deliveries = DeliveryWorker(
@@ -194,6 +195,7 @@ struct UserServices: Sendable {
         default: [:]
         }
       },
+      timeAtStop: configuration.outgoingTimes.deliveriesAtStop,
       now: time.now
     )
     accounts.onCommit { [deliveries] in deliveries.wake() }
@@ -255,6 +257,7 @@ struct UserServices: Sendable {
     mail = AccountMail(
       accounts,
       sendsMails: mailSender != nil,
+      timeAtStop: configuration.outgoingTimes.mailsAtStop,
       executor: placement.taskExecutor,
       language: { try await users.language(of: $0) }
     )

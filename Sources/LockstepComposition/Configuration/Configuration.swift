@@ -76,6 +76,7 @@ public struct Configuration: Sendable {
   public var logLevel = LogLevel.info
   /// Whether every request is logged.
   public var accessLog = false
+  package var outgoingTimes = OutgoingTimes()
 
   /// Creates the default settings.
   public init() {}

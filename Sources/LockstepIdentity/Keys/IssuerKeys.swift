@@ -90,7 +90,10 @@ final class IssuerKeys: Sendable {
     do throws(TaskScope.ShutDownError) {
       try tasks.start { await self.runFetch() }
     } catch {
-      end { $0.schedule.fail(now: time.monotonic()) }
+      end { state in
+        state.schedule.fail(now: time.monotonic())
+        return nil
+      }
     }
   }
 
@@ -104,27 +107,25 @@ final class IssuerKeys: Sendable {
       end { state in
         state.schedule.succeed(keys, maxAge: maxAge, now: time.monotonic())
         (state.status.keyCount, state.status.fetchedAt, state.status.lastFailure) = (keys.count, time.now(), nil)
+        return .fetched(issuer: trusted.name, keys: keys.count, skipped: keys.skipped)
       }
-      report(.fetched(issuer: trusted.name, keys: keys.count, skipped: keys.skipped))
     } catch {
-      let keepsKeys = end { state in
+      end { state in
         state.schedule.fail(now: time.monotonic())
         state.status.failureCount += 1
         state.status.lastFailure = error.reason
-        return state.schedule.current != nil
+        return .failed(issuer: trusted.name, reason: error.reason, keepsKeys: state.schedule.current != nil)
       }
-      report(.failed(issuer: trusted.name, reason: error.reason, keepsKeys: keepsKeys))
     }
   }
 
-  /// Changes the state after a fetch, and continues the requests that wait.
-  @discardableResult
-  private func end<Result>(_ change: (inout State) -> Result) -> Result {
-    let (waiting, result) = state.withLock { state in
+  /// Changes the state after a fetch, reports the event, and then continues the requests that wait.
+  private func end(_ change: (inout State) -> KeyEvent?) {
+    let (waiting, event) = state.withLock { state in
       defer { state.waiting = [] }
       return (state.waiting, change(&state))
     }
+    if let event { report(event) }
     for request in waiting { request.resume() }
-    return result
   }
 }

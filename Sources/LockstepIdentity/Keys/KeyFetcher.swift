@@ -10,11 +10,11 @@ package protocol DocumentSource: Sendable {
 extension HTTPClient: DocumentSource {}
 
 extension HTTPClient.Configuration {
-  /// For the documents of issuers.
-  package static func forKeys(userAgent: String) -> HTTPClient.Configuration {
+  /// For the documents of issuers, each of which may take `timeOut`.
+  package static func forKeys(userAgent: String, timeOut: Duration = .seconds(10)) -> HTTPClient.Configuration {
     var configuration = HTTPClient.Configuration(userAgent: userAgent)
     configuration.bounds.responseBytes = KeyFetcher.longestDocument
-    configuration.bounds.totalTime = .seconds(10)
+    configuration.bounds.totalTime = timeOut
     return configuration
   }
 }

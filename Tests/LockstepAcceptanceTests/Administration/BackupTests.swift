@@ -71,7 +71,13 @@ struct BackupTests {
       (["--url=http://[::ffff:127.0.0.1]:\(port)"], [:]),
     ]
     for (index, way) in ways.enumerated() {
-      let outcome = try await run(["health"] + way.arguments, name: "up\(index)", variables: way.variables)
+      let arguments = ["health", "--timeout", "5m"] + way.arguments
+      var outcome = try await run(arguments, name: "up\(index)", variables: way.variables)
+      // A server that cannot write to its store within 1.5 seconds is not ready. A disk may be
+      // slower for a moment.
+      for _ in 0..<20 where outcome.code != .exit(0) {
+        outcome = try await run(arguments, name: "up\(index)", variables: way.variables)
+      }
       #expect(outcome.code == .exit(0), "\(way): \(outcome.errors)")
       #expect(outcome.output == "ready\n")
     }

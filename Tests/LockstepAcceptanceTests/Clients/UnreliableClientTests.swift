@@ -224,7 +224,7 @@ private struct UnreliableRun {
     let values = try await server.json("/v1/defaults/standard", token)["values"]?.objectValue ?? [:]
     let expected = items.map { Photo(id: $0["id"]?.stringValue ?? "", title: $0["title"]?.stringValue) }
     for (device, running) in devices.enumerated() {
-      await eventually(patience: .seconds(20)) {
+      await eventually {
         running.photos.elements == expected && running.settings.keys.sorted() == values.map(\.name).sorted()
           && ["n0", "n1"].allSatisfy { running.settings.value($0, as: Int.self) == values[$0]?.intValue }
       }

@@ -38,13 +38,21 @@ struct DatabaseCommandTests {
 
       let tail = try await commands.run("tail", "--user", "ada@example.com", "--once")
       #expect(tail.output.contains(#"iPad  favorites  add {"id":"p","title":"Aurora"}  =>  inserted p"#))
-      let all = try await commands.run("tail", "--once", "--json")
-      #expect(try JSON(parsing: Array(all.output.utf8))["user"]?.stringValue == id)
+      // Transactions of other tests may hide the entry for a moment.
+      var all = ""
+      try await eventually {
+        all = try await commands.run("tail", "--once", "--json").output
+        return !all.isEmpty
+      }
+      #expect(try JSON(parsing: Array(all.utf8))["user"]?.stringValue == id)
 
       let check = try await commands.run("check")
       #expect(check.code == .exit(0) && check.output.hasSuffix("No damage.\n"), "\(check.output)\(check.errors)")
-      #expect(try await commands.run("health", "--store", schema.connectionString).output == "ready\n")
-      #expect(try await commands.run("health", "--port", "\(port)").output == "ready\n")
+      for way in [["--store", schema.connectionString], ["--port", "\(port)"]] {
+        // On a busy machine, the server may lose its lease for a moment, or check its store for
+        // too long.
+        try await eventually { try await commands.run(["health", "--timeout", "5m"] + way).output == "ready\n" }
+      }
 
       #expect(try await commands.run("user", "disable", id).code == .exit(0))
       #expect(try await Operator.ask(port, "GET", "/v1/me", token: token).status == 401)
@@ -68,7 +76,7 @@ struct DatabaseCommandTests {
     #expect(taken.code == .exit(73))
     for change in ["disable", "enable"] { #expect(try await commands.run("user", change, id).code == .exit(0)) }
     #expect(try await commands.run("user", "disable", "bob@example.com").code == .exit(67))
-    let health = try await commands.run("health", "--store", schema.connectionString)
+    let health = try await commands.run("health", "--store", schema.connectionString, "--timeout", "5m")
     #expect(health.code == .exit(1) && health.errors.contains("no server uses the database"))
     #expect(try await commands.run("check").code == .exit(0))
     #expect(try await commands.run("user", "erase", id, "--yes").code == .exit(0))
@@ -88,8 +96,14 @@ struct DatabaseCommandTests {
     let id = try await add()
     server.send(SIGKILL)
     #expect(await server.ended() == .signal(SIGKILL))
-    let disabled = try await commands.run("user", "disable", id)
-    #expect(disabled.code == .exit(0), "\(disabled.errors)")
+    // Not by `Operator.run`, which repeats a command that gives up.
+    let disabled = try LockstepProcess(
+      ["user", "disable", id],
+      in: commands.folder,
+      name: "disable",
+      variables: commands.variables
+    )
+    #expect(await disabled.ended() == .exit(0), "\(disabled.errors)")
     #expect(try schema.count("SELECT count(*) FROM users WHERE disabled_at IS NOT NULL") == 1)
     #expect(try schema.count("SELECT count(*) FROM orders") == 0)
   }
@@ -103,7 +117,7 @@ struct DatabaseCommandTests {
       func put(_ id: String) async throws {
         // The server may notice the end of its connection with this request.
         await eventually {
-          (try? await Operator.ask(port, "PUT", "/v1/favorites/\(id)", "{}", token: token).status) ?? 0 < 300
+          (try? await Operator.ask(port, "PUT", "/v1/favorites/\(id)", "{}", token: token).status) ?? 503 < 300
         }
         await eventually { tail.output.contains("inserted \(id)\n") }
       }

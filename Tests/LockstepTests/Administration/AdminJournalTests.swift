@@ -118,6 +118,8 @@ struct AdminJournalTests {
       await eventually { users.following == 1 }
       try await bob.addFavorites("c")
       #expect(ids(try await bobs.response()) == ["c"])
+      // A request counts until a moment after its response.
+      await eventually { users.following == 0 }
 
       let late = try await users.admin.waiting("\(Self.path)?since=\(cursor(first))&wait=5&user=\(ada.user)")
       await eventually { users.following == 1 }

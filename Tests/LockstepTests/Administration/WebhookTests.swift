@@ -213,6 +213,7 @@ struct WebhookTests {
           #expect(own.map { $0.data["revision"]?.intValue } == Array(start..<start + writes))
           #expect(own.allSatisfy { $0.data["collections"] == ["defaults/app"] && $0.isSigned })
         }
+        try await eventually { try await users.deliveriesInStore(status: .queued).isEmpty }
         // After the deletion, nothing is written any more.
         #expect(try await users.admin.delete("\(Self.path)/main").status == 204)
         await eventually {

@@ -84,14 +84,22 @@ struct FailoverTests {
       #expect(try await [one.status, three.status] == [201, 201])
       #expect(Set(try await ada.favoriteIDs()) == ["a", "b", "c"])
       let again = try OpenTransaction(database, "SELECT pg_advisory_xact_lock(\(number))")
-      async let late = ada.put("/v1/favorites/d", "{}")
+      // Sent before the first request of bob, so the event loop of the server reads it first.
+      let late = try servers[0].connect()
+      let fields = ["Authorization: Bearer \(ada.token)", "Content-Length: 2"]
+      try await late.send(StubbedServer.request("PUT", "/v1/favorites/d", fields) + "{}")
       // It is postponed for the first time while one of these is written.
       for number in 0..<20 {
         let written = try await bob.put("/v1/favorites/b\(number)", "{}")
         #expect(written.status == 201)
         servers[0].time.advance(by: 1)
       }
-      let refused = try await late
+      // The writer may have got it late.
+      await eventually {
+        servers[0].time.advance(by: 1)
+        return late.hasInput
+      }
+      let refused = try await late.response()
       #expect(refused.status == 503 && refused.field("Retry-After") != nil, "\(refused.text)")
       try again.end()
     }
@@ -130,8 +138,7 @@ struct FailoverTests {
     try await Self.serve { servers, database in
       let (users, ada) = (servers[0], try await servers[0].signUp())
       let end = try await Self.end(of: users)
-      let waiting = try await users.admin.waiting("\(Self.journal)?since=\(end)&wait=50")
-      await eventually { users.following == 1 }
+      let waiting = try await users.admin.waiting("\(Self.journal)?since=\(end)&wait=50") { users.following == 1 }
       let older = try OpenTransaction(database, "SELECT pg_current_xact_id()")
       try await ada.addFavorites("a")
       #expect(Self.ids(try await Self.read(users, since: end)).isEmpty)
@@ -149,9 +156,9 @@ struct FailoverTests {
       let kept = try await Self.end(of: users, after: "a")
       try await ada.addFavorites("lost")
       let lost = try await Self.end(of: users, after: "lost")
-      let parked = try await users.admin.waiting("\(Self.journal)?since=\(lost)&wait=50")
-      let stream = try await users.admin.waiting("\(Self.journal)?since=\(lost)", ["Accept: text/event-stream"])
-      await eventually { users.following == 2 }
+      let target = "\(Self.journal)?since=\(lost)"
+      let parked = try await users.admin.waiting("\(target)&wait=50") { users.following == 1 }
+      let stream = try await users.admin.waiting(target, ["Accept: text/event-stream"]) { users.following == 2 }
       // As after the promotion of a standby that lacks the last commit.
       try database.execute(
         """

@@ -135,7 +135,9 @@ struct FleetScreenTests {
     try await TestDatabase.serve(nodes: 2) { servers, _ in
       let device = try await servers[0].signUp()
       let screen = try await device.open("favoritesTop")
-      let stream = try await device.at(servers[1]).waiting(screen.href, ["Accept: text/event-stream"])
+      let stream = try await device.at(servers[1]).waiting(screen.href, ["Accept: text/event-stream"]) {
+        servers[0].waitingForScreens == 1
+      }
       try await stream.receive(until: #""favoriteIds":[]"#)
       for number in 0..<5 {
         try await device.addFavorites("a\(number)")
@@ -257,7 +259,7 @@ struct FleetScreenTests {
     try await TestDatabase.serve(nodes: 1) { servers, database in
       let device = try await servers[0].signUp()
       let href = try database.screen(atPort: other.port)
-      let client = try await device.waiting(href)
+      let client = try await device.waiting(href) { other.hasClient }
       await aside { other.respondOnce("HTTP/1.0 404 No\r\nContent-Type: text/plain\r\n\r\nabc") }
       let response = try await client.response()
       #expect(response.status == 404 && response.text == "abc" && response.field("Content-Length") == "3")
@@ -281,7 +283,8 @@ struct FleetScreenTests {
         }
       }
       #expect(!servers[0].log.text.contains("203.0.113.9") && !servers[1].log.text.contains("203.0.113.9"))
-      #expect(servers[0].log.requests.count { $0.contains("{id}") && $0.contains("127.0.0.1") } == 8)
+      // Requests that were repeated because a server had no lease are in the log too.
+      #expect(servers[0].log.requests.count { $0.contains("{id}") && $0.contains("127.0.0.1") } >= 8)
       #expect(try await screen.read(["Lockstep-Node: \(secret)", client]).status == 200)
       #expect(servers[0].log.requests.last?.contains("203.0.113.9") == true)
       #expect(!servers[0].log.text.contains(secret))
@@ -312,12 +315,13 @@ struct FleetScreenTests {
       let screen = try await device.open("favoritesTop")
       let second = device.at(servers[1])
       var clients: [RawClient] = []
-      for _ in 0..<200 {
+      for number in 1...200 {
         clients.append(
-          try await second.waiting(screen.href, ["If-None-Match: \(screen.tag)", "Prefer: wait=50"])
+          try await second.waiting(screen.href, ["If-None-Match: \(screen.tag)", "Prefer: wait=50"]) {
+            servers[0].waitingForScreens == number
+          }
         )
       }
-      await eventually { servers[0].waitingForScreens == 200 }
       #expect(try servers[1].forwarding.running == 200)
       try await device.addFavorites("a")
       for client in clients {
@@ -335,16 +339,16 @@ struct FleetScreenTests {
       let second = device.at(servers[1])
       for isReset in [false, true] {
         for fields in [["If-None-Match: \(screen.tag)", "Prefer: wait=50"], ["Accept: text/event-stream"]] {
-          let client = try await second.waiting(screen.href, fields)
-          await eventually { servers[0].waitingForScreens == 1 }
+          let client = try await second.waiting(screen.href, fields) { servers[0].waitingForScreens == 1 }
           if isReset { client.reset() } else { client.close() }
           await eventually { servers[0].waitingForScreens == 0 }
           try await eventually { try servers[1].forwarding.running == 0 }
         }
       }
       // A client that only sends no more gets the response to its wait now.
-      let client = try await second.waiting(screen.href, ["If-None-Match: \(screen.tag)", "Prefer: wait=50"])
-      await eventually { servers[0].waitingForScreens == 1 }
+      let client = try await second.waiting(screen.href, ["If-None-Match: \(screen.tag)", "Prefer: wait=50"]) {
+        servers[0].waitingForScreens == 1
+      }
       client.finishSending()
       #expect(try await client.response().status == 304)
     }
@@ -356,10 +360,13 @@ struct FleetScreenTests {
       let device = try await servers[0].signUp()
       let screen = try await device.open("favoritesTop")
       let second = device.at(servers[1])
-      let client = try await second.waiting(screen.href, ["If-None-Match: \(screen.tag)", "Prefer: wait=50"])
-      let stream = try await second.waiting(screen.href, ["Accept: text/event-stream"])
+      let client = try await second.waiting(screen.href, ["If-None-Match: \(screen.tag)", "Prefer: wait=50"]) {
+        servers[0].waitingForScreens == 1
+      }
+      let stream = try await second.waiting(screen.href, ["Accept: text/event-stream"]) {
+        servers[0].waitingForScreens == 2
+      }
       try await stream.receive(until: "favoriteIds")
-      await eventually { servers[0].waitingForScreens == 2 }
       await servers[1].stop()
       let response = try await client.response()
       #expect(response.status == 304 && response.field("Preference-Applied") == "wait=50")
@@ -393,10 +400,12 @@ struct FleetScreenTests {
       #expect(servers[1].log.text.contains("set --node-address"))
       #expect(!servers[0].log.text.contains("set --node-address"))
       #expect(!servers[2].log.text.contains("set --node-address"))
-      let nodes = try await servers[0].ask("GET", "/v1/admin/nodes", token: Self.administrator).json["items"]
-      let addresses = (nodes?.arrayValue ?? []).map { $0["address"]?.stringValue }
-      let port = try servers[0].port
-      #expect(Set(addresses) == ["http://localhost:9", "http://127.0.0.1:\(port)", nil])
+      let expected: Set<String?> = ["http://localhost:9", "http://127.0.0.1:\(try servers[0].port)", nil]
+      // A server that got no processor time for two seconds is missing for a moment.
+      try await eventually {
+        let nodes = try await servers[0].ask("GET", "/v1/admin/nodes", token: Self.administrator).json["items"]
+        return Set((nodes?.arrayValue ?? []).map { $0["address"]?.stringValue }) == expected
+      }
     }
   }
 

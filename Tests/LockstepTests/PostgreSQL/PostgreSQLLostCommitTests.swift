@@ -45,6 +45,7 @@ struct PostgreSQLLostCommitTests {
         }
         Issue.record("\(sql.sql) stays 0")
       }
+      // The wait of the gate, and no other COMMIT of the servers.
       try wait(for: Self.countWaiting)
       if isCommitted {
         proxy.holdResponses()
@@ -52,14 +53,14 @@ struct PostgreSQLLostCommitTests {
         try wait(for: Self.countEntries)
         proxy.cut()
       } else {
-        _ = try integer(Self.endWaiting)
+        try wait(for: Self.endWaiting)
         try connection.execute("INSERT INTO commit_gate VALUES (true)")
       }
     }
 
     private static let isWaiting = """
       FROM pg_stat_activity
-      WHERE application_name = current_setting('application_name') AND query = 'COMMIT' AND state = 'active'
+      WHERE application_name = current_setting('application_name') AND query = 'COMMIT' AND wait_event = 'PgSleep'
       """
     private static let countWaiting = PostgreSQLStatement("SELECT count(*) \(isWaiting)")
     private static let endWaiting = PostgreSQLStatement("SELECT count(pg_terminate_backend(pid)) \(isWaiting)")

@@ -42,20 +42,25 @@ struct PostgreSQLReadinessTests {
     } _: { servers, database in
       let server = servers[0]
       let device = try await server.signUp()
-      #expect(try await server.ask("GET", "/readyz").status == 200)
+      try await eventually { try await server.ask("GET", "/readyz").status == 200 }
       let process = try await Self.writerProcess(of: server)
       // The other connections of the server stay.
+      server.repeatsRefusals.withLock { $0 = false }
       road.close()
       try database.execute("SELECT pg_terminate_backend(\(process))")
       server.time.advance(by: 2)
+      let feed = try #require(try server.databaseStore().feed)
+      // Otherwise, that would be the reason.
+      await eventually { feed.lease.isHeld }
       let refused = try await server.ask("GET", "/readyz")
       #expect(refused.status == 503 && refused.json["notReady"] == ["store"], "\(refused.text)")
       let reason = server.log.lines.first { $0.contains("the store cannot be written") }
       #expect(reason?.contains("cannot connect to PostgreSQL") == true, "\(server.log.text)")
       #expect(try await device.put("/v1/favorites/a", "{}").status == 503)
       road.open()
+      server.repeatsRefusals.withLock { $0 = true }
       server.time.advance(by: 2)
-      #expect(try await server.ask("GET", "/readyz").status == 200)
+      try await eventually { try await server.ask("GET", "/readyz").status == 200 }
       #expect(server.log.text.contains("the server is ready again"))
       #expect(try await device.put("/v1/favorites/a", "{}").status == 201)
     }
@@ -71,14 +76,18 @@ struct PostgreSQLReadinessTests {
       let calls = Atomic(0)
       defer { gate.open() }
       let stuck = Task {
-        try await store.writer.check { _ in
+        try await store.writer.check { connection in
           // The first call is that of units.
           guard calls.add(1, ordering: .relaxed).newValue == 2 else { return }
+          // This test may take longer than the limit of the server's connections.
+          try connection.run("SET LOCAL idle_in_transaction_session_timeout = 0")
           isStuck.open()
           gate.pass()
         }
       }
       await isStuck.opened()
+      // Without it, the check would fail at once.
+      await eventually { store.feed?.lease.isHeld == true }
       let check = Task { try await readiness.check() }
       await eventually { clock.sleeperCount == 1 }
       // The writer of units is not stuck, so the work that waits after that is the check of the group commit.

@@ -42,11 +42,12 @@ struct PostgreSQLStartTests {
     defer { database.remove() }
     let role = try TestRole(database, options: "CONNECTION LIMIT 5", hasTables: false)
     defer { role.remove() }
+    let connectionString = role.connectionString
     do {
-      try DurableStore(postgreSQL: role.connectionString, patience: .seconds(2)).close()
+      try await valueAside { try DurableStore(postgreSQL: connectionString, patience: .seconds(2)).close() }
       Issue.record("the server has started")
     } catch {
-      guard case .tooFewConnections(open: 5, needed: 8, _) = error else { throw error }
+      guard case StoreError.tooFewConnections(open: 5, needed: 8, _) = error else { throw error }
       #expect("\(error)".hasPrefix("A node needs 8 connections to PostgreSQL, and got 5: "), "\(error)")
     }
     let tables = "SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace"
@@ -121,14 +122,17 @@ struct PostgreSQLStartTests {
   }
 
   @Test("A start that waits for the database says so once")
-  func waiting() throws {
+  func waiting() async {
     let reasons = LockedState<[String]>([])
-    #expect(throws: StoreError.self) {
-      try DurableStore(
-        postgreSQL: "host=/nowhere dbname=lockstep",
-        patience: .milliseconds(600),
-        onWait: { error in reasons.withLock { $0.append("\(error)") } }
-      )
+    await #expect(throws: StoreError.self) {
+      try await valueAside {
+        let store = try DurableStore(
+          postgreSQL: "host=/nowhere dbname=lockstep",
+          patience: .seconds(5),
+          onWait: { error in reasons.withLock { $0.append("\(error)") } }
+        )
+        store.close()
+      }
     }
     let all = reasons.withLock { $0 }
     #expect(all.count == 1 && all[0].contains("cannot connect to PostgreSQL"), "\(all)")

@@ -19,11 +19,16 @@ struct TestDatabase: Sendable {
 
   func remove() { TestedStore.drop(folder.file("store"), on: TestedStore.anyServer) }
 
+  /// A connection of the test. Beside all other tests, connecting may take long.
+  private func connect() throws -> PostgreSQLConnection {
+    try PostgreSQLConnection("\(connectionString) connect_timeout=60")
+  }
+
   /// Runs statements as another program does.
-  func execute(_ script: String) throws { try PostgreSQLConnection(connectionString).execute(script) }
+  func execute(_ script: String) throws { try connect().execute(script) }
 
   func count(_ sql: String) throws -> Int {
-    try PostgreSQLConnection(connectionString).query(PostgreSQLStatement(sql)).row(0).integer(at: 0)
+    try connect().query(PostgreSQLStatement(sql)).row(0).integer(at: 0)
   }
 
   /// Ends all connections of servers to this database.
@@ -51,7 +56,10 @@ struct TestDatabase: Sendable {
     let database = try TestDatabase()
     defer { database.remove() }
     func start(_ started: [ServerFixture]) async throws {
-      if started.count == nodes { return try await body(started, database) }
+      if started.count == nodes {
+        if nodes > 1 { try await database.waitForAddresses(of: started) }
+        return try await body(started, database)
+      }
       try await ServerFixture.run {
         $0.store = database.connectionString
         change(started.count, &$0)
@@ -60,6 +68,44 @@ struct TestDatabase: Sendable {
       }
     }
     try await start([])
+  }
+
+  /// Waits until the servers can forward requests to each other. A server starts before its address
+  /// is in the database if that takes more than a second.
+  private func waitForAddresses(of servers: [ServerFixture]) async throws {
+    let known = servers.count { $0.configuration.host != "0.0.0.0" || $0.configuration.nodeAddress != nil }
+    try await eventually { try count("SELECT count(*) FROM nodes WHERE address IS NOT NULL") >= known }
+  }
+}
+
+extension RawClient {
+  /// Whether the server has sent something more, or has closed the connection.
+  var hasInput: Bool {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&entry, 1, 0) == 1
+  }
+}
+
+extension Device {
+  /// Sends a `GET` that waits, and returns when `isWaiting` is true. Repeats a request that was
+  /// refused, because a server on a busy machine may lose its lease for a moment.
+  ///
+  /// The status line of a stream may be read already.
+  func waiting(
+    _ target: String,
+    _ fields: [String] = [],
+    until isWaiting: () throws -> Bool
+  ) async throws -> RawClient {
+    var client = try await waiting(target, fields)
+    var isAccepted = false
+    try await eventually {
+      if try isWaiting() { return true }
+      guard !isAccepted, client.hasInput else { return false }
+      isAccepted = !String(decoding: try await client.line(), as: UTF8.self).contains(" 503 ")
+      if !isAccepted { client = try await waiting(target, fields) }
+      return false
+    }
+    return client
   }
 }
 

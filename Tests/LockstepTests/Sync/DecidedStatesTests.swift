@@ -23,7 +23,7 @@ struct DecidedStatesTests {
         hasReserved.wakeAll()
       }
       thread?.detach()
-      let isReserved = hasReserved.wait(atMost: 5_000_000_000) { $0 ? true : nil } ?? false
+      let isReserved = hasReserved.wait(atMost: 60_000_000_000) { $0 ? true : nil } ?? false
       isFree.withLock { $0 = isReserved }
     }
   }

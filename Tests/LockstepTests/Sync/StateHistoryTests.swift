@@ -196,6 +196,8 @@ struct HistoryTests {
     var record = Record()
     // 300 revisions, all of them a day too old.
     try await write(upTo: 300, as: ann, in: fixture, random: &random, valueBytes: 1000, onto: &record)
+    // A pruning that has begun reads the clock.
+    try await fixture.writerIsIdle()
     fixture.clock.advance(by: Self.day * 31)
     try await write(upTo: 319, as: ann, in: fixture, random: &random, onto: &record)
     #expect(

@@ -34,7 +34,7 @@ struct LongResponseTests {
 
     /// Waits until a user's response waits for an encoder thread.
     func hasRequest(of device: Device) async {
-      await eventually(patience: .seconds(20)) {
+      await eventually {
         UserID(device.user).map { backgroundEncoder.shares.isRunning($0) } ?? false
       }
     }

@@ -98,8 +98,8 @@ struct QueryParameterTests {
         }
       }
     }
-    // Eight times as many names.
-    #expect(time(4_000) < time(500) * 24)
+    // Eight times as many names. A busy machine may disturb one measurement.
+    #expect((0..<5).contains { _ in time(4_000) < time(500) * 24 })
   }
 
   @Test("A list of names has no empty entries", arguments: ["favorites,,profile", ",favorites", "favorites,", ","])
