@@ -4,6 +4,7 @@ import json
 import socket
 import sys
 import time
+from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 from httplint.message import HttpRequestLinter, HttpResponseLinter
@@ -27,15 +28,16 @@ class Server:
         self.token = token
 
     def exchange(self, method, target, fields=None, body=None, token=True, events=False):
-        """Sends a request. Returns its fields, and the status line, fields and decoded body of the
-        response."""
+        """Sends a request. Returns its fields, the status line, fields and decoded body of the
+        response, and the times before the request and after the response."""
         fields = {"Host": f"{self.host}:{self.port}", "Connection": "close", **(fields or {})}
         if token:
             fields["Authorization"] = f"Bearer {self.token}"
         if body is not None:
             fields["Content-Length"] = str(len(body))
         lines = [f"{method} {target} HTTP/1.1"] + [f"{name}: {value}" for name, value in fields.items()]
-        with socket.create_connection((self.host, self.port), timeout=30) as connection:
+        began = time.time()
+        with socket.create_connection((self.host, self.port), timeout=120) as connection:
             connection.sendall(("\r\n".join(lines) + "\r\n\r\n").encode() + (body or b""))
             received = b""
             while piece := connection.recv(65536):
@@ -48,7 +50,7 @@ class Server:
         answer = [tuple(part.strip() for part in line.split(b":", 1)) for line in answer]
         if any(name.lower() == b"transfer-encoding" for name, _ in answer):
             rest = unchunked(rest)
-        return fields, status, answer, rest
+        return fields, status, answer, rest, (began, time.time())
 
 
 def unchunked(rest):
@@ -62,13 +64,26 @@ def unchunked(rest):
     return content
 
 
+def response_time(answer, times):
+    """The moment between the request and the end of the response that is nearest to the field Date.
+    The server may set Date at any moment between them, and httplint compares it with only one."""
+    began, ended = times
+    for name, value in answer:
+        if name.lower() == b"date":
+            try:
+                return min(max(parsedate_to_datetime(value.decode("latin-1")).timestamp(), began), ended)
+            except ValueError:
+                break
+    return ended
+
+
 def notes(method, target, exchanged):
-    fields, status, answer, content = exchanged
+    fields, status, answer, content, times = exchanged
     request = HttpRequestLinter()
     request.process_request_topline(method.encode(), target.encode(), b"HTTP/1.1")
     request.process_headers([(name.encode(), value.encode()) for name, value in fields.items()])
     request.finish_content(True)
-    response = HttpResponseLinter(start_time=time.time(), _related=request, no_content=method == "HEAD")
+    response = HttpResponseLinter(start_time=response_time(answer, times), _related=request, no_content=method == "HEAD")
     version, code, phrase = (status.split(b" ", 2) + [b""])[:3]
     response.process_response_topline(version, code, phrase)
     response.process_headers(answer)

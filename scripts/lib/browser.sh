@@ -15,8 +15,7 @@ ensure_browser() {
   rm -rf "$browser_venv"
   python3 -c 'import ensurepip' 2>/dev/null || install_packages python3-venv
   python3 -m venv "$browser_venv" >&2 || die 69 "python3 cannot make a virtual environment"
-  "$browser_venv/bin/pip" install -q --disable-pip-version-check \
-    -r "$browser_tests/requirements.txt" >&2 || die 69 "pip cannot install them"
+  pip_install "$browser_venv" -r "$browser_tests/requirements.txt"
   cp "$browser_tests/requirements.txt" "$browser_venv/"
 }
 

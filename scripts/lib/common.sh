@@ -2,6 +2,12 @@
 # shellcheck disable=SC2034 # the variables are for the scripts that source this
 # Shared by all scripts: the project's folder, messages, options, packages and builds.
 
+# The machine's locale must not change the order of sort, the decimal point, or which bytes are a
+# character. Not every system has this locale.
+if [[ $(LC_ALL=C.UTF-8 locale charmap 2>/dev/null) == UTF-8 ]]; then
+  export LC_ALL=C.UTF-8
+fi
+
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 script=$(realpath --relative-to="$root" "$0")
 
@@ -65,20 +71,33 @@ ensure_commands() {
   install_packages "${missing[@]}"
 }
 
-# install_packages [PACKAGE…]: installs them with apt. If it cannot, it prints their names and
-# exits.
+# install_packages [PACKAGE…]: installs them with apt. If that fails three times, it prints their
+# names and exits.
 install_packages() {
   (($#)) || return 0
-  local as_root=(env)
+  local as_root=(env) attempt
   ((EUID == 0)) || as_root=(sudo env)
   if ! command -v apt-get >/dev/null || ! command -v "${as_root[0]}" >/dev/null; then
     die 69 "install these packages (names as in Debian) and try again: $*"
   fi
   say "Installing $* (apt)"
-  if ! "${as_root[@]}" apt-get update -q >&2 ||
-    ! "${as_root[@]}" DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" >&2; then
-    die 69 "apt failed; install these packages and try again: $*"
-  fi
+  for attempt in 1 2 3; do
+    # Another process, such as one for automatic updates, may hold apt's lock.
+    if "${as_root[@]}" apt-get update -q -o DPkg::Lock::Timeout=300 >&2 &&
+      "${as_root[@]}" DEBIAN_FRONTEND=noninteractive apt-get install -q -y -o DPkg::Lock::Timeout=300 \
+        --no-install-recommends "$@" >&2; then
+      return
+    fi
+    ((attempt == 3)) || { say "apt failed; trying again" && sleep $((attempt * 10)); }
+  done
+  die 69 "apt failed; install these packages and try again: $*"
+}
+
+# pip_install VENV ARGUMENT…: installs packages from PyPI in a virtual environment. If pip fails or
+# takes a quarter of an hour, it exits with 69.
+pip_install() {
+  timeout --foreground 900 "$1/bin/pip" install -q --disable-pip-version-check --retries 10 --timeout 30 "${@:2}" >&2 ||
+    die 69 "pip cannot install the packages from PyPI"
 }
 
 # The flags of all builds for debugging. With other flags, everything is built again.

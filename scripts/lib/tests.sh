@@ -27,14 +27,14 @@ run_within() {
 
 # unfinished_tests FILE: prints the tests that began and did not end, according to a test run's output.
 unfinished_tests() {
-  comm -23 <(sed -nE 's/^◇ Test (.+) started\.$/\1/p' "$1" | grep -vE '^(case passing .*|run)$' | sort) \
-    <(sed -nE 's/^. Test (.+) (passed|failed|skipped).*$/\1/p' "$1" | sed -E 's/ with [0-9]+ test cases?$//' | sort)
+  comm -23 <(sed -nE 's/^◇ Test (.+) started\.$/\1/p' "$1" | grep -avE '^(case passing .*|run)$' | sort) \
+    <(sed -nE 's/^[^ ]+ Test (.+) (passed|failed|skipped).*$/\1/p' "$1" | sed -E 's/ with [0-9]+ test cases?$//' | sort)
 }
 
 # print_failures FILE: repeats the issues that a test run's output contains, so that they are at its end. If the process
 # of the tests crashed or was killed, names the tests that did not end.
 print_failures() {
-  if ! grep -aqE '^. Test run with [0-9]+ tests? ' "$1"; then
+  if ! grep -aqE '^[^ ]+ Test run with [0-9]+ tests? ' "$1"; then
     printf '%s: the process of the tests crashed or was killed. At most 40 tests that it had not ended:\n' "$script" >&2
     unfinished_tests "$1" | head -n 40 >&2
   fi
@@ -42,7 +42,7 @@ print_failures() {
   # A failed comparison has many lines, up to the next line of another test.
   awk '/^(◇|✔)/ { shown = 0 } /^✘/ { shown = 40 } shown > 0 { print; shown-- }' "$1" | head -n 200 >&2
   printf '%s: the seeds of all tests with random numbers:\n' "$script" >&2
-  grep 'LOCKSTEP_TEST_SEED=' "$1" >&2 || true
+  grep -a 'LOCKSTEP_TEST_SEED=' "$1" >&2 || true
 }
 
 # Fails if the tests left folders behind, and names the first ones and what is in them.

@@ -92,7 +92,7 @@ END
     --kill-child=KILL bash "$2/init" "$2"' - "$unit_test_cgroup" "$unit_test" >"$unit_test/console" 2>&1 &
   unit_test_id=$!
   local try
-  for ((try = 0; try < 150; try++)); do
+  for ((try = 0; try < 600; try++)); do
     if inside systemctl show --property Version >/dev/null 2>&1; then return; fi
     kill -0 "$unit_test_id" 2>/dev/null || break
     sleep 0.1
@@ -122,7 +122,7 @@ unit_failure() {
 # until_ready NAME PROCESS: waits until the server is ready in another process than PROCESS.
 until_ready() {
   local try
-  for ((try = 0; try < 150; try++)); do
+  for ((try = 0; try < 600; try++)); do
     if [[ $(property "$1" MainPID 2>/dev/null) != "$2" ]] &&
       inside curl -sf -m 5 -o /dev/null http://127.0.0.1:8080/readyz 2>/dev/null; then
       return
@@ -130,7 +130,7 @@ until_ready() {
     kill -0 "$unit_test_id" 2>/dev/null || die 1 "systemd has ended: $(<"$unit_test/console")"
     sleep 0.1
   done
-  unit_failure "$1" "the server is not ready after 15 s"
+  unit_failure "$1" "the server is not ready after a minute"
 }
 
 # run_unit NAME PATH BODY

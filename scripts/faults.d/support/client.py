@@ -33,7 +33,7 @@ class Answer:
 
 
 class Client:
-    def __init__(self, port, timeout=30):
+    def __init__(self, port, timeout=120):
         self.port = port
         self.timeout = timeout
         self.token = None

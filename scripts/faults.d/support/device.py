@@ -33,7 +33,7 @@ class Device:
         # Values that were refused since then. They may appear only after a crash.
         self.unkept = {}
 
-    def connect(self, port, timeout=30):
+    def connect(self, port, timeout=120):
         self.client = Client(port, timeout)
         self.client.token = self.token
 

@@ -27,7 +27,7 @@ def expect(holds, what):
         raise Broken(what() if callable(what) else what)
 
 
-def eventually(holds, what, seconds=20):
+def eventually(holds, what, seconds=120):
     """Waits until a condition holds. Raises Broken after the time."""
     end = time.monotonic() + seconds
     while not holds():
@@ -35,7 +35,7 @@ def eventually(holds, what, seconds=20):
         time.sleep(0.02)
 
 
-def within(holds, what, seconds=30):
+def within(holds, what, seconds=120):
     """Returns a function that calls `holds`, and raises Broken if it still returns false after the
     time."""
     end = time.monotonic() + seconds

@@ -64,7 +64,7 @@ class Server:
         with open(self.log, errors="replace") as log:
             return log.read()
 
-    def listening(self, seconds=30):
+    def listening(self, seconds=120):
         """Waits until the server listens, and returns it. Raises Broken if it exits instead."""
         end = time.monotonic() + seconds
         while True:
@@ -77,10 +77,10 @@ class Server:
             expect(time.monotonic() < end, lambda: f"the server does not listen after {seconds} s")
             time.sleep(0.01)
 
-    def client(self, timeout=30):
+    def client(self, timeout=120):
         return Client(self.port, timeout)
 
-    def refuses(self, codes, words, seconds=30):
+    def refuses(self, codes, words, seconds=120):
         """Expects the server to exit with one of these codes and a message that matches `words`.
         Returns the message."""
         try:
@@ -96,7 +96,7 @@ class Server:
     def expect_alive(self):
         expect(not self.has_ended, lambda: f"the server has exited with {self.process.poll()}: {self.said()[-2000:]}")
 
-    def stop(self, seconds=30):
+    def stop(self, seconds=120):
         """Drains the server, and expects it to exit with 0."""
         self.expect_alive()
         self.process.send_signal(signal.SIGTERM)
