@@ -43,14 +43,14 @@ function merged(value, patch) {
 const byIndex = (left, right) => left.index - right.index
 
 export function apply(value, change) {
-  if (change.items || change.values) return freeze(change.items ?? change.values)
+  if (change.items ?? change.values) return freeze(change.items ?? change.values)
   if (change.kind === 'map') return freeze({ ...keep(like(empty, value), name => !change.removed.includes(name)), ...change.set })
   const { deletions, insertions, moves, modifications } = change
   const gone = new Set([...deletions.map(({ index }) => index), ...moves.map(({ from }) => from)])
   const items = like(none, value)
   const result = items.filter((_, index) => !gone.has(index))
-  const arrivals = [...insertions, ...moves.map(({ from, to: index }) => ({ index, item: items[from] }))]
-  for (const { index, item } of arrivals.sort(byIndex)) result.splice(index, 0, item)
+  const added = [...insertions, ...moves.map(({ from, to: index }) => ({ index, item: items[from] }))]
+  for (const { index, item } of added.sort(byIndex)) result.splice(index, 0, item)
   for (const { newIndex, item } of modifications) result[newIndex] = item
   return freeze(result)
 }
@@ -116,8 +116,8 @@ function replaced(items, id, change, now) {
   return items.map(item => {
     if (item.id !== id) return item
     const { id: _, addedAt, updatedAt, ...old } = item
-    const made = change(old)
-    return same(old, made) ? item : { id, ...made, addedAt, updatedAt: time(now) }
+    const value = change(old)
+    return same(old, value) ? item : { id, ...value, addedAt, updatedAt: time(now) }
   })
 }
 
@@ -173,7 +173,10 @@ export function next(state, { type, ...details }) {
 
 function memoryStore() {
   const rows = new Map()
-  return { read: async key => rows.get(key), write: async changes => { for (const [key, value] of changes) rows.set(key, value) } }
+  return {
+    read: async key => rows.get(key),
+    write: async changes => { for (const [key, value] of changes) rows.set(key, value) }
+  }
 }
 
 function indexedStore(name) {
@@ -316,7 +319,6 @@ export class Lockstep {
   #waiting = new Map()
 
   constructor(url, options = empty) {
-    const { fetch, setTimeout, clearTimeout } = globalThis
     this.#options = { now: Date.now, random: Math.random, fetch, setTimeout, clearTimeout, ...options }
     const { name = '', collections, store } = options
     this.#url = String(url).replace(/\/+$/, '')
@@ -351,7 +353,7 @@ export class Lockstep {
 
   transaction(body, options) {
     const actions = []
-    body({ do: (module, type, payload = {}) => { actions.push({ module, type, payload }) } })
+    body({ do(module, type, payload = {}) { actions.push({ module, type, payload }) } })
     return this._write(actions, options)
   }
 
@@ -384,7 +386,7 @@ export class Lockstep {
       await this.#open()
       if (this.#on !== on) return
       this.#listen(on)
-      this.#led = this.#channel ? this.#waitForLeadership() : this.#lead()
+      this.#led = this.#channel ? this.#waitToLead() : this.#lead()
     })
   }
 
@@ -402,7 +404,7 @@ export class Lockstep {
     const entry = this.#entry(freeze(clone(actions)))
     const { key } = entry
     if (ifUnchanged) {
-      if (!this.#position.cursor) throw new Refused(failure('There is no copy yet'))
+      if (!this.#position.cursor) throw new Refused(failure('The client has no copy'))
       entry.base = this.#outbox.reduce((base, other) => advanced(base, other, entry), this.#position)
     }
     const confirmed = new Promise((done, fail) => this.#writes.set(key, { done, fail, resolve }))
@@ -429,8 +431,8 @@ export class Lockstep {
   #keep(entry, changes) { this.#rows.set(rowName(entry.key), Object.assign(entry, changes)) }
 
   #filter(wanted) {
-    const kept = this.#outbox.filter(entry => wanted(entry) || !this.#rows.set(rowName(entry.key)))
-    if (kept.length < this.#outbox.length) this.#outbox = kept
+    const outbox = this.#outbox.filter(entry => wanted(entry) || !this.#rows.set(rowName(entry.key)))
+    if (outbox.length < this.#outbox.length) this.#outbox = outbox
   }
 
   #remove(key) {
@@ -555,12 +557,12 @@ export class Lockstep {
 
   #show(origin = 'server') {
     for (const collection of this.#collections.values()) collection._update(origin)
-    const { refused } = this
+    const { refused, storeError } = this
     this.refused = updated(refused, this.#entries(entry => entry.refused))
     const { name, at, error } = this.#state
     const state = updated(this.state, {
       name, pending: this.#outbox.filter(isWaiting).length, ...name === 'offline' && { at }, ...error && { error: new Refused(error) },
-      ...this.storeError && { storeError: this.storeError }
+      ...storeError && { storeError }
     })
     if (state === this.state && refused === this.refused) return
     this.state = state
@@ -628,7 +630,7 @@ export class Lockstep {
       const rows = this.#rows
       this.#rows = new Map()
       try {
-        await this.#store.write([...rows, ['outbox', this.#outbox.map(({ key }) => key)]])
+        await this.#store.write([...rows, ['outbox', this.#outbox.map(entry => entry.key)]])
       } catch (error) {
         this.#rows = new Map([...rows, ...this.#rows])
         this.storeError = error
@@ -678,9 +680,16 @@ export class Lockstep {
         ...cursor && { since: cursor }, ...this.#names && { collections: this.#names.join() },
         ...isLive && !isStream && !Cursor && { wait: 30 }
       })
-      const onDocument = document => this.#applyDocument(document, signal, known)
+      const onDocument = document => {
+        if (signal.aborted) return
+        if (!document?.cursor) throw failure('This is no Lockstep server')
+        for (const entry of known) entry.isIncluded = true
+        this.#apply(document)
+        this.#broadcast({ document })
+        this.#dispatch({ type: 'response' })
+      }
       const response = await this.#request(`/v1/changes?${query}`, {
-        signal, headers: { ...isStream && { Accept: 'text/event-stream' }, ...Cursor && { Cursor } }, onEvent: isStream && onDocument
+        signal, headers: Cursor && { Cursor }, onEvent: isStream && onDocument
       })
       if (signal.aborted) return
       if (response.status === 200) {
@@ -699,15 +708,6 @@ export class Lockstep {
     }
   }
 
-  #applyDocument(document, signal, known) {
-    if (signal.aborted) return
-    if (!document?.cursor) throw failure('This is no Lockstep server')
-    known.forEach(entry => { entry.isIncluded = true })
-    this.#apply(document)
-    this.#broadcast({ document })
-    this.#dispatch({ type: 'response' })
-  }
-
   #lost(reason) {
     const { status, retryAfter = 0 } = reason
     const delay = Math.min(60_000, 500 * 2 ** this.#state.attempt) * (0.5 + this.#options.random() / 2)
@@ -716,16 +716,15 @@ export class Lockstep {
   }
 
   #send() {
-    const abort = this.#abort
-    if (!this.#isLeader || this.#state.name !== 'live' || this.#sender === abort) return
-    this.#sender = abort
-    const { signal } = abort
+    const signal = this.#abort?.signal
+    if (!this.#isLeader || this.#state.name !== 'live' || this.#sender === signal) return
+    this.#sender = signal
     this.#run(async () => {
       try {
         let entry
         while (!signal.aborted && (entry = this.#outbox.find(isWaiting))?.isSaved) await this.#sendEntry(entry, signal)
       } finally {
-        if (this.#sender === abort) this.#sender = undefined
+        if (this.#sender === signal) this.#sender = undefined
       }
     }, signal)
   }
@@ -733,7 +732,7 @@ export class Lockstep {
   async #sendEntry(entry, signal) {
     const stored = await this.#store.read(rowName(entry.key)) ?? { sent: entry.at }
     const sent = stored.sent ?? this.#options.now()
-    if (this.#options.now() - sent > 828e5) return this.#refuse(entry, failure('It may have been applied before'))
+    if (this.#options.now() - sent > 828e5) return this.#refuse(entry, failure('The server may have applied it'))
     this.#keep(entry, { sent })
     await this.#save()
     const bearer = await this.#bearer(signal)
@@ -810,23 +809,23 @@ export class Lockstep {
         method, signal, cache: 'no-store', body: body && JSON.stringify(body),
         headers: {
           ...headers, ...bearer && { Authorization: `Bearer ${bearer}` }, ...id && { 'Idempotency-Key': id },
-          ...body && { 'Content-Type': 'application/json' }
+          ...body && { 'Content-Type': 'application/json' }, ...onEvent && { Accept: 'text/event-stream' }
         }
       })
       if (onEvent && response.ok) await readEvents(response.body, signal, restart, onEvent)
-      const field = name => response.headers.get(name)
-      const document = /json/.test(field('Content-Type')) ? await response.json() : undefined
+      const { headers: fields } = response
+      const document = /json/.test(fields.get('Content-Type')) ? await response.json() : undefined
       return {
         status: response.status, body: document, problem: document,
-        revision: Number(field('Revision') ?? -1),
-        retryAfter: Number(field('Retry-After')) || 0
+        revision: Number(fields.get('Revision') ?? -1),
+        retryAfter: Number(fields.get('Retry-After')) || 0
       }
     } finally {
       this.#clear(timer)
     }
   }
 
-  #waitForLeadership() {
+  #waitToLead() {
     const { signal } = this.#on
     return navigator.locks.request(this.#name, { signal }, async () => {
       await this.#load()
@@ -835,7 +834,7 @@ export class Lockstep {
       if (signal.aborted) return
       this.#isLeader = false
       this.#dispatch({ type: 'stop' })
-      return this.#waitForLeadership()
+      return this.#waitToLead()
     })
   }
 
@@ -901,15 +900,14 @@ export class Lockstep {
   }
 
   #listen({ signal }) {
-    const page = globalThis.document
+    const { document } = globalThis
     const on = (target, name, body) => target?.addEventListener?.(name, () => this.#isLeader && body(), { signal })
-    const wake = type => this.#dispatch({ type })
-    on(globalThis, 'online', () => wake('wake'))
-    on(page, 'visibilitychange', () => page.visibilityState === 'visible' ? wake('visible') : this.#save())
+    on(globalThis, 'online', () => this.#dispatch({ type: 'wake' }))
+    on(document, 'visibilitychange', () => document.visibilityState === 'visible' ? this.#dispatch({ type: 'visible' }) : this.#save())
     let last = this.#options.now()
     let timer
     const tick = () => {
-      if (this.#isLeader && Math.abs(this.#options.now() - last) > 40_000) wake('wake')
+      if (this.#isLeader && Math.abs(this.#options.now() - last) > 40_000) this.#dispatch({ type: 'wake' })
       last = this.#options.now()
       timer = this.#after(10_000, tick)
     }

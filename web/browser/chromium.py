@@ -14,9 +14,13 @@ import time
 import unittest
 import urllib.request
 
-from playwright.async_api import async_playwright
+from playwright.async_api import async_playwright, expect
 
 PASSWORD = "correct horse"
+
+# How long a test waits for anything, in seconds. Only a test that fails waits that long.
+PATIENCE = 60
+expect.set_options(timeout=PATIENCE * 1_000)
 
 
 class Server:
@@ -34,16 +38,25 @@ class Server:
         self.start()
 
     def start(self):
+        """Starts the process, on the same port as before. Another process may have the port for a while."""
+        for _ in range(1 if self.url.endswith(":0") else 240):
+            if self.try_to_start():
+                return
+            time.sleep(0.25)
+        raise RuntimeError("the server does not start")
+
+    def try_to_start(self):
         self.process = subprocess.Popen(
             [os.environ["LOCKSTEP_BINARY"], "serve", "--port", self.url.rsplit(":", 1)[1], "--data", self.data]
             + ["--log-level", "error", "--threads", "1", *self.options],
             stdout=subprocess.PIPE, text=True, env={**os.environ, **self.variables},
         )
-        line = self.process.stdout.readline()
-        found = re.search(r"http://\S+", line)
-        if not found:
-            raise RuntimeError(f"the server does not start: {line}")
-        self.url = found[0]
+        found = re.search(r"http://\S+", self.process.stdout.readline())
+        if found:
+            self.url = found[0]
+        else:
+            self.end()
+        return found
 
     def end(self, how=signal.SIGTERM):
         if self.process.poll() is None:
@@ -62,7 +75,7 @@ class Server:
             self.url + path, json.dumps(body).encode() if body is not None else None,
             {"Authorization": f"Bearer {token}"} if token else {}, method=method,
         )
-        with urllib.request.urlopen(request, timeout=30) as response:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as response:
             text = response.read()
         return json.loads(text) if text[:1] in (b"{", b"[") else text.decode()
 
@@ -129,7 +142,7 @@ class ChromiumTest(unittest.IsolatedAsyncioTestCase):
     async def new_context(self, **options):
         """A browser profile of its own, whose messages fail the test."""
         context = await self.browser.new_context(**options)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(PATIENCE * 1_000)
         context.on("console", self.note)
         context.on("weberror", lambda error: self.messages.append(f"error: {error.error}"))
         return context
@@ -139,7 +152,7 @@ class ChromiumTest(unittest.IsolatedAsyncioTestCase):
             return
         self.messages.append(f"{message.type}: {message.text}")
 
-    async def eventually(self, condition, seconds=10):
+    async def eventually(self, condition, seconds=PATIENCE):
         """Waits until a function returns true, at once or as a coroutine."""
         end = time.monotonic() + seconds
         while True:

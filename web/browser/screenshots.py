@@ -14,7 +14,7 @@ class Screenshots(_Example):
     folder = FOLDER
     requests_fail = True
 
-    @limit(90)
+    @limit(240)
     async def test_screenshots(self):
         folder = os.environ["LOCKSTEP_SCREENSHOTS"]
         page = await self.open(viewport={"width": 800, "height": 580})

@@ -6,7 +6,7 @@ import sys
 import threading
 import urllib.parse
 
-from chromium import PASSWORD, ChromiumTest, Server, limit
+from chromium import PASSWORD, PATIENCE, ChromiumTest, Server, limit
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
@@ -58,7 +58,7 @@ class BrowserTest(ChromiumTest):
         await self.live(page)
         return page
 
-    async def until(self, page, condition, argument=None, seconds=15):
+    async def until(self, page, condition, argument=None, seconds=PATIENCE):
         """Waits until a JavaScript expression is true."""
         await page.wait_for_function(condition, arg=argument, timeout=seconds * 1_000, polling=20)
 

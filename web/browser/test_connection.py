@@ -32,7 +32,7 @@ class ConnectionTests(BrowserTest):
         self.assertEqual([entry["action"]["type"] for entry in self.entries()], ["add", "increment", "set"])
         self.assertEqual(self.server.send("/v1/defaults/standard", token=self.outside())["values"], {"opened": 2, "theme": "dark"})
 
-    @limit(45)
+    @limit(240)
     async def test_writes_without_a_network_are_shown_at_once_and_arrive_once(self):
         device = await self.device()
         page = await self.user(device)
@@ -44,7 +44,7 @@ class ConnectionTests(BrowserTest):
         await self.idle(page)
         self.check_three_writes()
 
-    @limit(45)
+    @limit(240)
     async def test_writes_without_a_network_survive_a_reload(self):
         device = await self.device()
         page = await self.user(device)
@@ -60,7 +60,7 @@ class ConnectionTests(BrowserTest):
         await self.idle(page)
         self.assertEqual([entry["action"]["type"] for entry in self.entries()], ["add", "remove", "add", "increment", "set"])
 
-    @limit(45)
+    @limit(240)
     async def test_writes_whose_responses_are_lost_arrive_once(self):
         device = await self.device()
         page = await self.user(device)
@@ -79,7 +79,7 @@ class ConnectionTests(BrowserTest):
         self.assertEqual(len(self.entries()), 1)
         self.assertEqual(await page.evaluate("settings.get('opened')"), 2)
 
-    @limit(45)
+    @limit(240)
     async def test_the_client_continues_after_the_server_was_killed(self):
         page = await self.user(await self.device())
         self.server.end(signal.SIGKILL)
@@ -91,7 +91,7 @@ class ConnectionTests(BrowserTest):
         names = await page.evaluate("states")
         self.assertEqual(list(dict.fromkeys(names[names.index("offline"):])), ["offline", "connecting", "live"])
 
-    @limit(60)
+    @limit(240)
     async def test_a_server_that_is_killed_during_writes_gets_each_of_them_once(self):
         page = await self.user(await self.device())
         await page.evaluate("""() => {
@@ -127,7 +127,7 @@ class ConnectionTests(BrowserTest):
                 os.rename(os.path.join(self.server.folder, name), os.path.join(self.server.folder, name.removeprefix("copy of ")))
         self.server.start()
 
-    @limit(60)
+    @limit(240)
     async def test_after_an_old_copy_is_restored_the_view_is_the_servers_and_the_outbox_arrives(self):
         page = await self.user(await self.device())
         await page.evaluate("favorites.put('old', { title: 'Old' }).confirmed")
@@ -148,7 +148,7 @@ class ConnectionTests(BrowserTest):
         await page.reload()
         await self.until(page, "globalThis.isLoaded && ids() === 'old,outbox'")
 
-    @limit(60)
+    @limit(240)
     async def test_a_confirmed_write_that_a_restored_server_has_lost_is_no_longer_shown(self):
         page = await self.user(await self.device())
         held = []
@@ -174,7 +174,7 @@ class ConnectionTests(BrowserTest):
             await route.abort()
         await self.until(page, "ids() === 'old' && favorites.value[0].title === 'Old'")
 
-    @limit(45)
+    @limit(240)
     async def test_the_end_of_the_session_asks_for_a_login_which_continues_with_the_outbox(self):
         device = await self.device()
         page = await self.user(device)
@@ -195,7 +195,7 @@ class ConnectionTests(BrowserTest):
         items = self.server.send("/v1/favorites", token=token)["items"]
         self.assertEqual([item["id"] for item in items], ["kept", "also kept"])
 
-    @limit(45)
+    @limit(240)
     async def test_logging_out_removes_the_copy_and_the_session_from_the_device(self):
         device = await self.device()
         page = await self.user(device)
@@ -216,7 +216,7 @@ class ConnectionTests(BrowserTest):
         await self.until(page, "globalThis.isLoaded && lockstep.state.name === 'needsLogin'")
         self.assertEqual(await page.evaluate("ids()"), "")
 
-    @limit(45)
+    @limit(240)
     async def test_unsent_writes_that_a_user_keeps_are_never_sent_by_another_user(self):
         device = await self.device()
         self.server.sign_up("bob@example.com")
@@ -241,7 +241,7 @@ class ConnectionTests(BrowserTest):
         self.assertEqual(await page.evaluate("ids()"), "")
         self.assertEqual(self.server.send("/v1/favorites", token=self.outside("bob@example.com"))["items"], [])
 
-    @limit(45)
+    @limit(240)
     async def test_event_streams_deliver_changes_and_continue_after_the_server_was_killed(self):
         phone = await self.user(await self.device(), transport="events")
         tablet = await self.log_in(await self.device(), transport="events")

@@ -38,7 +38,7 @@ class ExampleTests(BrowserTest):
     async def shows(self, page, *titles):
         await expect(page.locator("#list .title")).to_have_text(list(titles))
 
-    @limit(60)
+    @limit(240)
     async def test_what_a_user_does_in_one_window_the_other_shows(self):
         phone = await self.open()
         await self.enter(phone)
@@ -55,7 +55,7 @@ class ExampleTests(BrowserTest):
         await expect(tablet.locator("html")).to_have_attribute("data-theme", "dark")
         await expect(tablet.locator("body")).to_have_css("background-color", "rgb(21, 24, 28)")
 
-    @limit(60)
+    @limit(240)
     async def test_a_favorite_moves_by_dragging_by_buttons_and_by_keys(self):
         phone = await self.open()
         await self.enter(phone)
@@ -78,7 +78,7 @@ class ExampleTests(BrowserTest):
         await self.enter(tablet, "Log in")
         await self.shows(tablet, "B", "A", "C")
 
-    @limit(60)
+    @limit(240)
     async def test_it_works_without_a_network_and_sends_the_changes_later(self):
         self.requests_fail = True
         page = await self.open()
@@ -96,7 +96,7 @@ class ExampleTests(BrowserTest):
         await expect(page.locator("#list li").nth(1)).to_have_attribute("data-waits", "false")
         self.assertEqual([item["title"] for item in self.server.send("/v1/favorites", token=self.outside())["items"]], ["Aurora", "Geysir"])
 
-    @limit(60)
+    @limit(240)
     async def test_a_wrong_password_and_a_refused_write_are_explained(self):
         self.requests_fail = True
         _, token = self.server.sign_up()
@@ -122,7 +122,7 @@ class ExampleTests(BrowserTest):
         await page.get_by_role("button", name="Log out").click()
         await expect(page.get_by_label("E-mail")).to_be_visible()
 
-    @limit(60)
+    @limit(240)
     async def test_markup_in_a_title_is_shown_as_text(self):
         page = await self.open()
         await self.enter(page)
@@ -131,7 +131,7 @@ class ExampleTests(BrowserTest):
         await self.shows(page, title)
         await expect(page.locator("#list b, #list img")).to_have_count(0)
 
-    @limit(90)
+    @limit(240)
     async def test_axe_finds_no_violation_in_any_theme_and_width(self):
         page = await self.open(policy=False)
         await expect(page.get_by_label("E-mail")).to_be_visible()
@@ -149,7 +149,7 @@ class ExampleTests(BrowserTest):
         results = await Axe().run(page)
         self.assertEqual(results.violations_count, 0, results.generate_report())
 
-    @limit(60)
+    @limit(240)
     async def test_one_command_serves_the_example_beside_a_server_and_stops_both(self):
         process = await asyncio.create_subprocess_exec(
             os.path.join(ROOT, "scripts", "run"), "--binary", os.environ["LOCKSTEP_BINARY"], "--example", "web", "--example-port", "0",

@@ -98,13 +98,13 @@ class FrameworkTests(BrowserTest):
         await page.evaluate("list.put('late').confirmed")
         self.assertEqual(await page.evaluate("count().renders"), before)
 
-    @limit(45)
+    @limit(240)
     async def test_react_shows_the_value_after_each_change_and_unsubscribes(self):
         for name in ["react", "react-dom"]:
             shutil.copy(f"/usr/share/nodejs/{name}/umd/{name}.production.min.js", os.path.join(self.folder, f"{name}.js"))
         await self.check("React", REACT, '<script src="react.js"></script><script src="react-dom.js"></script>\n')
 
-    @limit(45)
+    @limit(240)
     async def test_vue_shows_the_value_after_each_change_and_unsubscribes(self):
         shutil.copy(os.environ["LOCKSTEP_VUE"], os.path.join(self.folder, "vue.js"))
         await self.check("Vue", VUE)

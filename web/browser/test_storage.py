@@ -29,15 +29,15 @@ class StorageTests(BrowserTest):
         self.assertEqual(await page.evaluate("lockstep.storeError.message"), "Refused")
         self.assertEqual(await page.evaluate("ids()"), "a")
 
-    @limit(30)
+    @limit(240)
     async def test_a_browser_that_forbids_storage_is_reported_and_the_client_works_until_the_page_closes(self):
         await self.check_without_storage(REFUSE)
 
-    @limit(30)
+    @limit(240)
     async def test_a_browser_whose_storage_fails_is_reported_and_the_client_works_until_the_page_closes(self):
         await self.check_without_storage(FAIL)
 
-    @limit(30)
+    @limit(240)
     async def test_a_write_that_does_not_fit_the_storage_is_rejected_and_taken_back(self):
         device = await self.device()
         await device.add_init_script(FULL)
@@ -53,7 +53,7 @@ class StorageTests(BrowserTest):
 
 
 class LongListTests(BrowserTest):
-    @limit(60)
+    @limit(240)
     async def test_ten_thousand_favorites_load_and_change_quickly(self):
         _, token = self.server.sign_up()
         fill(self.server, token, 10_000)

@@ -4,7 +4,7 @@ from support import BrowserTest, limit
 
 
 class SupportTests(BrowserTest):
-    @limit(30)
+    @limit(240)
     async def test_messages_errors_and_unhandled_rejections_are_noticed(self):
         page = await self.tab(await self.device())
         await page.evaluate("void Promise.reject(new Error('rejected'))")
@@ -14,7 +14,7 @@ class SupportTests(BrowserTest):
         self.assertEqual(sorted(self.messages), ["error: rejected", "error: thrown", "info: logged"])
         self.messages.clear()
 
-    @limit(30)
+    @limit(240)
     async def test_a_confirmed_promise_that_the_app_ignores_raises_no_unhandled_rejection(self):
         self.requests_fail = True
         page = await self.user(await self.device())

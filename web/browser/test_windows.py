@@ -6,7 +6,7 @@ from support import BrowserTest, limit
 
 
 class WindowTests(BrowserTest):
-    @limit(30)
+    @limit(240)
     async def test_what_one_window_does_the_other_shows(self):
         phone = await self.user(await self.device())
         tablet = await self.log_in(await self.device())
@@ -17,7 +17,7 @@ class WindowTests(BrowserTest):
         await phone.evaluate("favorites.remove('photo:1').confirmed")
         await self.until(tablet, "ids() === 'photo:2'")
 
-    @limit(30)
+    @limit(240)
     async def test_a_move_and_a_theme_reach_the_other_window_as_changesets(self):
         phone = await self.user(await self.device())
         tablet = await self.log_in(await self.device())
@@ -34,7 +34,7 @@ class WindowTests(BrowserTest):
         await tablet.evaluate("settings.set('theme', 'dark').confirmed")
         await self.until(phone, "document.documentElement.dataset.theme === 'dark'")
 
-    @limit(30)
+    @limit(240)
     async def test_markup_in_a_title_is_shown_as_text(self):
         title = "<img src=x onerror='document.title = 1'>&amp;"
         page = await self.user(await self.device())
@@ -42,7 +42,7 @@ class WindowTests(BrowserTest):
         self.assertEqual(await page.text_content("#favorites li"), title)
         self.assertEqual(await page.locator("#favorites *").count(), 1)
 
-    @limit(60)
+    @limit(240)
     async def test_ten_tabs_share_one_connection_and_all_show_each_others_writes(self):
         device = await self.device()
         tabs = [await self.user(device)]
@@ -60,7 +60,7 @@ class WindowTests(BrowserTest):
             self.assertEqual(self.metric("lockstep_waiting_requests"), 1)
             self.assertEqual({await tab.evaluate("lockstep.state.name") for tab in tabs}, {"live"})
 
-    @limit(60)
+    @limit(240)
     async def test_when_the_leading_tab_is_closed_another_takes_over(self):
         device = await self.device()
         leader = await self.user(device)
@@ -74,7 +74,7 @@ class WindowTests(BrowserTest):
             await self.until(tab, "ids() === 'after'")
         await self.eventually(lambda: self.metric("lockstep_waiting_requests") == 1)
 
-    @limit(60)
+    @limit(240)
     async def test_a_write_is_kept_when_the_leading_tab_closes_before_it_is_sent(self):
         # The request of the closed tab may still reach the server. Then the next leader gets 409 at first.
         self.requests_fail = True
@@ -90,7 +90,7 @@ class WindowTests(BrowserTest):
         entries = self.server.send("/v1/journal", token=self.outside())["entries"]
         self.assertEqual([entry["action"]["payload"]["id"] for entry in entries], ["kept"])
 
-    @limit(60)
+    @limit(240)
     async def test_every_write_is_confirmed_while_one_leading_tab_after_the_other_is_closed(self):
         self.requests_fail = True
         device = await self.device()
@@ -112,7 +112,7 @@ class WindowTests(BrowserTest):
         entries = self.server.send("/v1/journal", token=self.outside())["entries"]
         self.assertEqual(len(entries), 15)
 
-    @limit(60)
+    @limit(240)
     async def test_a_tab_that_leads_and_hangs_is_replaced(self):
         self.requests_fail = True
         device = await self.device()
@@ -138,7 +138,7 @@ class WindowTests(BrowserTest):
             await self.until(tab, "ids() === 'a,b,c'")
         self.assertEqual(self.metric("lockstep_waiting_requests"), 1)
 
-    @limit(30)
+    @limit(240)
     async def test_without_web_locks_each_tab_works_alone(self):
         device = await self.device()
         await device.add_init_script("delete Navigator.prototype.locks")
@@ -155,7 +155,7 @@ class WindowTests(BrowserTest):
         await self.idle(second)
         self.assertEqual(len(self.server.send("/v1/journal", token=self.outside())["entries"]), 2)
 
-    @limit(45)
+    @limit(240)
     async def test_without_web_locks_the_unconfirmed_writes_of_all_tabs_survive(self):
         self.requests_fail = True
         device = await self.device()

@@ -18,7 +18,7 @@ test.afterEach(() => Promise.all(clients.splice(0).map(client => client.stop()))
 
 /** Runs a test with a server and its users Ada and Bob. */
 function withUsers(name, body) {
-  test(name, { timeout: 60_000 }, async () => {
+  test(name, { timeout: 300_000 }, async () => {
     const server = await Server.start()
     try {
       const enter = (path, email, word = password) => server.request('', path, 'POST', { email, password: word })
@@ -179,7 +179,7 @@ withUsers('A write with ifUnchanged is refused after a change elsewhere, and is 
   await client.stop()
 })
 
-test('A store that refuses a write is reported, and the write is not shown', async () => {
+test('A store that refuses a write is reported, and the write is not shown', { timeout: 300_000 }, async () => {
   const server = await Server.start()
   try {
     const store = rows()

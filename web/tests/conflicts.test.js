@@ -10,7 +10,7 @@ const ifUnchanged = { ifUnchanged: true }
 
 /** Runs a test with a server, a user, and functions that make clients of this user. */
 function withUser(name, body) {
-  test(name, { timeout: 60_000 }, async () => {
+  test(name, { timeout: 300_000 }, async () => {
     const server = await Server.start()
     const clients = []
     try {

@@ -40,7 +40,7 @@ async function withDevices(body) {
 
 const titles = list => list.value.map(({ id, title }) => `${id} ${title}`)
 
-test('A declared list is written offline as favorites are, and reaches another device', { timeout: 60_000 }, () =>
+test('A declared list is written offline as favorites are, and reaches another device', { timeout: 300_000 }, () =>
   withDevices(async ({ server, token, phone, tablet }) => {
     const [list, seen] = [phone, tablet].map(device => device.list('playlist'))
     await phone.stop()
@@ -63,7 +63,7 @@ test('A declared list is written offline as favorites are, and reaches another d
     await eventually(() => !seen.value.length)
   }))
 
-test('A declared map is written offline as a suite is, and reaches another device', { timeout: 60_000 }, () =>
+test('A declared map is written offline as a suite is, and reaches another device', { timeout: 300_000 }, () =>
   withDevices(async ({ server, token, phone, tablet }) => {
     const [map, seen] = [phone, tablet].map(device => device.map('scores'))
     await phone.stop()
@@ -85,7 +85,7 @@ test('A declared map is written offline as a suite is, and reaches another devic
     await eventually(() => !Object.keys(seen.value).length && tablet.list('playlist').value.length === 1)
   }))
 
-test('A write that does not match the schema is refused with the place of each fault', { timeout: 60_000 }, () =>
+test('A write that does not match the schema is refused with the place of each fault', { timeout: 300_000 }, () =>
   withDevices(async ({ phone }) => {
     const [list, map] = [phone.list('playlist'), phone.map('scores')]
     list.put('a', { data: { stars: 9 } })
@@ -97,7 +97,7 @@ test('A write that does not match the schema is refused with the place of each f
     assert.deepEqual([list.value, { ...map.value }], [[], {}])
   }))
 
-test('A write to a collection that is read only is refused, and a backend\'s write arrives', { timeout: 60_000 }, () =>
+test('A write to a collection that is read only is refused, and a backend\'s write arrives', { timeout: 300_000 }, () =>
   withDevices(async ({ server, admin, token, phone }) => {
     const map = phone.map('entitlements')
     await assert.rejects(map.set('platinum', true).confirmed, { status: 403 })
@@ -107,7 +107,7 @@ test('A write to a collection that is read only is refused, and a backend\'s wri
     await eventually(() => map.get('pro') === true)
   }))
 
-test('When a collection is deleted, its pending writes are refused, and no device shows it any more', { timeout: 60_000 }, () =>
+test('When a collection is deleted, its pending writes are refused, and no device shows it any more', { timeout: 300_000 }, () =>
   withDevices(async ({ admin, phone, tablet }) => {
     const [list, seen] = [phone, tablet].map(device => device.list('playlist'))
     await list.put('a', { data: { song: 'A' } }).confirmed
@@ -130,7 +130,7 @@ test('When a collection is deleted, its pending writes are refused, and no devic
     assert.deepEqual(list.value.map(({ id }) => id), ['b'])
   }))
 
-test('A device that was offline while a list became a map, and a map a list, shows the present kinds', { timeout: 60_000 }, () =>
+test('A device that was offline while a list became a map, and a map a list, shows the present kinds', { timeout: 300_000 }, () =>
   withDevices(async ({ server, admin, token, stores, phone, tablet }) => {
     const writes = [phone.list('playlist').put('a', { data: { song: 'A' } }), phone.map('scores').set('level1', 1)]
     await Promise.all(writes.map(({ confirmed }) => confirmed))

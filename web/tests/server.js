@@ -3,6 +3,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 
 export class Server {
   static async start(options = []) {
@@ -17,7 +18,7 @@ export class Server {
   async run() {
     for (let attempt = 1; ; attempt++) {
       try { return await this.#run() } catch (error) {
-        if (attempt === 20) throw error
+        if (!this.url || attempt === 240) throw error
         await new Promise(resolve => setTimeout(resolve, 250))
       }
     }
@@ -91,12 +92,18 @@ export function randomNumbers(seed) {
 }
 
 /** Waits until a condition holds. */
-export async function eventually(condition, what = condition.toString(), seconds = 20) {
+export async function eventually(condition, what = condition.toString(), seconds = 120) {
   const end = Date.now() + seconds * 1_000
   while (!await condition()) {
     if (Date.now() > end) throw new Error(`not within ${seconds} s: ${what}`)
     await new Promise(resolve => setTimeout(resolve, 10))
   }
+}
+
+/** Waits until `read()` returns an equal value. */
+export async function eventuallyEqual(read, expected, what) {
+  await eventually(() => isDeepStrictEqual(read(), expected), what)
+    .catch(error => { throw new Error(`${error.message}\n${JSON.stringify(read())}\n${JSON.stringify(expected)}`) })
 }
 
 /** A store that outlives its client, as a file or IndexedDB does. */
