@@ -449,7 +449,7 @@ export class Lockstep {
         await this.#load()
         return this.#answer(command)
       })
-      const answer = await held.catch(() => again) ?? await this.#ask(command)
+      const answer = await held.catch(() => again) ?? (this.#isLeader ? again : await this.#ask(command))
       if (answer?.error) throw new Refused(answer.error)
       if (answer && answer !== again) return answer.value
       steal = !answer
