@@ -107,14 +107,11 @@ package enum StoreConnection {
     switch self {
     case .sqlite: break
     case .postgreSQL:
-      try forEach("SELECT 1 FROM pg_advisory_xact_lock(?::bigint)", Self.lockNumber(of: name)) { _ in }
+      try forEach(
+        "SELECT 1 FROM pg_advisory_xact_lock(hashtextextended(coalesce(current_schema(), ''), ?::bigint))",
+        NamedLock.seed(of: name)
+      ) { _ in }
     }
-  }
-
-  /// The number of the lock with a name, in PostgreSQL.
-  static func lockNumber(of name: [UInt8]) -> Int64 {
-    let hash = DomainHash.of("lock", name, count: 16).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-    return Int64(bitPattern: hash)
   }
 
   /// Runs `body`, which only reads, on one state of the store.

@@ -18,9 +18,10 @@ enum NodeUpkeep {
     var outcome = Outcome()
     outcome.databaseBytes =
       try connection.first("SELECT pg_database_size(current_database())") { try $0[0] as Int } ?? 0
-    let isAlone = try connection.first("SELECT pg_try_advisory_xact_lock(hashtext('lockstep upkeep'), 0)") {
-      try $0[0] as Bool
-    }
+    let isAlone = try connection.first(
+      "SELECT pg_try_advisory_xact_lock(hashtextextended(coalesce(current_schema(), ''), ?::bigint))",
+      NamedLock.seed(of: Array("upkeep".utf8))
+    ) { try $0[0] as Bool }
     guard isAlone == true else { return outcome }
     try connection.run("DELETE FROM commits WHERE at < clock_timestamp() - ?::text::interval", CommitRows.lifetime)
     try connection.run(

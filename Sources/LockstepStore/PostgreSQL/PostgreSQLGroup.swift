@@ -29,7 +29,7 @@ struct PostgreSQLGroup {
     var pipeline = PostgreSQLPipeline()
     if begins { pipeline.add(Self.begin) }
     if waitsBriefly { pipeline.add(Self.waitBriefly) }
-    pipeline.add(Self.lockDeclared, [.integer(Self.declaredLock)])
+    pipeline.add(NamedLock.share, [.integer(NamedLock.declared)])
     let declared = pipeline.add(Self.readDeclared)
     // The transactions of a user without a state in memory fail, so nothing is read for them.
     let tails = HistoryTail.read(
@@ -114,8 +114,6 @@ struct PostgreSQLGroup {
     _ = try session.send(pipeline)
   }
 
-  private static let declaredLock = StoreConnection.lockNumber(of: DeclaredCollectionsTable.lockName)
-  private static let lockDeclared = PostgreSQLStatement("SELECT pg_advisory_xact_lock_shared($1)")
   // The lock is that of the webhooks too (`WebhookRecords.lock`).
   private static let readDeclared = PostgreSQLStatement(
     """

@@ -17,7 +17,7 @@ package struct WebhookOutbox {
       var pipeline = PostgreSQLPipeline()
       // A webhook that is added at the same time gets the events of all transactions that end
       // later.
-      pipeline.add(OutboxStatements.lock, [.integer(OutboxStatements.lockNumber)])
+      pipeline.add(NamedLock.share, [.integer(NamedLock.declared)])
       OutboxStatements.add([event], to: &pipeline)
       _ = try session.send(pipeline)
     }
@@ -101,9 +101,6 @@ package struct WebhookOutbox {
 
 /// The statements of the outbox in PostgreSQL, for any number of events.
 enum OutboxStatements {
-  static let lockNumber = StoreConnection.lockNumber(of: DeclaredCollectionsTable.lockName)
-  static let lock = PostgreSQLStatement("SELECT pg_advisory_xact_lock_shared($1)")
-
   /// Adds the deliveries first. Then it creates or locks their queues: a server that records the
   /// result of the last delivery of a queue either sees these, or has deleted the queue before.
   static func add(_ events: [WebhookEvent], to pipeline: inout PostgreSQLPipeline) {

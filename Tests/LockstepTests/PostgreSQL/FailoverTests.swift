@@ -105,6 +105,19 @@ struct FailoverTests {
     }
   }
 
+  @Test("A declaration in another store of the same database delays no write")
+  func otherStore() async throws {
+    let other = try TestDatabase()
+    defer { other.remove() }
+    try await Self.serve { servers, _ in
+      let ada = try await servers[0].signUp()
+      let lock = "pg_advisory_xact_lock(hashtextextended(current_schema(), \(NamedLock.declared)))"
+      let declaration = try OpenTransaction(other, "SELECT \(lock)")
+      #expect(try await ada.put("/v1/favorites/a", "{}").status == 201)
+      try declaration.end()
+    }
+  }
+
   @Test("Users whose rows another program has locked get 503 at once, and delay the writes of others only for a moment")
   func lockedRows() async throws {
     try await Self.serve { servers, database in
