@@ -33,25 +33,12 @@ struct ServedAdminCommandTests {
 
   /// Runs a command while the server's processor polls, as it does once a second by itself.
   private static func run(_ work: AdminCommand.Work, on user: UserID, _ users: ServerFixture) async throws {
-    let administrator = try administrator(users)
-    let outcome = LockedState<Result<Void, any Error>?>(nil)
-    async let command: Void = aside {
-      let result = Result { try administrator.run(AdminCommand(work, user)) }
-      outcome.withLock { $0 = result }
+    let (administrator, processor) = (try administrator(users), try processor(users))
+    try await users.run {
+      try administrator.run(AdminCommand(work, user))
+    } polling: {
+      try await processor.runPending()
     }
-    let processor = try processor(users)
-    do {
-      try await eventually {
-        try await processor.runPending()
-        return outcome.withLock { $0 != nil }
-      }
-    } catch {
-      Issue.record(error)
-    }
-    // A command that the server has not run times out now.
-    if outcome.withLock({ $0 == nil }) { users.time.advance(by: 3600) }
-    await command
-    try outcome.withLock { $0 }?.get()
   }
 
   private static func processor(_ users: ServerFixture) throws -> AdminCommandProcessor {

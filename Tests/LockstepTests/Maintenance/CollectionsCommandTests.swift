@@ -44,25 +44,12 @@ struct CollectionsCommandTests {
 
   /// Runs work while the server polls, as it does once a second by itself.
   private static func run(_ work: CollectionsWork, _ users: ServerFixture) async throws -> CollectionsOutcome {
-    let administrator = try administrator(users)
-    let outcome = LockedState<Result<CollectionsOutcome, any Error>?>(nil)
-    async let command: Void = aside {
-      let result = Result { try administrator.run(work) }
-      outcome.withLock { $0 = result }
+    let (administrator, processor) = (try administrator(users), try processor(users))
+    return try await users.run {
+      try administrator.run(work)
+    } polling: {
+      try await processor.runPending()
     }
-    let processor = try processor(users)
-    do {
-      try await eventually {
-        try await processor.runPending()
-        return outcome.withLock { $0 != nil }
-      }
-    } catch {
-      Issue.record(error)
-    }
-    // A command that the server has not run times out now.
-    if outcome.withLock({ $0 == nil }) { users.time.advance(by: 3600) }
-    await command
-    return try #require(outcome.withLock { $0 }).get()
   }
 
   @Test("When the command returns, users have the collections, and the reply says which ones are new or changed")
