@@ -1,11 +1,14 @@
 """Checks of scripts/deployments that need more than a schema."""
 
 import collections
+import concurrent.futures
 import http.client
 import http.server
+import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -34,17 +37,14 @@ class Node:
     def __init__(self, number, port=0):
         self.number = number
         self.is_ready = True
-        self.served = 0
         node = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self):
-                is_check = self.path == "/readyz"
-                node.served += not is_check
                 body = str(node.number).encode()
-                self.send_response(200 if node.is_ready or not is_check else 503)
+                self.send_response(200 if node.is_ready or self.path != "/readyz" else 503)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -80,6 +80,24 @@ class Node:
             connection.close()
 
 
+class NodeProcess:
+    """A node in a process of its own, which can hang."""
+
+    def __init__(self, number):
+        self.number = number
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, "--node", str(number)], stdout=subprocess.PIPE, text=True
+        )
+        self.port = int(self.process.stdout.readline())
+
+    def hang(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -99,14 +117,18 @@ def replaced(text, pattern, new):
     return changed
 
 
-def haproxy_configuration(nodes, port):
+def haproxy_configuration(nodes, port, interval):
     text = block("haproxy")
     text = replaced(text, r"^frontend state$", f"frontend state\n    bind 127.0.0.1:{port}")
     servers = "".join(f"    server node{node.number} 127.0.0.1:{node.port}\n" for node in nodes)
     text = replaced(text, r"(^    server node\d .*\n)+", servers)
-    text = replaced(text, r"check inter 2s", "check inter 100ms")
-    defaults = "defaults\n    mode http\n    timeout connect 5s\n    timeout client 75s\n    timeout server 75s\n"
-    return f"global\n    maxconn 1000\n{defaults}\n{text}"
+    if interval:
+        text = replaced(text, r"check inter 2s", f"check inter {interval}")
+    return f"global\n    maxconn 1000\n{defaults_of_haproxy()}\n{text}"
+
+
+def defaults_of_haproxy():
+    return block("haproxy", "docs/deploying.md").split("\nfrontend ")[0]
 
 
 def nginx_configuration(nodes, port, folder):
@@ -209,12 +231,84 @@ def check_routing(name, start, has_checks):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def start_haproxy(nodes, port, _, path):
+def start_haproxy(nodes, port, _, path, interval="100ms"):
     with open(path, "w") as file:
-        file.write(haproxy_configuration(nodes, port))
+        file.write(haproxy_configuration(nodes, port, interval))
     checked = subprocess.run(["haproxy", "-c", "-q", "-f", path], capture_output=True, text=True, check=False)
     expect(checked.returncode == 0, f"HAProxy refuses the configuration in docs/fleet.md: {checked.stderr}")
     return subprocess.Popen(["haproxy", "-db", "-q", "-f", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def response_of(port, user):
+    """The status, the fields, the body and the seconds of one request. The status is None if HAProxy closes the
+    connection, as it does when the node's connection is one that other requests have used."""
+    start = time.monotonic()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET", "/v1/favorites", headers={"Authorization": f"Bearer ls_{user}_0123456789abcdef"})
+    try:
+        response = connection.getresponse()
+    except http.client.RemoteDisconnected:
+        return None, {}, b"", time.monotonic() - start
+    body = response.read()
+    connection.close()
+    return response.status, response.headers, body, time.monotonic() - start
+
+
+def expect_problem(status, fields, body):
+    expect(status in (502, 503), f"HAProxy responds with {status}")
+    expect(fields["content-type"] == "application/problem+json", f"HAProxy's own error is {fields['content-type']}")
+    expect(fields["retry-after"], "HAProxy's own error has no Retry-After")
+    document = json.loads(body)
+    expect(document["status"] == status and document["title"] and document["type"], f"HAProxy's own error is {body}")
+
+
+def check_failures():
+    """Nodes that hang, that cannot write, and that are gone, with the intervals of docs/fleet.md."""
+    nodes = [NodeProcess(0), NodeProcess(1), Node(2)]
+    port = free_port()
+    folder = tempfile.mkdtemp(prefix="lockstep-deployments-")
+    process = None
+    try:
+        process = start_haproxy(nodes, port, folder, os.path.join(folder, "configuration"), interval=None)
+        homes = {}
+
+        def are_spread():
+            try:
+                homes.update({user: ask(port, user) for user in USERS})
+            except OSError:
+                return False
+            return len(set(homes.values())) == len(nodes)
+
+        eventually(are_spread, "HAProxy does not use all nodes")
+        users = [user for user in USERS if homes[user] == 0]
+        nodes[0].hang()
+        with concurrent.futures.ThreadPoolExecutor(len(users)) as pool:
+            responses = list(pool.map(lambda user: response_of(port, user), users))
+        longest = max(seconds for *_, seconds in responses)
+        expect(longest < 8, f"requests to a node that hangs take {longest:.1f} s")
+        expect(any(status == 502 for status, *_ in responses), "no request to a node that hangs gets 502")
+        for status, fields, body, _ in responses:
+            if status:
+                expect_problem(status, fields, body)
+        expect(0 not in {ask(port, user) for user in USERS}, "HAProxy uses a node that hangs")
+        nodes[1].end()
+        nodes[2].is_ready = False
+        # Until HAProxy has checked the node again, and after that.
+        end = time.monotonic() + 6
+        while time.monotonic() < end:
+            eventually(lambda: response_of(port, users[0])[2] == b"2", "reads do not reach a node that cannot write")
+            time.sleep(0.1)
+        nodes[2].end()
+        eventually(lambda: response_of(port, users[0])[0] == 503, "HAProxy has a node")
+        expect_problem(*response_of(port, users[0])[:3])
+        print(f"ok      HAProxy: requests to a node that hangs take up to {longest:.1f} s")
+    finally:
+        for node in nodes[:2]:
+            node.end()
+        if process and process.poll() is None:
+            process.terminate()
+            process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def start_nginx(nodes, port, folder, path):
@@ -241,12 +335,23 @@ def check_compose():
                 f"compose.fleet.yaml: there is no {source}",
             )
     # Both files choose the node in the same way.
-    for line in ("http-request set-var", "balance", "hash-type", "option redispatch", "retries", "option httpchk"):
+    for line in (
+        "http-request set-var", "balance", "hash-type", "option redispatch", "retries", "option httpchk", "use_backend"
+    ):
         both = [
             [each.strip() for each in text.splitlines() if each.strip().startswith(line)]
             for text in (configuration, block("haproxy"))
         ]
         expect(both[0] and both[0] == both[1], f"deploy/compose/haproxy.cfg and docs/fleet.md differ in '{line}'")
+    errors = re.findall(r"^    http-error .*$", configuration, re.M)
+    expect(
+        errors and errors == re.findall(r"^    http-error .*$", defaults_of_haproxy(), re.M),
+        "deploy/compose/haproxy.cfg and docs/deploying.md differ in 'http-error'",
+    )
+    checks = [
+        re.findall(r"check inter.*shutdown-sessions", text) for text in (configuration, block("haproxy"))
+    ]
+    expect(checks[0] and checks[0] == checks[1], "deploy/compose/haproxy.cfg and docs/fleet.md differ in their checks")
     checked = subprocess.run(
         ["haproxy", "-c", "-q", "-f", "deploy/compose/haproxy.cfg"], capture_output=True, text=True, check=False
     )
@@ -255,6 +360,10 @@ def check_compose():
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--node"]:
+        print(Node(int(sys.argv[2])).port, flush=True)
+        signal.pause()
     check_compose()
+    check_failures()
     check_routing("HAProxy", start_haproxy, has_checks=True)
     check_routing("nginx", start_nginx, has_checks=False)
