@@ -33,14 +33,38 @@ struct ShutdownSignals {
     signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Calls `stop` at the first signal, and ends the process at the second.
-  func onFirst(_ stop: @escaping @Sendable () -> Void) throws {
-    _ = try NamedThread(name: "signals") {
+  /// The work that the first signal ends.
+  private enum Work: Sendable {
+    case start
+    case running(stop: @Sendable () -> Void)
+    case ended
+  }
+
+  private let work = LockedState(Work.start)
+
+  /// From now on, the first signal ends the process, after `beforeEnd`: until the server runs, there is
+  /// nothing to finish. The store rolls back a transaction that the start has begun, as after a crash.
+  func endStart(after beforeEnd: @escaping @Sendable () -> Void) throws {
+    _ = try NamedThread(name: "signals") { [work] in
       _ = sigset_t.termination.wait()
+      let stop = work.withLock { work -> (@Sendable () -> Void)? in
+        defer { work = .ended }
+        guard case .running(let stop) = work else { return nil }
+        return stop
+      }
+      guard let stop else {
+        beforeEnd()
+        _exit(ExitCode.success.rawValue)
+      }
       stop()
       _ = sigset_t.termination.wait()
       _exit(ExitCode.interrupted.rawValue)
     }
+  }
+
+  /// From now on, the first signal calls `stop`, and the second ends the process.
+  func onFirst(_ stop: @escaping @Sendable () -> Void) {
+    work.withLock { if case .start = $0 { $0 = .running(stop: stop) } }
   }
 }
 

@@ -35,6 +35,23 @@ struct SignalTests {
     #expect(process.errors.contains("INFO draining") && process.errors.hasSuffix("INFO stopped\n"))
   }
 
+  @Test(
+    "A signal ends a server that waits for its database at once, and it exits with 0",
+    .enabled("LOCKSTEP_TEST_POSTGRESQL names no PostgreSQL server") { StoreSchema.server != nil },
+    arguments: [SIGTERM, SIGINT]
+  )
+  func waiting(signal: Int32) async throws {
+    let folder = try TemporaryDirectory()
+    // No database server listens in the folder.
+    let arguments = ["serve", "--port", "0", "--store", "host=\(folder.path) dbname=none user=none"]
+    let process = try LockstepProcess(arguments, in: folder, name: "server")
+    await eventually { process.errors.contains("waiting for the database") }
+    process.send(signal)
+    // After its patience, the server would exit with 69.
+    #expect(await process.ended() == .exit(0))
+    #expect(process.errors.hasSuffix("INFO stopped before the server was ready\n"), "\(process.errors)")
+  }
+
   @Test("After the second signal, the server exits at once", arguments: [SIGTERM, SIGINT])
   func second(signal: Int32) async throws {
     let (process, port) = try await LockstepProcess.serving(

@@ -16,7 +16,7 @@ enum ServeCommand {
       Each option also has an environment variable: LOCKSTEP_LOG_LEVEL sets --log-level. If both are
       given, the command line overrides the variable. LOCKSTEP_STORE and --data cannot be combined.
       When the server is ready, it prints one line with its address to standard output. The log goes to
-      standard error.
+      standard error. A signal before that ends the server at once, with exit code 0.
       """,
     options: ServeOptions.all,
     exclusive: [["--data", "--store"]],
@@ -74,6 +74,10 @@ enum ServeCommand {
     var environment = Environment(time: time, writeLog: log.write, droppedLogLines: { log.dropped })
     environment.descriptorLimit = descriptorLimit
     let logger = environment.logger(configuration)
+    try signals.endStart {
+      logger.log(.info, "stopped before the server was ready")
+      log.close()
+    }
     let server = try LockstepServer(
       configuration,
       environment: environment,
@@ -81,7 +85,7 @@ enum ServeCommand {
         logger.log(.warning, "waiting for the database", ["error": .string("\(error)")])
       }
     )
-    try signals.onFirst { server.drain() }
+    signals.onFirst { server.drain() }
     _ = Terminal.print("lockstep: listening on http://\(server.address)\n")
     server.join()
     return .success
