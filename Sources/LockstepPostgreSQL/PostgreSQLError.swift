@@ -201,9 +201,13 @@ extension PostgreSQLError: CustomStringConvertible {
       "Create the role, or name another one."
     case .noSuchService:
       "Check the service's name and the service file (PGSERVICEFILE, or .pg_service.conf in the home folder)."
+    case .readOnly where operation == .connect:
+      // libpq says so only if target_session_attrs asks for a primary.
+      "None of the servers in the connection string is a primary that can be written: name the primary too, or promote a "
+        + "standby."
     case .readOnly:
-      "This server is a standby, or its transactions are read-only by default: connect to the primary, for example with "
-        + "all hosts and target_session_attrs=read-write."
+      "This server is a standby, or its transactions are read-only by default (default_transaction_read_only): connect to "
+        + "the primary."
     case .tooManyConnections:
       "End other connections, or raise the limit of the server (max_connections), the database or the role."
     case .insufficientPrivilege:
