@@ -17,6 +17,11 @@ package final class ForwardingClient: Sendable {
     package var silence: Int64 = 30_000_000_000
     /// How long the other server may take after `ForwardedExchange.makeDue()`, in nanoseconds.
     package var hurry: Int64 = 5_000_000_000
+    /// How often an exchange asks whether the other server is still there, in nanoseconds.
+    package var presenceInterval: Int64 = 1_000_000_000
+    /// After how long an absence an exchange fails, in nanoseconds. A server that could not tell others for a moment
+    /// that it is there keeps its waiting requests.
+    package var longestAbsence: Int64 = 7_000_000_000
 
     package init() {}
   }
@@ -47,11 +52,13 @@ package final class ForwardingClient: Sendable {
   package var failures: Int { counts.failures.load(ordering: .relaxed) }
 
   /// Sends a request, whole as it goes over the wire, to a server. It must ask the server to close
-  /// the connection. If there is no response at `deadline`, the exchange fails.
+  /// the connection. If there is no response at `deadline`, the exchange fails. It fails sooner if `isPresent`
+  /// says for some seconds that the server is not there. The thread calls `isPresent`, so it must not block.
   package func send(
     _ request: [UInt8],
     to address: PeerAddress,
-    until deadline: Int64
+    until deadline: Int64,
+    isPresent: @escaping @Sendable () -> Bool = { true }
   ) throws(ForwardedExchange.Failure) -> ForwardedExchange {
     let loop = try startedLoop()
     guard counts.running.add(1, ordering: .relaxed).newValue <= bounds.exchanges else {
@@ -61,7 +68,14 @@ package final class ForwardingClient: Sendable {
     }
     let token = tokens.add(1, ordering: .relaxed).newValue
     let slot = ExchangeSlot()
-    let start = ExchangeStart(token: token, slot: slot, request: request, address: address, deadline: deadline)
+    let start = ExchangeStart(
+      token: token,
+      slot: slot,
+      request: request,
+      address: address,
+      deadline: deadline,
+      isPresent: isPresent
+    )
     guard loop.post({ $0.started.append(start) }) else {
       counts.running.subtract(1, ordering: .relaxed)
       throw .shutDown
@@ -114,4 +128,5 @@ struct ExchangeStart: Sendable {
   let request: [UInt8]
   let address: PeerAddress
   let deadline: Int64
+  let isPresent: @Sendable () -> Bool
 }

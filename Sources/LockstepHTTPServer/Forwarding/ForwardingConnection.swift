@@ -19,6 +19,10 @@ final class ForwardingConnection {
   private let loop: ForwardingLoop
   private let request: [UInt8]
   private var deadline: Int64
+  private let isPresent: @Sendable () -> Bool
+  private(set) var nextPresenceCheck: Int64
+  /// Since when the other server is not there.
+  private var absentSince: Int64?
   private var addresses: ArraySlice<SocketAddress> = []
   private var socket: Socket?
   private var isConnected = false
@@ -31,6 +35,8 @@ final class ForwardingConnection {
 
   init(_ start: ExchangeStart, loop: ForwardingLoop) {
     (token, slot, request, deadline) = (start.token, start.slot, start.request, start.deadline)
+    isPresent = start.isPresent
+    nextPresenceCheck = loop.now + loop.bounds.presenceInterval
     self.loop = loop
   }
 
@@ -72,7 +78,11 @@ final class ForwardingConnection {
   func checkDeadline() {
     // A deadline may have moved since it was scheduled.
     if loop.now >= deadline { return fail(.timedOut) }
-    loop.schedule(token, at: deadline)
+    guard loop.now >= nextPresenceCheck else { return }
+    absentSince = isPresent() ? nil : absentSince ?? loop.now
+    if let absentSince, loop.now - absentSince >= loop.bounds.longestAbsence { return fail(.timedOut) }
+    nextPresenceCheck = loop.now + loop.bounds.presenceInterval
+    loop.schedule(token, at: nextPresenceCheck)
   }
 
   func perform(_ command: ExchangeCommand) {

@@ -103,6 +103,7 @@ final class ForwardingLoop: @unchecked Sendable {
     let connection = ForwardingConnection(start, loop: self)
     connections[start.token] = connection
     schedule(start.token, at: start.deadline)
+    schedule(start.token, at: connection.nextPresenceCheck)
     if let address = SocketAddress(numeric: start.address) { return connection.connect(to: [address]) }
     resolve(start.address, for: connection)
   }

@@ -74,7 +74,7 @@ package final class ScreenForwarder: Sendable {
   }
 
   private func forward(_ request: Request, _ body: [UInt8], to node: ScreenNode) throws -> HandlerResult {
-    if let url = nodes.address(node) { return try forward(request, body, to: url) }
+    if let url = nodes.address(node) { return try forward(request, body, to: node, at: url) }
     return .async { [self] in
       // The node may have started a moment ago.
       do {
@@ -86,11 +86,16 @@ package final class ScreenForwarder: Sendable {
         throw Problem.describing(error) ?? error
       }
       guard let url = nodes.address(node) else { throw Problem.noSuchScreen }
-      return try forward(request, body, to: url)
+      return try forward(request, body, to: node, at: url)
     }
   }
 
-  private func forward(_ request: Request, _ body: [UInt8], to url: String) throws -> HandlerResult {
+  private func forward(
+    _ request: Request,
+    _ body: [UInt8],
+    to node: ScreenNode,
+    at url: String
+  ) throws -> HandlerResult {
     guard let address = ServerURL(url)?.address else { throw Problem.noSuchScreen }
     let isRead = request.head.method == .get || request.head.method == .head
     let wait = isRead ? try? WaitPreference(of: request, try request.query, upTo: longestWait) : nil
@@ -99,7 +104,9 @@ package final class ScreenForwarder: Sendable {
       let exchange = try client.send(
         message(request, body, to: address, isRead: isRead),
         to: address,
-        until: monotonic() + time.wholeNanoseconds
+        until: monotonic() + time.wholeNanoseconds,
+        // A node that hangs loses its lease.
+        isPresent: { [nodes] in nodes.address(node) != nil }
       )
       return .parked(
         ForwardedRequest(exchange, isRead: isRead) { [self] failure in
