@@ -37,6 +37,8 @@ package enum AccountsError: Error, Sendable, Equatable {
   case noMail(WebhookEventType)
   case noSuchUser
   case noSuchToken
+  /// The service token of the request was deleted.
+  case tokenEnded
   /// Another service token has the name.
   case tokenNameTaken
   case tooManyTokens
@@ -64,6 +66,7 @@ package enum AccountsError: Error, Sendable, Equatable {
       switch error {
       case let error as AccountsError: error
       case is PoolOverloadedError: .overloaded
+      case is ServiceTokenEndedError: .tokenEnded
       case is IdempotencyKeyInUseError: .keyInUse
       default: .store(StoreError(thrown: error))
       }
@@ -103,6 +106,7 @@ extension AccountsError: CustomStringConvertible {
       "This server sends no such mails. Its operator can set --smtp, or add a webhook for \(type.rawValue)."
     case .noSuchUser: "There is no such user."
     case .noSuchToken: "There is no such service token."
+    case .tokenEnded: "The service token was deleted."
     case .tokenNameTaken: "There is a service token with this name already. Choose another name."
     case .tooManyTokens:
       "There are \(ServiceTokens.most) service tokens already, which is the limit. Delete those that are not in use."

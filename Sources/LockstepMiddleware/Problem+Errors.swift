@@ -1,3 +1,4 @@
+import LockstepAccounts
 import LockstepHTTP
 import LockstepPostgreSQL
 import LockstepSQLite
@@ -16,6 +17,7 @@ extension Problem {
       )
     case is IdempotencyKeyInUseError: .keyInUse
     case is SessionEndedError: .unauthorized(true)
+    case is ServiceTokenEndedError: .serviceTokenEnded
     // The user was erased meanwhile, so no row can refer to that user.
     case let error as SQLiteError where error.kind == .constraint: .unauthorized(true)
     case is PoolOverloadedError: .overloaded()
@@ -51,6 +53,14 @@ extension Problem {
       : "This request needs a token: send Authorization: Bearer <token>. POST /v1/sessions gives one."
     let challenge = hasToken ? "Bearer error=\"invalid_token\"" : "Bearer"
     return Problem(.unauthorized, detail: detail, fields: HeaderFields([.wwwAuthenticate: challenge]))
+  }
+
+  /// The problem of a request whose service token has ended since the request arrived.
+  package static var serviceTokenEnded: Problem {
+    var problem = Problem.unauthorized(true)
+    problem.detail =
+      "The service token was deleted or has expired. Use another token, or create one with POST /v1/admin/tokens."
+    return problem
   }
 
   package static var keyInUse: Problem {

@@ -31,5 +31,24 @@ package final class LiveServiceToken: Sendable {
     deleted.load(ordering: .acquiring) || token.expiresAt.map { $0 <= now() } ?? false
   }
 
+  /// The id of the token in the store; nil for the administrator token, which is not there.
+  package var storedID: String? { id == ServiceTokens.administratorName ? nil : id }
+
+  /// Throws `ServiceTokenEndedError` if another node has deleted the token. If not, the token stays until the
+  /// transaction has ended.
+  package func expectStored(in connection: StoreConnection) throws {
+    guard let storedID, try !ServiceTokenRecords(connection: connection).hold(storedID) else { return }
+    throw noteDeletion()
+  }
+
+  /// Call this when the store has no such token. Returns the error for the request.
+  package func noteDeletion() -> ServiceTokenEndedError {
+    delete()
+    return ServiceTokenEndedError()
+  }
+
   func delete() { deleted.store(true, ordering: .releasing) }
 }
+
+/// The service token of a request was deleted. Nothing was changed.
+package struct ServiceTokenEndedError: Error {}

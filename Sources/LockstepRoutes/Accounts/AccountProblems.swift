@@ -61,6 +61,7 @@ extension Problem {
       self.init(.unauthorized, detail: detail)
       fields.append(.wwwAuthenticate, "Bearer")
     case .sessionEnded: self = Problem.unauthorized(true)
+    case .tokenEnded: self = Problem.serviceTokenEnded
     case .noSuchSession, .noSuchUser, .noSuchToken, .noSuchWebhook, .noSuchDelivery, .noSuchLink, .noMail:
       self.init(.notFound, detail: detail)
     case .missing: self.init(.preconditionFailed, detail: detail, members: [("current", .null)])

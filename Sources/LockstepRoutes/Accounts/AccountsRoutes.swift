@@ -167,7 +167,7 @@ package struct AccountsRoutes: Sendable {
         AccountsLedger.Key(key: $0.owned(by: current), owner: .user(current.user))
       }
     let preconditions = try Preconditions(of: request.head)
-    return later(key) { () throws(AccountsError) in
+    return later(key, by: current.agent) { () throws(AccountsError) in
       guard let id else { throw .noSuchSession }
       return accounts.revoking(id, of: current.user).checked { connection in
         guard !preconditions.isEmpty,
@@ -227,12 +227,14 @@ package struct AccountsRoutes: Sendable {
   /// Makes a change whose response is 204.
   private func later(
     _ key: AccountsLedger.Key?,
+    by agent: LiveServiceToken? = nil,
     prepare: @escaping @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Void>,
     done: @escaping @Sendable () -> Void = {}
   ) -> HandlerResult {
     .making(Problem.init(accounts:)) {
       let keyed = try await ledger.commit(
         key: key,
+        by: agent,
         prepare: prepare,
         committed: { done() },
         response: { (StoredResponse(.done), recorded: StoredResponse(.done)) },

@@ -93,6 +93,7 @@ package struct AdminCollectionRoutes: Sendable {
       [declaration],
       key: key,
       owner: agent.keyOwner,
+      by: agent,
       check: { try Self.check(preconditions, name, in: $0) },
       response: { before, after in
         let isNew = before.declared[name] == nil
@@ -127,6 +128,7 @@ package struct AdminCollectionRoutes: Sendable {
       of: name,
       key: key,
       owner: agent.keyOwner,
+      by: agent,
       hint: "To erase it together with the declaration, repeat the request with ?erase=true.",
       check: { set in try Self.check(preconditions, name, in: set) },
       erase: erase,

@@ -187,6 +187,7 @@ package struct AdminUserRoutes: Sendable {
     return .making(Problem.init(accounts:)) {
       let keyed = try await ledger.commit(
         key: key,
+        by: agent,
         prepare: { () throws(AccountsError) in try await accounts.prepareAdding(email: email, password: password) },
         committed: { gate.log("add user", "\($0.id)", agent.name) },
         response: { added in
@@ -245,6 +246,7 @@ package struct AdminUserRoutes: Sendable {
       return Response(
         try await ledger.commit(
           key: key,
+          by: agent,
           prepare: { () throws(AccountsError) in
             try await accounts.prepareChange(of: user, change).checked { try check(preconditions, listing($0), $0) }
               .returning(listing)
@@ -266,6 +268,7 @@ package struct AdminUserRoutes: Sendable {
       return Response(
         try await ledger.commit(
           key: key,
+          by: agent,
           prepare: { () throws(AccountsError) in
             accounts.prepareErase(of: user).checked { connection in
               guard !preconditions.isEmpty, let found = try UserListing.of(user, from: connection, at: now) else {

@@ -85,14 +85,6 @@ package struct AdministratorGate: Sendable {
     return problem
   }
 
-  /// The problem of a request that waited when its token ended.
-  static var ended: Problem {
-    var problem = Problem.unauthorized(true)
-    problem.detail =
-      "The service token was deleted or has expired. Use another token, or create one with POST /v1/admin/tokens."
-    return problem
-  }
-
   private static let ofUser = Problem(
     .forbidden,
     detail: "This is a user's token. The administration needs the administrator token or a service token."
@@ -212,7 +204,7 @@ private struct AgentResponse: ResponseTransform {
     guard let problem = error as? Problem ?? Problem.describing(error), problem.kind == .unauthorized else {
       throw error
     }
-    throw session.agent?.isEnded ?? false ? AdministratorGate.ended : Problem(AccountsError.noSuchUser)
+    throw session.agent?.isEnded ?? false ? Problem.serviceTokenEnded : Problem(AccountsError.noSuchUser)
   }
 }
 

@@ -80,6 +80,7 @@ package struct ServiceTokenRoutes: Sendable {
       Response(
         try await ledger.commit(
           key: key,
+          by: agent,
           prepare: { () throws(AccountsError) in
             try tokens.prepareCreation(name: name, scopes: scopes, lifetimeSeconds: lifetime)
           },
@@ -124,6 +125,7 @@ package struct ServiceTokenRoutes: Sendable {
       Response(
         try await ledger.commit(
           key: key,
+          by: agent,
           prepare: { () throws(AccountsError) in
             tokens.prepareDeletion(of: id).checked { _ in
               if let token = tokens.token(id: id) { try Self.document(token).check(preconditions) }

@@ -156,6 +156,7 @@ package struct WebhookRoutes: Sendable {
       Response(
         try await ledger.commit(
           key: key,
+          by: agent,
           prepare: { () throws(AccountsError) in
             PreparedAccountsWrite { connection in
               (try Self.put(given, name, if: preconditions, at: now, in: connection), [])
@@ -226,6 +227,7 @@ package struct WebhookRoutes: Sendable {
       Response(
         try await ledger.commit(
           key: key,
+          by: agent,
           prepare: { () throws(AccountsError) in
             PreparedAccountsWrite { connection in
               let records = WebhookRecords(connection: connection)
@@ -257,6 +259,7 @@ package struct WebhookRoutes: Sendable {
       return Response(
         try await ledger.commit(
           key: key,
+          by: agent,
           prepare: { () throws(AccountsError) in
             PreparedAccountsWrite { connection in
               let webhooks = WebhookRecords(connection: connection)

@@ -104,6 +104,7 @@ package struct RegisteredRoutes: Sendable {
         suite: suite,
         key: key,
         owner: agent.keyOwner,
+        by: agent,
         decide: { registered in try decide(on: suite, of: registered, preconditions, action) },
         response: { StoredResponse(response(representation(of: suite, $0))) },
         refusal: { error in

@@ -86,8 +86,17 @@ package struct ServiceTokenRecords {
     return true
   }
 
-  /// Returns whether there was such a token.
+  /// Returns whether the token exists. If so, no transaction deletes it before this one has ended.
+  package func hold(_ id: String) throws -> Bool {
+    try connection.share(Self.lockName(of: id))
+    return try connection.first("SELECT 1 FROM service_tokens WHERE id = ?", id) { _ in true } ?? false
+  }
+
+  static func lockName(of id: String) -> [UInt8] { Array("service token \(id)".utf8) }
+
+  /// Returns whether there was such a token. Waits for transactions that the token makes.
   package func delete(_ id: String) throws -> Bool {
+    try connection.lock(Self.lockName(of: id))
     guard try connection.run("DELETE FROM service_tokens WHERE id = ?", id) == 1 else { return false }
     connection.announce { $0.topics.insert(.serviceTokens) }
     return true

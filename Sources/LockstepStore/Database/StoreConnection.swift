@@ -114,6 +114,18 @@ package enum StoreConnection {
     }
   }
 
+  /// Shares a lock that `lock` takes, until the end of the transaction.
+  func share(_ name: [UInt8]) throws {
+    switch self {
+    case .sqlite: break
+    case .postgreSQL:
+      try forEach(
+        "SELECT 1 FROM pg_advisory_xact_lock_shared(hashtextextended(coalesce(current_schema(), ''), ?::bigint))",
+        NamedLock.seed(of: name)
+      ) { _ in }
+    }
+  }
+
   /// Runs `body`, which only reads, on one state of the store.
   package func snapshot<Result>(_ body: () throws -> Result) throws -> Result {
     switch self {

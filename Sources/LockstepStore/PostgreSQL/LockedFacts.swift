@@ -6,6 +6,8 @@ import LockstepTime
 package final class LockedFacts {
   var tail = HistoryTail()
   private var sessions: Set<SessionID> = []
+  /// Those of the requests that exist until the transaction has ended.
+  private let serviceTokens: Set<String>
   private var responses: [String: RecordedResponse] = [:]
 
   struct RecordedResponse {
@@ -14,6 +16,8 @@ package final class LockedFacts {
     let response: StoredResponse
   }
 
+  init(serviceTokens: Set<String>) { self.serviceTokens = serviceTokens }
+
   /// The end of the user's history; nil if there is no such user.
   var head: (revision: Revision, written: Int)? { tail.head }
 
@@ -21,6 +25,8 @@ package final class LockedFacts {
   func add(_ response: RecordedResponse, for key: String) { responses[key] = response }
 
   func has(_ session: SessionID) -> Bool { sessions.contains(session) }
+
+  func has(serviceToken: String) -> Bool { serviceTokens.contains(serviceToken) }
 
   func response(to key: IdempotencyKey, at now: Timestamp) throws -> StoredResponse? {
     guard let recorded = responses[key.key],

@@ -20,8 +20,7 @@ struct PostgreSQLGroup {
     waitsBriefly: Bool = false
   ) throws {
     self.transactions = transactions
-    for transaction in transactions where facts[transaction.user] == nil { facts[transaction.user] = LockedFacts() }
-    let users = Array(facts.keys)
+    let users = Array(Set(transactions.map(\.user)))
     var known: [UserID: Revision] = [:]
     for transaction in transactions where known[transaction.user] == nil {
       known[transaction.user] = transaction.subject.known()
@@ -31,6 +30,12 @@ struct PostgreSQLGroup {
     if waitsBriefly { pipeline.add(Self.waitBriefly) }
     pipeline.add(NamedLock.share, [.integer(NamedLock.declared)])
     let declared = pipeline.add(Self.readDeclared)
+    // A token that is not deleted yet stays until the transaction has ended.
+    let agents = Set(transactions.compactMap(\.subject.serviceToken)).sorted()
+    for agent in agents {
+      pipeline.add(NamedLock.share, [.integer(NamedLock.seed(of: ServiceTokenRecords.lockName(of: agent)))])
+    }
+    let tokens = agents.isEmpty ? nil : pipeline.add(Self.readServiceTokens, [.texts(agents)])
     // The transactions of a user without a state in memory fail, so nothing is read for them.
     let tails = HistoryTail.read(
       users.map { ($0, known[$0] ?? Revision(rawValue: .max)) },
@@ -43,6 +48,9 @@ struct PostgreSQLGroup {
     let keys =
       keyed.isEmpty ? nil : pipeline.add(Self.readKeys, [.uuids(keyed.map(\.0.value)), .texts(keyed.map(\.1))])
     let results = try session.send(pipeline)
+    var found: Set<String> = []
+    if let tokens { try results[tokens].forEach { found.insert(try $0.text(at: 0)) } }
+    for user in users { facts[user] = LockedFacts(serviceTokens: found) }
     let shared = results[declared].row(0)
     self.declared = Revision(rawValue: try shared.integer(at: 0))
     notifiesWebhooks = try shared.integer(at: 1) == 1
@@ -131,6 +139,9 @@ struct PostgreSQLGroup {
     SELECT v.u, s.id FROM unnest($1::uuid[], $2::uuid[]) AS v (u, i)
     CROSS JOIN LATERAL (SELECT id FROM sessions WHERE user_id = v.u AND id = v.i OFFSET 0) AS s
     """
+  )
+  private static let readServiceTokens = PostgreSQLStatement(
+    "SELECT id FROM service_tokens WHERE id = ANY ($1::text[])"
   )
   private static let readKeys = PostgreSQLStatement(
     """

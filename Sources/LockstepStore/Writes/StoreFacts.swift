@@ -42,6 +42,14 @@ package enum StoreFacts {
     }
   }
 
+  /// Whether a service token exists that the subject of the transaction names.
+  package func hasServiceToken(_ id: String) throws -> Bool {
+    switch self {
+    case .sqlite(let connection): try ServiceTokenRecords(connection: connection).hold(id)
+    case .locked(let facts, _): facts.has(serviceToken: id)
+    }
+  }
+
   /// Whether other nodes may write too. Then each decision must ask `hasSession`, because they may have
   /// ended the session.
   package var isLocked: Bool {

@@ -14,6 +14,8 @@ package struct TransactionSubject: Sendable {
   let user: UserID
   /// The session whose request it is; nil for a service token.
   let session: SessionID?
+  /// The id of the service token whose request it is; nil for a session and for the administrator token.
+  let serviceToken: String?
   let key: IdempotencyKey?
   /// The revision of the user's latest state in memory.
   let known: @Sendable () -> Revision?
@@ -21,10 +23,11 @@ package struct TransactionSubject: Sendable {
   package init(
     user: UserID,
     session: SessionID?,
+    serviceToken: String? = nil,
     key: IdempotencyKey?,
     known: @escaping @Sendable () -> Revision?
   ) {
-    (self.user, self.session, self.key, self.known) = (user, session, key, known)
+    (self.user, self.session, self.serviceToken, self.key, self.known) = (user, session, serviceToken, key, known)
   }
 }
 

@@ -40,17 +40,22 @@ package struct AccountsLedger: Sendable {
   /// `response` returns the response to the change, and the one that is recorded for a retry.
   /// `committed` is called with the value of the change, before the response. `refusal` returns the
   /// same two responses for an error that a retry would get again, and nil for any other error.
-  /// Throws the errors of `prepare` and of the store, `IdempotencyKeyInUseError` and
-  /// `IdempotencyKeyReusedError`.
+  /// `agent` is the service token that makes the change, and must still exist. Throws the errors of `prepare` and
+  /// of the store, `IdempotencyKeyInUseError` and `IdempotencyKeyReusedError`.
   package func commit<Value>(
     key: Key?,
-    prepare: @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Value>,
+    by agent: LiveServiceToken? = nil,
+    prepare: @escaping @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Value>,
     committed: @Sendable (Value) -> Void = { _ in },
     response: @escaping @Sendable (Value) -> (StoredResponse, recorded: StoredResponse),
     refusal: @Sendable (AccountsError) -> (StoredResponse, recorded: StoredResponse)?
   ) async throws -> KeyedResponse {
+    let prepareChecked = { @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Value> in
+      let prepared = try await prepare()
+      return agent.map { agent in prepared.checked { try agent.expectStored(in: $0) } } ?? prepared
+    }
     guard let key else {
-      let value = try await accounts.commit(prepare())
+      let value = try await accounts.commit(prepareChecked())
       committed(value)
       return KeyedResponse(response: response(value).0)
     }
@@ -58,7 +63,7 @@ package struct AccountsLedger: Sendable {
     defer { inFlightKeys.release(key.key, of: key.owner) }
     if let known = try await self.response(to: key) { return KeyedResponse(response: known, isReplay: true) }
     do throws(AccountsError) {
-      let value = try await write(prepare(), once: key) { (key, response($0).recorded) }
+      let value = try await write(prepareChecked(), once: key) { (key, response($0).recorded) }
       committed(value)
       return KeyedResponse(response: response(value).0)
     } catch {

@@ -1,3 +1,4 @@
+import LockstepAccounts
 import LockstepCollections
 import LockstepJSON
 import LockstepStore
@@ -79,6 +80,8 @@ package final class DeclaredLedger: Sendable {
   package struct Change: Sendable {
     let key: IdempotencyKey?
     let owner: IdempotencyKeyOwner
+    /// The service token that makes the change, and must still exist.
+    let agent: LiveServiceToken?
     let declarations: [DeclaredCollection]
     /// Throws if a precondition does not hold.
     let check: @Sendable (ModuleSet) throws -> Void
@@ -90,11 +93,12 @@ package final class DeclaredLedger: Sendable {
       _ declarations: [DeclaredCollection],
       key: IdempotencyKey? = nil,
       owner: IdempotencyKeyOwner = .administrator,
+      by agent: LiveServiceToken? = nil,
       check: @escaping @Sendable (ModuleSet) throws -> Void = { _ in },
       response: @escaping @Sendable (ModuleSet, ModuleSet) -> StoredResponse,
       refusal: @escaping @Sendable (any Error) -> StoredResponse?
     ) {
-      (self.declarations, self.key, self.owner) = (declarations, key, owner)
+      (self.declarations, self.key, self.owner, self.agent) = (declarations, key, owner, agent)
       (self.check, self.response, self.refusal) = (check, response, refusal)
     }
   }
@@ -112,6 +116,7 @@ package final class DeclaredLedger: Sendable {
           SharedLedger.Change(
             key: change.key,
             owner: change.owner,
+            agent: change.agent,
             perform: { [self] set, revision, connection in
               try change.check(set)
               let before = set
@@ -168,7 +173,7 @@ package final class DeclaredLedger: Sendable {
       }
       try change.check(current)
       let kind = present.declaration.kind
-      do { closings.append(try await close(declaration.name)) } catch Refusal.notFound {
+      do { closings.append(try await close(declaration.name, by: change.agent)) } catch Refusal.notFound {
         // It was deleted meanwhile, so the declaration is that of a new collection.
         continue
       }
@@ -189,6 +194,7 @@ package final class DeclaredLedger: Sendable {
     let name: String
     let key: IdempotencyKey?
     let owner: IdempotencyKeyOwner
+    let agent: LiveServiceToken?
     /// How to delete a collection with data, as a sentence.
     let hint: String
     let check: @Sendable (ModuleSet) throws -> Void
@@ -200,12 +206,13 @@ package final class DeclaredLedger: Sendable {
       of name: String,
       key: IdempotencyKey? = nil,
       owner: IdempotencyKeyOwner = .administrator,
+      by agent: LiveServiceToken? = nil,
       hint: String,
       check: @escaping @Sendable (ModuleSet) throws -> Void = { _ in },
       erase: (@Sendable (UserID) async throws -> Void)?,
       refusal: @escaping @Sendable (any Error) -> StoredResponse?
     ) {
-      (self.name, self.key, self.owner, self.hint) = (name, key, owner, hint)
+      (self.name, self.key, self.owner, self.agent, self.hint) = (name, key, owner, agent, hint)
       (self.check, self.erase, self.refusal) = (check, erase, refusal)
     }
   }
@@ -217,7 +224,7 @@ package final class DeclaredLedger: Sendable {
     // If there is no such collection, the response may have been recorded for the key.
     if let present = current.declared[name] {
       try deletion.check(current)
-      let made = try await close(name)
+      let made = try await close(name, by: deletion.agent)
       closing = made
       do {
         try await empty(name, present.declaration.kind, hint: deletion.hint, deletion.erase)
@@ -232,6 +239,7 @@ package final class DeclaredLedger: Sendable {
       SharedLedger.Change(
         key: deletion.key,
         owner: deletion.owner,
+        agent: deletion.agent,
         perform: { [closing] set, revision, connection in
           guard let present = set.declared[name] else { throw Self.missing(name) }
           guard present.revision == closing?.revision else { throw Self.changed(name) }
@@ -297,8 +305,8 @@ package final class DeclaredLedger: Sendable {
   }
 
   /// Refuses further writes to a collection. When this returns, all earlier writes are on disk.
-  private func close(_ name: String) async throws -> Closing {
-    let closing = try await setClosing(true, name, closedAt: nil)
+  private func close(_ name: String, by agent: LiveServiceToken?) async throws -> Closing {
+    let closing = try await setClosing(true, name, closedAt: nil, by: agent)
     // Transactions that were decided before the collection was closed are written before this unit.
     try await withCompletion { completion in
       try writer.submit({ _ in }, completion: completion)
@@ -311,12 +319,18 @@ package final class DeclaredLedger: Sendable {
     if closing.wasOpen { _ = try? await setClosing(false, closing.name, closedAt: closing.revision) }
   }
 
-  private func setClosing(_ isClosing: Bool, _ name: String, closedAt: Revision?) async throws -> Closing {
+  private func setClosing(
+    _ isClosing: Bool,
+    _ name: String,
+    closedAt: Revision?,
+    by agent: LiveServiceToken? = nil
+  ) async throws -> Closing {
     let made = LockedState(Closing(name: name, revision: .none, wasOpen: false))
     _ = try await ledger.change(
       SharedLedger.Change(
         key: nil,
         owner: .administrator,
+        agent: agent,
         perform: { [self] set, revision, connection in
           guard let present = set.declared[name] else { throw Self.missing(name) }
           if let closedAt, present.revision != closedAt { throw Self.changed(name) }

@@ -86,6 +86,7 @@ package final class Ledger: Sendable {
         TransactionSubject(
           user: user,
           session: transaction.session.agent == nil ? transaction.session.id : nil,
+          serviceToken: transaction.session.agent?.storedID,
           key: key,
           known: { reservation.states.latest?.revision }
         ),
@@ -228,7 +229,8 @@ package final class Ledger: Sendable {
     // memory.
     let mayHaveEnded = facts.isLocked || sessionEndings.areUnderWay
     if session.isEnded { throw SessionEndedError() }
-    if session.agent != nil {
+    if let agent = session.agent {
+      if let id = agent.storedID, try !facts.hasServiceToken(id) { throw agent.noteDeletion() }
       // A service token has no session that ends with the user.
       guard try facts.hasUser(session.user) else { throw SessionEndedError() }
       return

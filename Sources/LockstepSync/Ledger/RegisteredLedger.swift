@@ -1,3 +1,4 @@
+import LockstepAccounts
 import LockstepCollections
 import LockstepStore
 import LockstepTime
@@ -44,6 +45,7 @@ package final class RegisteredLedger: Sendable {
     let suite: String
     let key: IdempotencyKey?
     let owner: IdempotencyKeyOwner
+    let agent: LiveServiceToken?
     /// Returns the new values of keys; nil removes a key. Throws a refusal.
     let decide: @Sendable (RegisteredDefaults) throws -> [(key: String, value: [UInt8]?)]
     let response: @Sendable (RegisteredDefaults) -> StoredResponse
@@ -54,13 +56,14 @@ package final class RegisteredLedger: Sendable {
       suite: String,
       key: IdempotencyKey? = nil,
       owner: IdempotencyKeyOwner = .administrator,
+      by agent: LiveServiceToken? = nil,
       decide: @escaping @Sendable (RegisteredDefaults) throws -> [(key: String, value: [UInt8]?)],
       response: @escaping @Sendable (RegisteredDefaults) -> StoredResponse,
       refusal: @escaping @Sendable (any Error) -> StoredResponse?
     ) {
       self.suite = suite
       self.key = key
-      self.owner = owner
+      (self.owner, self.agent) = (owner, agent)
       self.decide = decide
       self.response = response
       self.refusal = refusal
@@ -74,6 +77,7 @@ package final class RegisteredLedger: Sendable {
       SharedLedger.Change(
         key: change.key,
         owner: change.owner,
+        agent: change.agent,
         perform: { [now] registered, revision, connection in
           let suite = change.suite
           let present = registered.values(of: suite)

@@ -1,3 +1,4 @@
+import LockstepAccounts
 import LockstepCollections
 import LockstepStore
 import LockstepThreading
@@ -20,6 +21,8 @@ final class SharedLedger<Value: Sendable>: Sendable {
   struct Change: Sendable {
     let key: IdempotencyKey?
     let owner: IdempotencyKeyOwner
+    /// The service token that makes the change, and must still exist.
+    let agent: LiveServiceToken?
     /// Writes the change and returns the response. The change has the next revision.
     let perform: @Sendable (inout Value, _ next: Revision, StoreConnection) throws -> StoredResponse
     /// The response to a refusal; nil for any other error, which must not be recorded.
@@ -115,6 +118,7 @@ final class SharedLedger<Value: Sendable>: Sendable {
   }
 
   private func run(_ change: Change, in connection: StoreConnection) throws -> Outcome {
+    try change.agent?.expectStored(in: connection)
     var value = try storage.lock(latest, connection)
     guard let key = change.key else {
       let response = try perform(change, on: &value, in: connection)

@@ -230,6 +230,62 @@ struct FleetTests {
     }
   }
 
+  @Test("A server whose memory still has a service token writes nothing for it once another server has deleted it")
+  func deletedServiceToken() async throws {
+    try await TestDatabase.serve(nodes: 1) {
+      $1.administratorToken = Self.administrator
+    } _: { servers, database in
+      let server = servers[0]
+      let device = try await server.signUp()
+      let session = try await server.logIn().session
+      let user = "/v1/admin/users/\(device.user)"
+      let writes = [
+        ("PUT", "\(user)/favorites/a", "{}"),
+        ("DELETE", "\(user)/sessions/\(session)", ""), ("PATCH", user, #"{"disabled":true}"#),
+        ("POST", "/v1/admin/users", #"{"email":"x@example.com","password":"correct horse"}"#),
+        ("POST", "/v1/admin/tokens", #"{"name":"new","scopes":["read"]}"#),
+        ("PATCH", "/v1/admin/registered/standard", #"{"theme":1}"#),
+        ("PUT", "/v1/admin/collections/notes", #"{"kind":"list"}"#),
+        ("PUT", "/v1/admin/webhooks/hook", #"{"url":"https://backend.example.com/hook","events":["user.created"]}"#),
+      ]
+      for (method, path, body) in writes {
+        let created = try await server.ask(
+          "POST",
+          "/v1/admin/tokens",
+          body: Array(#"{"name":"job","scopes":["admin"]}"#.utf8),
+          token: Self.administrator
+        )
+        let token = try #require(created.json["token"]?.stringValue)
+        // As another server deletes it, of whose commit this server does not know yet.
+        try database.execute("DELETE FROM service_tokens")
+        let refused = try await server.ask(
+          method,
+          path,
+          ["Content-Type: application/json"],
+          body: Array(body.utf8),
+          token: token
+        )
+        #expect(refused.problem == ProblemSummary("unauthorized"), "\(method) \(path): \(refused.text)")
+        // From now on, the memory knows.
+        #expect(try await server.ask("GET", "/v1/admin/users", token: token).status == 401)
+      }
+      #expect(try database.count("SELECT count(*) FROM list_elements") == 0)
+      #expect(try database.count("SELECT count(*) FROM users WHERE disabled_at IS NULL") == 1)
+      #expect(try database.count("SELECT count(*) FROM sessions") == 2)
+      for table in ["service_tokens", "registered_defaults", "declared_collections", "webhooks"] {
+        #expect(try database.count("SELECT count(*) FROM \(table)") == 0, "\(table)")
+      }
+      // The administrator token is not in the store.
+      let written = try await server.ask(
+        "PUT",
+        "\(user)/favorites/a",
+        body: Array("{}".utf8),
+        token: Self.administrator
+      )
+      #expect(written.status == 201)
+    }
+  }
+
   @Test("Registered defaults that one server changes reach a request that waits at another one")
   func registeredDefaults() async throws {
     try await TestDatabase.serve(nodes: 2) {
@@ -352,6 +408,8 @@ struct FleetTests {
       #expect(refused.field("Retry-After") != nil)
       #expect(try await servers[1].ask("GET", "/readyz").status == 503)
       #expect(try await servers[1].ask("GET", "/healthz").status == 200)
+      // Another server may have declared the collection since.
+      #expect(try await second.get("/v1/unknown").status == 503)
       // The other server does not wait for it any longer.
       #expect(try await device.delete("/v1/sessions/\(gone.session)").status == 204)
       try await device.addFavorites("b")
