@@ -1,5 +1,6 @@
 import LockstepHTTP
 import LockstepLogging
+import LockstepStore
 import LockstepThreading
 import Synchronization
 
@@ -45,7 +46,11 @@ package final class Readiness: Sendable {
     } catch {
       // Logs a failing store only once, because some load balancers check every second.
       if wasWritable.exchange(false, ordering: .relaxed) {
-        logger.log(.error, "the store cannot be written", ["error": .string("\(error)")])
+        if case StoreError.stoodStill = error {
+          logger.log(.warning, "the server is not ready", ["reason": .string("\(error)")])
+        } else {
+          logger.log(.error, "the store cannot be written", ["error": .string("\(error)")])
+        }
       }
       throw Self.problem("The store cannot be written. The server's log has the reason.", of: "store")
     }

@@ -20,6 +20,8 @@ extension DatabaseWriter {
     case follow
     /// Writes of a user whose rows another program has locked.
     case lockedUser
+    /// Writes of users whose locks another node holds for seconds.
+    case busyUser
   }
 
   /// Sets the listener for health changes. It replaces an earlier one.

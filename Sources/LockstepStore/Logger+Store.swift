@@ -2,8 +2,16 @@ import LockstepLogging
 import LockstepSQLite
 
 extension Logger {
-  /// Logs that an operation of the store fails, or works again.
-  package func log(_ change: DatabaseWriter.HealthChange) {
+  /// Logs that an operation of the store fails, or works again. `standstill`: for how long the process got no
+  /// processor time a moment ago. PostgreSQL ends transactions and connections of such a process.
+  package func log(_ change: DatabaseWriter.HealthChange, after standstill: Duration? = nil) {
+    if let standstill, case .began(_, let error) = change {
+      return log(
+        .warning,
+        "the database ended work of this node, which stood still: the node goes on",
+        ["seconds": .integer(standstill.wholeMilliseconds / 1_000), "error": .string("\(error)")]
+      )
+    }
     switch change {
     case .began(.commit, let error):
       log(.error, "nothing can be written to the store", ["error": .string("\(error)")])
@@ -25,6 +33,14 @@ extension Logger {
         "another program has locked rows of some users, whose writes get 503",
         ["error": .string("\(error)")]
       )
+    case .began(.busyUser, _):
+      log(
+        .warning,
+        "writes of some users get 503, because their locks are not free: another node hangs, or a commit waits in the "
+          + "database"
+      )
+    case .ended(.busyUser):
+      log(.info, "the locks of all users are free again")
     case .ended(.lockedUser):
       log(.info, "the rows of all users can be written again")
     case .ended(.follow):
@@ -47,6 +63,35 @@ extension Logger {
         "another node has the same address: set --node-address to a URL at which other nodes reach this one alone",
         ["address": .string(address)]
       )
+    case .nodeLost(let id, let address):
+      log(
+        .warning,
+        "another node has lost its lease: it hangs, was killed, or cannot reach the database. Until it is back, requests "
+          + "for its screens fail",
+        ["node": .string(id), "address": address.map { .string($0) } ?? .null]
+      )
+    case .nodeBack(let id, let address, let time):
+      log(
+        .info,
+        "the other node has its lease again",
+        [
+          "node": .string(id), "address": address.map { .string($0) } ?? .null,
+          "seconds": .integer(time.wholeMilliseconds / 1_000),
+        ]
+      )
+    case .stoodStill(let length):
+      log(
+        .warning,
+        "this node stood still: the process was stopped, its machine was paused, or the machine is too busy",
+        ["seconds": .integer(length.wholeMilliseconds / 1_000)]
+      )
+    case .standbySilent:
+      log(
+        .error,
+        "the synchronous standby of the database does not confirm commits: writes wait and get 503, reads go on"
+      )
+    case .standbyConfirms:
+      log(.info, "the synchronous standby confirms commits again, or is not needed any more")
     }
   }
 }

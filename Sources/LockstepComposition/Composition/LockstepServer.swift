@@ -3,6 +3,8 @@ import LockstepHTTP
 import LockstepHTTPServer
 import LockstepLogging
 import LockstepMaintenance
+import LockstepSQLite
+import LockstepStore
 import LockstepThreading
 
 /// A running server with all its parts. `lockstep serve` and the tests use it.
@@ -72,10 +74,14 @@ public final class LockstepServer: Sendable {
     )
     budget.warn(logger)
     Self.warn(of: configuration, hasStore: services.users != nil, logger)
-    services.users?.writer.onHealthChange { logger.log($0) }
-    services.users?.readers.readers.onHealthChange(monotonic: time.monotonic) { logger.log($0) }
-    services.users?.feed?.onHealthChange { logger.log($0) }
-    services.users?.feed?.onNotice { logger.log($0) }
+    let feed = services.users?.feed
+    let logHealth: @Sendable (DatabaseWriter.HealthChange) -> Void = { [weak feed] change in
+      logger.log(change, after: feed?.recentStandstill)
+    }
+    services.users?.writer.onHealthChange(logHealth)
+    services.users?.readers.readers.onHealthChange(monotonic: time.monotonic, logHealth)
+    feed?.onHealthChange(logHealth)
+    feed?.onNotice { logger.log($0) }
     let applications = components.applications
     try server.start(
       noteRefusal: { applications[$0.loop].note($0) },

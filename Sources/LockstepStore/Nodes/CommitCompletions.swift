@@ -3,7 +3,7 @@ import LockstepThreading
 /// The completion handlers that wait until all nodes know of a commit.
 ///
 /// A thread of its own calls those whose deadline is over. The feed's thread may wait for the database for
-/// many seconds, for example while it connects.
+/// many seconds, for example while it connects. So that thread also notes that the process runs.
 final class CommitCompletions: Sendable {
   typealias Handler = @Sendable () -> Void
 
@@ -27,10 +27,10 @@ final class CommitCompletions: Sendable {
   private let contents = LockedState(Contents())
   private let thread = LockedState<NamedThread?>(nil)
 
-  /// Starts the thread. Call this once.
-  func start() throws(NamedThread.NotStarted) {
+  /// Starts the thread, which calls `tick` each `StandstillWatch.interval`. Call this once.
+  func start(_ tick: @escaping @Sendable () -> Void) throws(NamedThread.NotStarted) {
     let contents = contents
-    let new = try NamedThread(name: "feed-deadlines") { Self.callLate(contents) }
+    let new = try NamedThread(name: "feed-deadlines") { Self.callLate(contents, tick) }
     thread.withLock { $0 = new }
   }
 
@@ -61,20 +61,19 @@ final class CommitCompletions: Sendable {
   }
 
   /// Calls handlers at their deadlines. Returns when no more can come.
-  private static func callLate(_ contents: LockedState<Contents>) {
-    while let deadline = nextDeadline(contents) {
-      let time = deadline - ContinuousClock.now
-      _ = contents.wait(atMost: max(0, time.wholeNanoseconds)) { $0.isFinished ? () : nil }
+  private static func callLate(_ contents: LockedState<Contents>, _ tick: () -> Void) {
+    while true {
+      tick()
       let now = ContinuousClock.now
-      for handler in contents.withLock({ $0.remove { $1 <= now } }) { handler() }
-    }
-  }
-
-  /// Waits until there is a handler, and returns its deadline; nil if none can come.
-  private static func nextDeadline(_ contents: LockedState<Contents>) -> ContinuousClock.Instant? {
-    contents.wait { contents -> ContinuousClock.Instant?? in
-      if let first = contents.waiting.first { return first.deadline }
-      return contents.isClosed ? .some(nil) : nil
+      let (handlers, next) = contents.withLock { contents -> ([Handler], Duration?) in
+        let handlers = contents.remove { $1 <= now }
+        // A handler that is added meanwhile has a later deadline than the next tick.
+        let rest = contents.waiting.first.map { $0.deadline - now } ?? StandstillWatch.interval
+        return (handlers, contents.isFinished ? nil : min(rest, StandstillWatch.interval))
+      }
+      for handler in handlers { handler() }
+      guard let next else { return }
+      _ = contents.wait(atMost: next.wholeNanoseconds) { $0.isFinished ? () : nil }
     }
   }
 }

@@ -138,6 +138,7 @@ private struct GroupLoop {
   private static let longestPostponement: Int64 = 4_000_000_000
   private static let postponedInterval: Int64 = 20_000_000
   private var lockedUsers: LockedUsers
+  private var busyUsers: FailureMonitor
 
   init(
     _ queue: WorkQueue<WriterWork>,
@@ -156,6 +157,7 @@ private struct GroupLoop {
     self.flag = flag
     (self.handlers, self.monitor, self.statistics, self.monotonic) = (handlers, monitor, statistics, monotonic)
     lockedUsers = LockedUsers(monitor: monitor.of(.lockedUser), monotonic: monotonic)
+    busyUsers = monitor.of(.busyUser)
   }
 
   mutating func run(groupLimit: Int) {
@@ -216,7 +218,7 @@ private struct GroupLoop {
         let user = group[0].user
         if group.allSatisfy({ $0.user == user }) { lockedUsers.noteLock(of: user, error) }
       } else {
-        monitor.noteFailure(error)
+        monitor.noteFailure(feed.reason(of: error))
         statistics.withLock { $0.countFailedCommit(of: group.count) }
       }
       // No later transaction is decided before the results of these ones are dropped.
@@ -277,16 +279,19 @@ private struct GroupLoop {
     for transaction in group where busy.contains(transaction.user) {
       let deadline = deadlines[transaction.user] ?? now + Self.longestPostponement
       if deadline <= now {
+        busyUsers.noteFailure(UserLockedError())
         transaction.fail(UserLockedError())
       } else {
         postponed.append(transaction)
         postponedUntil[transaction.user] = deadline
       }
     }
+    if busy.isEmpty { busyUsers.noteSuccess() }
     return try PostgreSQLGroup(group.filter { !busy.contains($0.user) }, in: session, begins: false)
   }
 
   private func connect() throws -> PostgreSQLSession {
+    try feed.expectConfirmedCommits()
     let session = try connector.connect(.writer)
     let (timeline, recordedChange) = try DatabaseTimeline.record(session)
     // No state of the last connection is published after the listener has dropped them all.

@@ -83,6 +83,7 @@ final class PostgreSQLUnits: Sendable {
     }
 
     private func connect() throws -> PostgreSQLSession {
+      try feed.expectConfirmedCommits()
       let session = try connector.connect(.units)
       connector.unitsHaveConnected()
       return session

@@ -42,6 +42,7 @@ struct StoppedServerTests {
       try await Self.send("/v1/favorites", ended, ports[1]), try await Self.send("/v1/me", ended, ports[1]),
       try await Self.send("/v1/favorites", kept, ports[1]), try await Self.send("/v1/changes", kept, ports[1]),
     ]
+    await eventually { first.errors.contains("another node has lost its lease") }
     second.send(SIGCONT)
     for client in waiting[..<2] { #expect([401, 503].contains(try await client.response().status)) }
     for client in waiting[2...] {
@@ -55,6 +56,10 @@ struct StoppedServerTests {
     let favorites = try await Operator.ask(ports[1], "GET", "/v1/favorites", token: kept)
     #expect(String(decoding: favorites.body, as: UTF8.self).contains("\"new\""))
     #expect(try await Operator.ask(ports[1], "GET", "/v1/favorites", token: ended).status == 401)
+    // The logs say which server stood still, and do not blame the database.
+    await eventually { second.errors.contains("this node stood still") }
+    await eventually { first.errors.contains("the other node has its lease again") }
+    #expect(!second.errors.contains(" ERROR "), "\(second.errors)")
     for server in [first, second] {
       server.send(SIGTERM)
       #expect(await server.ended() == .exit(0), "\(server.errors)")
