@@ -89,7 +89,7 @@ enum ExitCode: Int32, CaseIterable {
     case .notAFile, .onlyWAL, .notAStore, .newerSchema, .unknownMigration, .changedMigration, .inconsistent: .data
     case .missingModule, .otherKindOfModule, .outlivesUsers: .data
     case .database(let error): code(for: error)
-    case .inUse, .overloaded, .leaseIsOver, .closed: .temporary
+    case .inUse, .overloaded, .leaseIsOver, .stoodStill, .standbySilent, .closed: .temporary
     case .cannotLock, .replaced: .store
     case .noThread, .tooFewConnections: .unavailable
     case .missingRight, .cannotCreateTables: .noPermission

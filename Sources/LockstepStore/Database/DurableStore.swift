@@ -198,7 +198,10 @@ package final class DurableStore: Sendable {
   /// At most one check a second runs. Callers that arrive while it runs, or within a second after
   /// it, share its outcome.
   nonisolated(nonsending) package func checkWritable() async throws(StoreError) {
-    if let feed, !feed.lease.isHeld { throw .leaseIsOver(cause: feed.pending.failure) }
+    if let feed, !feed.lease.isHeld {
+      if let length = feed.recentStandstill { throw .stoodStill(length) }
+      throw .leaseIsOver(cause: feed.pending.failure)
+    }
     let outcome = await check.outcome {
       do {
         try await writeCheck()
@@ -232,11 +235,8 @@ package final class DurableStore: Sendable {
   }
 
   nonisolated(nonsending) private func writeCheck() async throws {
+    guard let file else { return try await writer.check { try CommitRows.check(in: $0) } }
     let now = time.millisecondsSince1970()
-    guard let file else {
-      let node = nodeID
-      return try await writer.check { try NodeRecords.check(node, at: now, in: $0) }
-    }
     let rows = try await writer.write { try $0.run("UPDATE store SET checked_at = ?", now) }
     if rows != 1 { throw StoreError.inconsistent(path: file.path, what: "the table store has \(rows) rows, not one") }
     // Writes to an open file still succeed after the file is deleted.

@@ -49,6 +49,10 @@ public enum StoreError: Error, Sendable, Equatable {
   case overloaded
   /// The node could not read the commits of other nodes for two seconds.
   case leaseIsOver(cause: String?)
+  /// The process got no processor time for so long, so its lease is over.
+  case stoodStill(Duration)
+  /// Commits wait for a synchronous standby that does not confirm them.
+  case standbySilent
   case closed
 
   /// Converts an error that the store's own parts have thrown.
@@ -134,6 +138,12 @@ extension StoreError: CustomStringConvertible {
     case .leaseIsOver(let cause):
       "For two seconds, this node could not read the commits of other nodes"
         + (cause.map { ": \($0)" } ?? ". Check the connection to the database.")
+    case .stoodStill(let length):
+      "This node stood still for \(length.wholeMilliseconds / 1_000) seconds, so its lease is over until it has read the "
+        + "commits of other nodes. The process was stopped, its machine was paused, or the machine is too busy."
+    case .standbySilent:
+      "The synchronous standby of the database does not confirm commits. Start the standby, or change "
+        + "synchronous_standby_names."
     case .closed:
       "The store has been closed: the server is shutting down."
     }

@@ -37,9 +37,6 @@ package protocol CommitFollower: Sendable {
 
   /// Lets waiting requests check the journal of all users again: hidden entries may have become visible.
   func journalMayHaveGrown()
-
-  /// Called when the node has its lease again, and so may respond from memory again.
-  func leaseWasRegained()
 }
 
 extension StoreConnection {
@@ -102,6 +99,17 @@ enum CommitRows {
   static let insertGroup = PostgreSQLStatement(
     "INSERT INTO commits (origin, users, numbers) VALUES ($1, $2, $3)"
   )
+
+  /// Proves that the store can be written.
+  ///
+  /// The row is new and says nothing, so it locks nothing. If its commit waits, for example for a synchronous standby,
+  /// the lease can still be renewed, and reads go on.
+  static func check(in connection: StoreConnection) throws {
+    guard case .postgreSQL(let session) = connection else { return }
+    try session.connection.run(checkWrites, [.uuid(session.origin)])
+  }
+
+  private static let checkWrites = PostgreSQLStatement("INSERT INTO commits (origin) VALUES ($1)")
 
   /// The present snapshot ($2: the last one), and the rows that only the present one sees. States that
   /// the connection $1 has committed are left out.
