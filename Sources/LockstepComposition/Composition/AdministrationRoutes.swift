@@ -50,12 +50,22 @@ extension UserServices {
         readers: readers.readers,
         commits: commits,
         longestWait: wait,
-        monotonic: time.monotonic
+        monotonic: time.monotonic,
+        lease: feed?.lease
       )
       .route
     )
     if let screens {
-      routes += AdminScreenRoutes(gate, screens, clock: clock, longestWait: wait, forwarder: forwarder).routes
+      routes +=
+        AdminScreenRoutes(
+          gate,
+          screens,
+          clock: clock,
+          longestWait: wait,
+          lease: feed?.lease,
+          forwarder: forwarder
+        )
+        .routes
     }
     routes +=
       AdminStatusRoutes(

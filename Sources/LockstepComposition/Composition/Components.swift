@@ -88,7 +88,7 @@ struct Components: Sendable {
     let declaredRoutes = { @Sendable () -> DeclaredRoutes? in
       services.users.map { users in
         let make = users.declaredRoutes(configuration, rates: tokenRates, logger)
-        return DeclaredRoutes(users.modules, metrics) { declared in
+        return DeclaredRoutes(users.modules, metrics, lease: users.feed?.lease) { declared in
           make(declared).map { route in users.feed.map { route.refusing(without: $0.lease) } ?? route }
         }
       }

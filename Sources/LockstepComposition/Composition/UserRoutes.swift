@@ -47,7 +47,7 @@ extension UserServices {
           registry: registry,
           refresher: refresher,
           isStrict: configuration.reads == .strict,
-          holdsLease: { [lease = feed.lease] in lease.isHeld }
+          lease: feed.lease
         )
       }
     )
@@ -103,6 +103,7 @@ extension UserServices {
     try directory.startExpiry(by: clock)
     accounts.directory.whenEnded { [weak directory] sessions, _ in directory?.end(sessions: sessions) }
     serviceTokens.whenDeleted { [weak directory] in directory?.waiters.wakeAll() }
+    feed?.onRegainedLease { [weak directory] in directory?.waiters.wakeAll() }
     return directory
   }
 
@@ -121,6 +122,7 @@ extension UserServices {
       authenticator: authenticator(rates),
       longestWait: configuration.longestWait,
       monotonic: time.monotonic,
+      lease: feed?.lease,
       forwarder: forwarder
     )
   }

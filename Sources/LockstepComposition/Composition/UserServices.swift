@@ -273,7 +273,13 @@ struct UserServices: Sendable {
       if isOtherHistory { eras.beginHistory() }
       cache.forgetAll()
     }
-    if let feed = store.feed { commits.whenHidden { feed.checkJournalSoon() } }
+    if let feed = store.feed {
+      commits.whenHidden { feed.checkJournalSoon() }
+      feed.onRegainedLease { [waiters, commits] in
+        waiters.wakeAll()
+        commits.wakeAll()
+      }
+    }
     store.onUnitsConnection { eras.begin(Era(random: sodium.randomWord())) }
     try store.follow(memory)
     // Requests of an ended session stop waiting. Waiters are not recorded by session, because

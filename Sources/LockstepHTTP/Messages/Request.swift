@@ -33,6 +33,14 @@ public struct Request: Sendable {
     return request
   }
 
+  /// A copy whose body, if the handler still has to read it, is read from another source.
+  package func readingBody(from source: (any BodySource) -> any BodySource) -> Request {
+    guard case .source(let present, let limit) = body else { return self }
+    var request = self
+    request.body = .source(source(present), limit: limit)
+    return request
+  }
+
   /// A copy whose body, if the handler still has to read it, is refused above `limit` with 413. The
   /// length of a body that arrived with its head has already been checked.
   public func limited(toBody limit: Int) -> Request {

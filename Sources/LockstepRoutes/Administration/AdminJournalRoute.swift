@@ -21,6 +21,8 @@ package final class AdminJournalRoute: Sendable {
   private let commits: JournalNotifier
   private let longestWait: Int
   private let monotonic: @Sendable () -> Int64
+  /// See `Watcher.lease`.
+  private let lease: NodeLease?
 
   package init(
     _ gate: AdministratorGate,
@@ -29,7 +31,8 @@ package final class AdminJournalRoute: Sendable {
     readers: StoreReaders,
     commits: JournalNotifier,
     longestWait: Int,
-    monotonic: @escaping @Sendable () -> Int64
+    monotonic: @escaping @Sendable () -> Int64,
+    lease: NodeLease? = nil
   ) {
     self.gate = gate
     self.store = store
@@ -38,6 +41,7 @@ package final class AdminJournalRoute: Sendable {
     self.commits = commits
     self.longestWait = longestWait
     self.monotonic = monotonic
+    self.lease = lease
   }
 
   package var route: Route {
@@ -180,7 +184,7 @@ package final class AdminJournalRoute: Sendable {
         "Too many requests wait for the journal already. End one of them, or send the request without “wait”."
       )
     }
-    return CommitWatcher(agent: agent, seat: seat, commits: commits, seen: seen)
+    return CommitWatcher(agent: agent, seat: seat, lease: lease, commits: commits, seen: seen)
   }
 
   private func park(
@@ -194,7 +198,7 @@ package final class AdminJournalRoute: Sendable {
     let watcher = try watch(request, agent, seen: seen)
     let place = LockedState(page.end)
     let poll = LongPoll(deadline: wait.deadline(for: request), watcher) { [self] poll, isLast in
-      if agent.isEnded { throw AdministratorGate.ended }
+      if agent.isEnded { throw Problem.serviceTokenEnded }
       // The deadline may pass before a commit is seen, so the last check also reads the journal.
       guard watcher.take() || isLast else { return .parked(poll) }
       return .async { [self] in
@@ -292,12 +296,12 @@ package final class AdminJournalRoute: Sendable {
 final class CommitWatcher: Watcher {
   let agent: LiveServiceToken
   let seat: WaiterSeat
+  let lease: NodeLease?
   private let commits: JournalNotifier
   private let seen: Atomic<Int>
 
-  init(agent: LiveServiceToken, seat: WaiterSeat, commits: JournalNotifier, seen: Int) {
-    self.agent = agent
-    self.seat = seat
+  init(agent: LiveServiceToken, seat: WaiterSeat, lease: NodeLease?, commits: JournalNotifier, seen: Int) {
+    (self.agent, self.seat, self.lease) = (agent, seat, lease)
     self.commits = commits
     self.seen = Atomic(seen)
   }

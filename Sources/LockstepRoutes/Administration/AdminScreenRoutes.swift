@@ -4,6 +4,7 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
 import LockstepScreens
+import LockstepStore
 import LockstepSync
 
 /// `/v1/admin/screens`: the open screens. Their ids here cannot be used to drive them.
@@ -12,6 +13,8 @@ package struct AdminScreenRoutes: Sendable {
   private let directory: ScreenDirectory
   private let clock: MonotonicTimeConverter
   private let longestWait: Int
+  /// See `Watcher.lease`.
+  private let lease: NodeLease?
   /// Nil: there are no other nodes.
   private let forwarder: ScreenForwarder?
 
@@ -20,12 +23,14 @@ package struct AdminScreenRoutes: Sendable {
     _ directory: ScreenDirectory,
     clock: MonotonicTimeConverter,
     longestWait: Int,
+    lease: NodeLease? = nil,
     forwarder: ScreenForwarder? = nil
   ) {
     self.gate = gate
     self.directory = directory
     self.clock = clock
     self.longestWait = longestWait
+    self.lease = lease
     self.forwarder = forwarder
   }
 
@@ -105,10 +110,10 @@ package struct AdminScreenRoutes: Sendable {
         "Too many requests wait for screens already. End one of them, or send the request without “wait”."
       )
     }
-    let watcher = AdminScreenWatcher(screen: screen, agent: agent, seat: seat, seen: seen)
+    let watcher = AdminScreenWatcher(screen: screen, agent: agent, seat: seat, lease: lease, seen: seen)
     return .parked(
       LongPoll(deadline: wait.deadline(for: request), watcher) { poll, isLast in
-        if agent.isEnded { throw AdministratorGate.ended }
+        if agent.isEnded { throw Problem.serviceTokenEnded }
         if screen.isEnded { throw Problem.noSuchScreen }
         if !isLast, !watcher.hasChanged { return .parked(poll) }
         return .response(response(screen, preconditions).waited(wait))
@@ -153,6 +158,7 @@ private struct AdminScreenWatcher: Watcher {
   let screen: Screen
   let agent: LiveServiceToken
   let seat: WaiterSeat
+  let lease: NodeLease?
   /// The tag that the client has.
   let seen: String
 

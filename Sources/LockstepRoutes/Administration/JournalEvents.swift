@@ -59,8 +59,10 @@ final class JournalEvents: EventSource {
   func unpark() { state.withLock { $0.reading }?.cancel() }
 
   func next(_ cause: WakeReason) -> EventPiece {
-    if watcher.agent.isEnded { return .end }
     let now = monotonic()
+    // Without a lease, the node does not know whether the token still exists.
+    guard watcher.holdsLease else { return state.withLock { .comment(at: now, &$0.heartbeat) } }
+    if watcher.agent.isEnded { return .end }
     return state.withLock { state in
       if state.hasFailed { return .end }
       if state.isReset {

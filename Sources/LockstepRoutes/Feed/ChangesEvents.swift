@@ -70,8 +70,9 @@ final class ChangesEvents: EventSource {
   func unpark() { state.withLock { $0.making }?.cancel() }
 
   func next(_ cause: WakeReason) -> EventPiece {
-    if watch.session.isEnded { return .end }
     let now = monotonic()
+    guard watch.holdsLease else { return state.withLock { .comment(at: now, &$0.heartbeat) } }
+    if watch.session.isEnded { return .end }
     return state.withLock { state in
       if let first = state.first {
         state.first = nil
@@ -82,7 +83,7 @@ final class ChangesEvents: EventSource {
         guard case .success(let document) = made else { return .end }
         if let event = Self.take(document, &state, now) { return event }
       }
-      guard state.making == nil, watch.holdsLease else { return Self.heartbeat(&state, now, watch.session) }
+      guard state.making == nil else { return Self.heartbeat(&state, now, watch.session) }
       // Taken before the state is read, so that a later notification is not lost.
       let isNotified = state.waker?.takeNotification() ?? false
       if let (cached, registered) = watch.cached {
@@ -150,6 +151,13 @@ final class ChangesEvents: EventSource {
 extension EventPiece {
   /// The interval of comments that keep a quiet connection alive, in nanoseconds.
   static let heartbeat: Int64 = 15_000_000_000
+
+  /// The comment of a quiet connection, if it is time for one. Nothing else may be sent without a lease.
+  static func comment(at now: Int64, _ next: inout Int64) -> EventPiece {
+    guard now >= next else { return .nothing }
+    next = now + heartbeat
+    return .bytes(Array(": alive\n\n".utf8))
+  }
 
   /// An event. `data` is JSON, which escapes line breaks.
   static func event(_ name: String, id: String, _ data: [UInt8]) -> EventPiece {

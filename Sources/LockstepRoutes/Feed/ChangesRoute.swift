@@ -91,8 +91,8 @@ package final class ChangesRoute: Sendable {
   fileprivate func resume(_ poll: ChangesPoll, isLast: Bool) throws -> HandlerResult {
     let watcher = poll.watcher
     let session = watcher.session
-    if session.isEnded { throw Problem.unauthorized(true) }
     if let result = try watcher.withoutLease(poll, isLast: isLast) { return result }
+    if session.isEnded { throw Problem.unauthorized(true) }
     let question = poll.query.question(reader.registry.revision, reader.modules)
     if let cached = reader.cache.state(of: session.user), poll.query.hasNoKeys(of: session, in: cached),
       let response = cached.waitedResponse(to: question, seconds: poll.wait.seconds)

@@ -1,6 +1,7 @@
 import LockstepCollections
 import LockstepHTTP
 import LockstepMiddleware
+import LockstepStore
 import LockstepThreading
 
 /// The routes of declared collections, as far as requests have needed them. Each event loop has its
@@ -8,20 +9,25 @@ import LockstepThreading
 package final class DeclaredRoutes: Sendable {
   private let modules: Modules
   private let metrics: RequestMetrics
+  /// Nil: there are no other nodes, which could declare collections.
+  private let lease: NodeLease?
   private let make: @Sendable (DeclaredModule) -> [Route]
   private let tables = LockedState<[String: (module: DeclaredModule, table: RouteTable)]>([:])
 
   package init(
     _ modules: Modules,
     _ metrics: RequestMetrics,
+    lease: NodeLease? = nil,
     make: @escaping @Sendable (DeclaredModule) -> [Route]
   ) {
-    (self.modules, self.metrics, self.make) = (modules, metrics, make)
+    (self.modules, self.metrics, self.lease, self.make) = (modules, metrics, lease, make)
   }
 
   /// The routes of the collection that a path names; nil if it names none.
   package func table(for head: RequestHead) throws(Problem) -> RouteTable? {
     guard let name = try Self.collection(in: head) else { return nil }
+    // Without a lease, the memory does not know whether there is such a collection.
+    if let lease, !lease.isHeld { throw .withoutLease }
     guard let module = modules.current.declared[name] else {
       tables.withLock { _ = $0.removeValue(forKey: name) }
       return nil

@@ -1,6 +1,7 @@
 import LockstepCollections
 import LockstepHTTP
 import LockstepMiddleware
+import LockstepStore
 import LockstepSync
 
 /// Makes sure that a request is answered from a state that is new enough, on whatever node of a fleet.
@@ -13,7 +14,8 @@ package final class Freshness: Sendable {
   private let cache: StateCache
   private let registry: RegisteredLedger
   private let refresher: StateRefresher
-  private let lease: @Sendable () -> Bool
+  /// The time for which this node may answer from its memory.
+  let lease: NodeLease
   /// Whether each read is strict.
   private let isStrict: Bool
 
@@ -23,15 +25,12 @@ package final class Freshness: Sendable {
     registry: RegisteredLedger,
     refresher: StateRefresher,
     isStrict: Bool,
-    holdsLease: @escaping @Sendable () -> Bool
+    lease: NodeLease
   ) {
     (self.store, self.cache, self.registry, self.refresher) = (store, cache, registry, refresher)
     self.isStrict = isStrict
-    lease = holdsLease
+    self.lease = lease
   }
-
-  /// Whether this node may answer from its memory.
-  var holdsLease: Bool { lease() }
 
   enum Need {
     case none

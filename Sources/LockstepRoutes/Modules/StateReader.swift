@@ -2,6 +2,7 @@ import LockstepAccounts
 import LockstepCollections
 import LockstepHTTP
 import LockstepMiddleware
+import LockstepStore
 import LockstepSync
 import LockstepThreading
 
@@ -344,7 +345,11 @@ package final class StateReader: Sendable {
     guard let wait else { return .response(response) }
     guard response.status == .notModified else { return .response(response.waited(wait)) }
     // A past state cannot change, so only the end of the session resumes the request.
-    let watcher = SessionWatcher(session: session, seat: try waiting.seat(request, of: session))
+    let watcher = SessionWatcher(
+      session: session,
+      seat: try waiting.seat(request, of: session),
+      lease: waiting.freshness?.lease
+    )
     return .parked(
       LongPoll(deadline: wait.deadline(for: request), watcher) { poll, isLast in
         if session.isEnded { throw Problem.unauthorized(true) }
@@ -403,8 +408,10 @@ private final class UnchangedStateValidity: ResponseValidity {
   }
 
   func holds(at arrival: Int64) -> Bool {
-    reader.gate.sessions.millisecondsSince1970() < end && reader.registry.revision == registered
-      && reader.modules.version == modules && watch.holds(in: reader.cache) && reader.gate.freshness?.holdsLease ?? true
+    // The lease comes first: what the memory says later was true when the lease ran.
+    (reader.gate.freshness?.lease.isHeld ?? true) && reader.gate.sessions.millisecondsSince1970() < end
+      && reader.registry.revision == registered && reader.modules.version == modules
+      && watch.holds(in: reader.cache)
   }
 }
 
@@ -436,6 +443,7 @@ private final class LastComparison: Sendable {
 private struct SessionWatcher: Watcher {
   let session: LiveSession
   let seat: WaiterSeat
+  let lease: NodeLease?
   var hasChanged: Bool { session.isEnded }
 }
 

@@ -1,5 +1,6 @@
 import LockstepHTTP
 import LockstepScreens
+import LockstepStore
 import LockstepSync
 import LockstepThreading
 import Synchronization
@@ -30,8 +31,10 @@ final class ScreenEvents: EventSource {
   func unpark() {}
 
   func next(_ cause: WakeReason) -> EventPiece {
+    let now = monotonic()
+    guard watcher.holdsLease else { return state.withLock { .comment(at: now, &$0.heartbeat) } }
     if watcher.screen.isEnded { return .end }
-    let (now, shown) = (monotonic(), watcher.look())
+    let shown = watcher.look()
     let cursor = watcher.screen.cursor(shown.number)
     return state.withLock { state in
       if state.sent != cursor {
@@ -39,9 +42,7 @@ final class ScreenEvents: EventSource {
         state.heartbeat = now + EventPiece.heartbeat
         return .event("state", id: cursor, watcher.screen.document(shown))
       }
-      guard now >= state.heartbeat else { return .nothing }
-      state.heartbeat = now + EventPiece.heartbeat
-      return .bytes(Array(": alive\n\n".utf8))
+      return .comment(at: now, &state.heartbeat)
     }
   }
 }
@@ -51,12 +52,12 @@ final class ScreenEvents: EventSource {
 final class ScreenWatcher: Watcher {
   let screen: Screen
   let seat: WaiterSeat
+  let lease: NodeLease?
   private let monotonic: @Sendable () -> Int64
   private let seen = Atomic<UInt64>(0)
 
-  init(_ screen: Screen, seat: WaiterSeat, monotonic: @escaping @Sendable () -> Int64) {
-    self.screen = screen
-    self.seat = seat
+  init(_ screen: Screen, seat: WaiterSeat, lease: NodeLease?, monotonic: @escaping @Sendable () -> Int64) {
+    (self.screen, self.seat, self.lease) = (screen, seat, lease)
     self.monotonic = monotonic
     screen.beginWatching()
   }

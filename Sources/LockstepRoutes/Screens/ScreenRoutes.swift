@@ -20,6 +20,8 @@ package struct ScreenRoutes: Sendable {
   /// The longest wait, in seconds.
   private let longestWait: Int
   private let monotonic: @Sendable () -> Int64
+  /// See `Watcher.lease`.
+  private let lease: NodeLease?
   /// Nil: there are no other nodes.
   private let forwarder: ScreenForwarder?
 
@@ -30,6 +32,7 @@ package struct ScreenRoutes: Sendable {
     authenticator: TokenAuthenticator,
     longestWait: Int,
     monotonic: @escaping @Sendable () -> Int64,
+    lease: NodeLease? = nil,
     forwarder: ScreenForwarder? = nil
   ) {
     self.kinds = Dictionary(kinds.map { ($0.name, $0) }) { first, _ in first }
@@ -38,6 +41,7 @@ package struct ScreenRoutes: Sendable {
     self.authenticator = authenticator
     self.longestWait = longestWait
     self.monotonic = monotonic
+    self.lease = lease
     self.forwarder = forwarder
   }
 
@@ -197,7 +201,7 @@ package struct ScreenRoutes: Sendable {
     guard let seat = directory.waiters.seat(for: screen.id, WaitingRequest(request)) else {
       throw Problem.tooManyWaits("Too many requests wait for this screen already.")
     }
-    return ScreenWatcher(screen, seat: seat, monotonic: monotonic)
+    return ScreenWatcher(screen, seat: seat, lease: lease, monotonic: monotonic)
   }
 
   // MARK: Acting

@@ -46,8 +46,7 @@ struct LongPolling: Sendable {
         let watcher = try watch(request, of: session)
         watcher.note(cached, registered)
         let poll = LongPoll(deadline: preference.deadline(for: request), watcher) { poll, isLast in
-          if let result = try watcher.withoutLease(poll, isLast: isLast) { return result }
-          return try watcher.load { cached, registered in
+          try watcher.load { cached, registered in
             switch try respond(cached, registered, StateCheck(isFirst: false, isLast: isLast)) {
             case .ready(let result): result
             case .unchanged: .parked(poll)
@@ -75,30 +74,17 @@ final class StateWatcher: Watcher {
   let seat: WaiterSeat
   private let cache: StateCache
   private let registry: RegisteredLedger
-  private let freshness: Freshness?
+  let lease: NodeLease?
   private let seenRevision = Atomic(-1)
   private let seenRegistered = Atomic(-1)
 
   init(_ session: LiveSession, seat: WaiterSeat, _ polling: LongPolling) {
     self.session = session
     self.seat = seat
-    (cache, registry, freshness) = (polling.cache, polling.registry, polling.freshness)
-  }
-
-  /// Whether this node may answer from its memory.
-  var holdsLease: Bool { freshness?.holdsLease ?? true }
-
-  /// The result of a request that cannot be answered, because this node has no lease: it goes on to wait.
-  /// Nil if the node has its lease. Throws at the end of the wait.
-  func withoutLease(_ request: any ParkedRequest, isLast: Bool) throws(Problem) -> HandlerResult? {
-    if holdsLease { return nil }
-    if isLast { throw .withoutLease }
-    return .parked(request)
+    (cache, registry, lease) = (polling.cache, polling.registry, polling.freshness?.lease)
   }
 
   var hasChanged: Bool {
-    // When the node has its lease again, it wakes all waiters.
-    guard holdsLease else { return false }
     guard !session.isEnded, let cached = cache.state(of: session.user) else { return true }
     return cached.state.revision.rawValue != seenRevision.load(ordering: .relaxed)
       || registry.current.revision.rawValue != seenRegistered.load(ordering: .relaxed)
@@ -136,16 +122,30 @@ final class StateWatcher: Watcher {
 /// Knows whether the resource of a parked request has changed since the request last looked at it.
 protocol Watcher: Sendable {
   var seat: WaiterSeat { get }
+  /// The time for which this node may respond from its memory. Nil: always, because there are no other nodes.
+  var lease: NodeLease? { get }
   var hasChanged: Bool { get }
 }
 
 extension Watcher {
+  /// Whether this node may respond from its memory. Ask this first: what the memory says about the session later
+  /// was true when the lease ran.
+  var holdsLease: Bool { lease?.isHeld ?? true }
+
+  /// The result of a request that cannot be answered, because this node has no lease: it goes on to wait.
+  /// Nil if the node has its lease. Throws at the end of the wait.
+  func withoutLease(_ request: any ParkedRequest, isLast: Bool) throws(Problem) -> HandlerResult? {
+    if holdsLease { return nil }
+    if isLast { throw .withoutLease }
+    return .parked(request)
+  }
+
   /// Lets changes wake `waker` from now on. If `hasChanged` is true already, wakes `waker` at once.
   func park(_ waker: any Waker) {
     seat.wait(waker)
     // The seat must have the waker before this check. Each change is published before it wakes the
-    // seats, so no change is missed.
-    if hasChanged { waker.wake() }
+    // seats, so no change is missed. When the node has its lease again, it wakes all waiters.
+    if holdsLease, hasChanged { waker.wake() }
   }
 }
 
@@ -172,7 +172,10 @@ final class LongPoll: ParkedRequest {
   func unpark() {}
 
   func resume(_ cause: WakeReason) -> HandlerResult {
-    HandlerResult { try respond(self, cause != .woken) }
+    HandlerResult {
+      let isLast = cause != .woken
+      return try watcher.withoutLease(self, isLast: isLast) ?? respond(self, isLast)
+    }
   }
 }
 
@@ -181,8 +184,25 @@ extension Route {
   package func refusing(without lease: NodeLease) -> Route {
     handled { request, handler in
       guard lease.isHeld else { throw Problem.withoutLease }
-      return try handler(request)
+      return try handler(request.readingBody { LeasedBody($0, lease) })
     }
+  }
+}
+
+/// The body of a request that is refused if the lease is over when the body has arrived. The memory was
+/// asked about the request's token when the head arrived, and may be outdated then.
+private final class LeasedBody: BodySource {
+  private let source: any BodySource
+  private let lease: NodeLease
+
+  init(_ source: any BodySource, _ lease: NodeLease) {
+    (self.source, self.lease) = (source, lease)
+  }
+
+  func collect(upTo limit: Int) async throws -> [UInt8] {
+    let body = try await source.collect(upTo: limit)
+    guard lease.isHeld else { throw Problem.withoutLease }
+    return body
   }
 }
 

@@ -37,8 +37,11 @@ package final class CommitFeed: Sendable {
     var start: Result<Void, any Error>?
     /// Why the commits of the other nodes cannot be read now.
     var failure: String?
+    /// Whether commits wait for a synchronous standby that does not confirm them.
+    var isStandbySilent = false
     /// Since when another node has the same address, and whether that was reported.
     private var sharedAddress: (since: ContinuousClock.Instant, isReported: Bool)?
+    var lostNodes = LostNodes()
     var statistics = Statistics()
     /// The other nodes whose lease runs.
     var others: [OtherNode] = [] {
@@ -62,9 +65,10 @@ package final class CommitFeed: Sendable {
   /// that has ended is gone by then.
   fileprivate static let sharedAddressPatience = Duration.seconds(5)
 
-  struct OtherNode: Sendable {
+  struct OtherNode: Sendable, Equatable {
     let id: String
     let address: String?
+    let holdsLease: Bool
   }
 
   package struct Statistics: Sendable {
@@ -86,6 +90,7 @@ package final class CommitFeed: Sendable {
   }
 
   package let lease = NodeLease()
+  let standstill = StandstillWatch()
   private let connector: PostgreSQLConnector
   private let node: Node
   private let contents = LockedState(Contents())
@@ -93,6 +98,7 @@ package final class CommitFeed: Sendable {
   private let interrupt: PostgreSQLInterrupt
   private let thread = LockedState<NamedThread?>(nil)
   let healthListener = FailureMonitor.Listener(nil)
+  private let leaseListeners = LockedState<[@Sendable () -> Void]>([])
   private let noticeListener = LockedState<(@Sendable (FleetNotice) -> Void)?>(nil)
 
   init(_ connector: PostgreSQLConnector, node: Node) throws {
@@ -110,7 +116,36 @@ package final class CommitFeed: Sendable {
     noticeListener.withLock { $0 = listener }
   }
 
+  /// Calls `listener` whenever the node has its lease again, and so may respond from memory again.
+  package func onRegainedLease(_ listener: @escaping @Sendable () -> Void) {
+    leaseListeners.withLock { $0.append(listener) }
+  }
+
+  func leaseWasRegained() { for listener in leaseListeners.withLock({ $0 }) { listener() } }
+
   func report(_ notice: FleetNotice) { noticeListener.withLock { $0 }?(notice) }
+
+  /// For how long this process got no processor time a moment ago; nil if it did.
+  package var recentStandstill: Duration? { standstill.recent() }
+
+  /// Throws if commits wait for a synchronous standby that does not confirm them. Then a new connection would wait
+  /// as the last one does, which keeps its locks.
+  func expectConfirmedCommits() throws(StoreError) {
+    if contents.withLock({ $0.isStandbySilent }) { throw .standbySilent }
+  }
+
+  /// The reason for an error of a writer, as far as this node knows more than the error.
+  func reason(of error: any Error) -> any Error {
+    contents.withLock { $0.isStandbySilent } ? StoreError.standbySilent : error
+  }
+
+  func noteStandby(isSilent: Bool) {
+    let hasChanged = contents.withLock { contents in
+      defer { contents.isStandbySilent = isSilent }
+      return contents.isStandbySilent != isSilent
+    }
+    if hasChanged { report(isSilent ? .standbySilent : .standbyConfirms) }
+  }
 
   /// The id of this node.
   package var nodeID: String { node.id }
@@ -126,7 +161,10 @@ package final class CommitFeed: Sendable {
   /// Starts to follow the other nodes. Returns when the memory was compared with the store. Calls `upkeep`
   /// now and every 30 s.
   func start(_ follower: any CommitFollower, upkeep: @escaping Upkeep) throws {
-    try completions.start()
+    try completions.start { [weak self] in
+      guard let self, let length = standstill.note() else { return }
+      report(.stoodStill(length))
+    }
     let loop = CommitFeedLoop(self, connector, follower, upkeep)
     let new = try NamedThread(name: "feed") { loop.run() }
     thread.withLock { $0 = new }
@@ -160,7 +198,7 @@ package final class CommitFeed: Sendable {
 
   /// Replaces the list of the other nodes with one that was just read from the store.
   package func note(_ nodes: [NodeRecord]) {
-    let others = nodes.filter { $0.id != node.id }.map { OtherNode(id: $0.id, address: $0.address) }
+    let others = nodes.filter { $0.id != node.id }.map { OtherNode(id: $0.id, address: $0.address, holdsLease: true) }
     contents.withLock { $0.others = others }
   }
 
@@ -219,18 +257,21 @@ package final class CommitFeed: Sendable {
   var ownNode: Node { node }
   func change(_ body: (inout Contents) -> Void) { contents.withLock(body) }
 
-  /// Call this when the table `nodes` has this address of this node.
-  func noteRenewal(of address: String?, _ others: [OtherNode]) {
-    let isShared = address != nil && others.contains { $0.address == address }
-    let mustReport = contents.withLock { contents in
-      contents.others = others
+  /// Call this when the table `nodes` has this address of this node. `all` are the other nodes in the table.
+  /// `isOwnRunning`: this node had its lease until then.
+  func noteRenewal(of address: String?, _ all: [OtherNode], isOwnRunning: Bool) {
+    let live = all.filter(\.holdsLease)
+    let isShared = address != nil && live.contains { $0.address == address }
+    let (mustReport, notices) = contents.withLock { contents in
+      contents.others = live
       let mustReport = contents.noteAddress(isShared: isShared, at: .now)
       // The address may have been set in between.
       if contents.address == address { contents.mustRenew = false }
-      return mustReport
+      return (mustReport, contents.lostNodes.note(all, isOwnRunning: isOwnRunning, at: .now))
     }
     contents.wakeAll()
     if mustReport, let address { report(.sharedAddress(address)) }
+    for notice in notices { report(notice) }
   }
 
   func setStart(_ result: Result<Void, any Error>) {

@@ -12,6 +12,8 @@ struct CommitFeedConnection {
   private static let notificationInterval = Duration.milliseconds(2)
   private static let waitingInterval = Duration.milliseconds(5)
   private static let upkeepInterval = Duration.seconds(30)
+  /// The time between two looks at commits that wait for a standby.
+  private static let standbyInterval = Duration.seconds(1)
   /// After a longer pause, everything in memory is compared with the store. Shorter than the time for which
   /// rows of `commits` are kept.
   private static let longestPause = Duration.seconds(240)
@@ -29,8 +31,11 @@ struct CommitFeedConnection {
   var notificationsArrive: Bool
   var lastReading: ContinuousClock.Instant
   var lastRenewal: ContinuousClock.Instant
+  /// Whether the last renewal came too late, so that the commits must be read and the lease be renewed at once.
+  var mustReadAgain = false
   var lastNotification: ContinuousClock.Instant
   var lastUpkeep: ContinuousClock.Instant
+  var lastStandbyCheck: ContinuousClock.Instant
   /// The time until waiting requests may check for entries of the journal again. It grows while a long
   /// transaction hides the entries.
   var journalInterval = Self.pollInterval
@@ -50,7 +55,7 @@ struct CommitFeedConnection {
     let mayHaveFailedOver = try !isFirst || DatabaseTimeline.isNew(session)
     unknownLeasesEnd = mayHaveFailedOver ? now + NodeLease.length + .milliseconds(500) : now
     (lastReading, lastRenewal, lastNotification, lastUpkeep) = (now, now, now, now)
-    lastJournalNote = now
+    (lastJournalNote, lastStandbyCheck) = (now, now)
     // Behind a pooler, a test could succeed by chance: it may have one connection of the server only once.
     notificationsArrive = try !session.connection.isPooled && Self.listen(on: channel, session)
     let arrives = notificationsArrive
@@ -61,12 +66,14 @@ struct CommitFeedConnection {
     // The row in `nodes` comes first: from then on, other nodes wait until this node knows of their
     // commits. Everything that is read later sees the earlier commits. A node that connects again keeps
     // the snapshot in its row, so others do not assume that its memory is up to date.
-    _ = try Self.renew(nil, feed, session)
+    let sentAt = NodeLease.now
+    let row = try Self.renew(nil, feed, session)
+    // After a failover, the row may be missing.
+    feed.lease.begin(sentAt: sentAt, wasOver: row != .running)
+    let readAt = NodeLease.now
     snapshot = try Self.presentSnapshot(session)
-    let start = NodeLease.now
     try follower.verify(with: .postgreSQL(session))
-    _ = try Self.renew(snapshot, feed, session)
-    if feed.lease.renew(at: start) { follower.leaseWasRegained() }
+    _ = try renewLease(readAt: readAt)
     measure()
     // The others learn that there is one more node to notify.
     try notify(Self.start)
@@ -96,22 +103,23 @@ struct CommitFeedConnection {
     if present.mustNotify, now - lastNotification >= Self.notificationInterval { try notify() }
     let interval = notificationsArrive ? Self.safetyInterval : Self.pollInterval
     let isNewNode = arrived.contains { $0.payload.hasSuffix(Self.start) }
-    var mustRenew = isNewNode || present.mustRenew || now - lastRenewal >= Self.renewalInterval
+    var mustRenew = isNewNode || present.mustRenew || mustReadAgain || now - lastRenewal >= Self.renewalInterval
     if !arrived.isEmpty || mustRenew || now - lastReading >= interval {
-      let start = NodeLease.now
+      let readAt = NodeLease.now
       let mustBeKnownByAll = try readCommits()
       mustRenew = mustRenew || mustBeKnownByAll
-      if mustRenew {
-        // The row of this node was deleted long after the end of its lease. Rows of `commits` may be missing
-        // too.
-        if try Self.renew(snapshot, feed, session) { return false }
-        lastRenewal = now
-        if feed.lease.renew(at: start) { follower.leaseWasRegained() }
-      }
+      // The row of this node was deleted long after the end of its lease. Rows of `commits` may be missing
+      // too.
+      if mustRenew, try !renewLease(readAt: readAt) { return false }
       // So a node that waits for this one checks the row of this one at once.
       if mustBeKnownByAll { try notify() }
     }
     if now >= unknownLeasesEnd { try completeKnown() }
+    if now - lastStandbyCheck >= Self.standbyInterval {
+      lastStandbyCheck = now
+      let waits = try session.connection.query(Self.findUnconfirmedCommits).row(0).integer(at: 0)
+      feed.noteStandby(isSilent: waits == 1)
+    }
     if now - lastUpkeep >= Self.upkeepInterval {
       lastUpkeep = now
       measure()
@@ -120,6 +128,7 @@ struct CommitFeedConnection {
   }
 
   private func wait(for pending: CommitFeed.Contents) -> Duration {
+    if mustReadAgain { return .zero }
     let now = ContinuousClock.now
     var next = min(
       lastRenewal + Self.renewalInterval,
@@ -178,8 +187,30 @@ struct CommitFeedConnection {
     feed.completions.complete(ids)
   }
 
-  /// Renews the row of this node, and reads the other nodes. Returns whether the row was missing.
-  private static func renew(_ snapshot: String?, _ feed: CommitFeed, _ session: PostgreSQLSession) throws -> Bool {
+  /// Renews the lease after the commits were read. `readAt` is a time before that. Returns false if the row was
+  /// missing.
+  private mutating func renewLease(readAt: Int64) throws -> Bool {
+    lastRenewal = .now
+    let sentAt = NodeLease.now
+    let row = try Self.renew(snapshot, feed, session)
+    let outcome = feed.lease.note(
+      NodeLease.Renewal(readAt: readAt, sentAt: sentAt, receivedAt: NodeLease.now, wasOver: row != .running)
+    )
+    mustReadAgain = outcome == .over
+    if outcome == .regained { feed.leaseWasRegained() }
+    return row != .missing
+  }
+
+  /// The row of this node before a renewal.
+  private enum Row {
+    case running
+    /// The lease was over, by the clock of the database.
+    case over
+    case missing
+  }
+
+  /// Renews the row of this node, and reads the other nodes.
+  private static func renew(_ snapshot: String?, _ feed: CommitFeed, _ session: PostgreSQLSession) throws -> Row {
     let node = feed.ownNode
     let address = feed.pending.address
     let result = try session.connection.query(
@@ -189,16 +220,16 @@ struct CommitFeedConnection {
         snapshot.map { .text($0) } ?? .null,
       ]
     )
-    let isNew = try result.row(0).integer(at: 0) == 1
-    // After a failover, the row may be missing.
-    if isNew, snapshot == nil { feed.lease.end() }
+    let own = result.row(0)
+    let row: Row = try own.integer(at: 0) == 1 ? .missing : own.integer(at: 1) == 1 ? .over : .running
     var others: [CommitFeed.OtherNode] = []
     try result.forEach { row in
-      guard !row.isNull(at: 1) else { return }
-      others.append(.init(id: try row.text(at: 1), address: row.isNull(at: 2) ? nil : try row.text(at: 2)))
+      guard !row.isNull(at: 2) else { return }
+      let address = row.isNull(at: 3) ? nil : try row.text(at: 3)
+      others.append(.init(id: try row.text(at: 2), address: address, holdsLease: try row.integer(at: 4) == 1))
     }
-    feed.noteRenewal(of: address, others)
-    return isNew
+    feed.noteRenewal(of: address, others, isOwnRunning: row == .running)
+    return row
   }
 
   /// Subscribes to the notifications of the store. Returns whether they arrive: behind a pooler they
@@ -220,5 +251,14 @@ struct CommitFeedConnection {
   }
 
   private static let sendNotification = PostgreSQLStatement("SELECT pg_notify($1, $2)")
+  /// Whether a commit of a node has waited for a synchronous standby for seconds.
+  private static let findUnconfirmedCommits = PostgreSQLStatement(
+    """
+    SELECT EXISTS (
+      SELECT FROM pg_stat_activity WHERE datname = current_database() AND usename = current_user
+        AND wait_event = 'SyncRep' AND query_start < clock_timestamp() - interval '2 s'
+    )::int
+    """
+  )
   private static let readSnapshot = PostgreSQLStatement("SELECT pg_current_snapshot()::text")
 }

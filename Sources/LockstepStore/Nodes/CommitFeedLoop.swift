@@ -32,7 +32,11 @@ struct CommitFeedLoop: Sendable {
         while try connection.step() {}
       } catch {
         feed.setStart(.failure(error))
-        feed.change { $0.failure = "\(error)" }
+        feed.change { contents in
+          contents.failure = "\(error)"
+          // Not known any more. The writers find out when they connect.
+          contents.isStandbySilent = false
+        }
         monitor.noteFailure(error)
         attempt += 1
         PostgreSQLConnector.pause(for: .milliseconds(min(1_000, 50 << min(attempt, 5))))

@@ -41,14 +41,17 @@ package enum NodeRecords {
   }
 
   /// Begins or renews the lease of the node $1, whose memory knows of all commits that the snapshot $5
-  /// sees (NULL: no more of them than before). Returns whether the row is new, with the id and the address
-  /// of each other node; one row without them if there is none.
+  /// sees (NULL: no more of them than before). Returns whether the row is new, whether the lease was over,
+  /// and the id and the address of each other node, with whether its lease runs; one row without them if
+  /// there is none.
   ///
   /// The lease need not outlive a crash of the database, so the commit does not wait for the disk. The setting
   /// counts for this transaction only, because a pooler would give the connection to other clients with it.
   static let renew = PostgreSQLStatement(
     """
-    WITH own AS (
+    WITH old AS (
+      SELECT (lease_until <= clock_timestamp())::int AS was_over FROM nodes WHERE id = $1::text
+    ), own AS (
       INSERT INTO nodes (id, address, version, started_at, lease_until, applied)
       VALUES (
         $1::text, $2::text, $3::text, $4::bigint, clock_timestamp() + interval '\(NodeLease.length.wholeMilliseconds) ms',
@@ -61,25 +64,24 @@ package enum NodeRecords {
     ), local AS (
       SELECT set_config('synchronous_commit', 'off', true) AS setting
     )
-    SELECT is_new, other.id, other.address FROM own CROSS JOIN local
-    LEFT JOIN nodes other ON other.id <> $1::text AND other.lease_until > clock_timestamp()
+    SELECT is_new, coalesce(was_over, 0), other.id, other.address, (other.lease_until > now())::int
+    FROM own CROSS JOIN local LEFT JOIN old ON true
+    LEFT JOIN nodes other ON other.id <> $1::text
     """
   )
 
   static let leave = PostgreSQLStatement("DELETE FROM nodes WHERE id = $1")
 
   /// Which of the transactions $2 all other nodes know of, or have no lease any more.
+  ///
+  /// `now()` is older than the snapshot. With a later time, a lease could seem to be over that was renewed
+  /// after the snapshot.
   static let readApplied = PostgreSQLStatement(
     """
     SELECT x FROM unnest($2::bigint[]) AS v (x) WHERE NOT EXISTS (
       SELECT FROM nodes
-      WHERE id <> $1 AND lease_until > clock_timestamp() AND NOT pg_visible_in_snapshot(x::text::xid8, applied)
+      WHERE id <> $1 AND lease_until > now() AND NOT pg_visible_in_snapshot(x::text::xid8, applied)
     )
     """
   )
-
-  /// Proves that the store can be written.
-  static func check(_ id: String, at now: Int64, in connection: StoreConnection) throws {
-    try connection.run("UPDATE nodes SET checked_at = ? WHERE id = ?", now, id)
-  }
 }

@@ -56,8 +56,6 @@ package final class NodeMemory: CommitFollower {
     wakeAll()
   }
 
-  package func leaseWasRegained() { wakeAll() }
-
   package func journalMayHaveGrown() { commits.note() }
 
   /// Replaces states in memory.

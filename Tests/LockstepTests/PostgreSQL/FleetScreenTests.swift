@@ -224,12 +224,22 @@ struct FleetScreenTests {
         #expect(refused.field("Retry-After") != nil)
         #expect(try servers[0].forwarding.running == 0)
       }
-      // When its lease is over, its screens are gone.
+      // When its lease is over, requests that wait there fail within ten seconds, and not at their deadline.
+      let fields = ["If-None-Match: \"x\"", "Prefer: wait=50"]
+      async let response = device.get(href, fields)
+      try await eventually { try servers[0].forwarding.running == 1 }
       try database.execute("UPDATE nodes SET lease_until = clock_timestamp() WHERE id LIKE 'aaaa%'")
       let feed = try #require(servers[0].running.withLock { $0?.services.users?.feed })
-      // Until then, a request would wait for the hanging server.
+      // Until then, a new request would wait for the hanging server.
       await eventually { feed.address(ofNodeWithPrefix: "aaaa") == nil }
+      servers[0].advance(by: 2)
+      #expect(try await servers[0].ask("GET", "/healthz").status == 200)
+      #expect(try servers[0].forwarding.running == 1)
+      // The screens of the server are gone.
       #expect(try await device.get(href).status == 404)
+      servers[0].advance(by: 8)
+      let refused = try await response
+      #expect(refused.problem == ProblemSummary("overloaded") && refused.field("Retry-After") != nil)
     }
   }
 
@@ -288,6 +298,52 @@ struct FleetScreenTests {
       #expect(try await screen.read(["Lockstep-Node: \(secret)", client]).status == 200)
       #expect(servers[0].log.requests.last?.contains("203.0.113.9") == true)
       #expect(!servers[0].log.text.contains(secret))
+    }
+  }
+
+  @Test("Without a lease, requests that wait for a screen and event streams show nothing new")
+  func withoutLease() async throws {
+    try await TestDatabase.serve(nodes: 1) {
+      $1.administratorToken = Self.administrator
+    } _: { servers, database in
+      let server = servers[0]
+      let device = try await server.signUp()
+      try await device.addFavorites("a")
+      let opened = try await device.open("favoritesTop")
+      let screens = try #require(server.running.withLock { $0?.components.screens })
+      let screen = try #require(screens.open.first)
+      let admin = "/v1/admin/screens/\(screen.tag)"
+      let adminTag = try #require(try await server.ask("GET", admin, token: Self.administrator).field("ETag"))
+      let wait = "Prefer: wait=50"
+      var clients = [try await device.waiting(opened.href, ["If-None-Match: \(opened.tag)", wait])]
+      let administrator = try server.connect()
+      try await administrator.send(
+        StubbedServer.request(
+          "GET",
+          admin,
+          ["Authorization: Bearer \(Self.administrator)", "If-None-Match: \(adminTag)", wait]
+        )
+      )
+      clients.append(administrator)
+      await eventually { server.waitingForScreens == 2 }
+      let stream = try await device.waiting(opened.href, ["Accept: text/event-stream"])
+      try await stream.receive(until: "favoriteIds")
+      try await stream.receive(until: "\n\n")
+      // The feed cannot renew the lease any more.
+      try database.execute("ALTER TABLE nodes RENAME TO lost")
+      let lease = try #require(server.running.withLock { $0?.services.users?.feed?.lease })
+      await eventually { !lease.isHeld }
+      let action: JSON = ["type": "tapFavoritePhoto", "payload": ["row": 0]]
+      try await screen.engine.act([action], from: ClientNetwork(host: "127.0.0.1")) { _ in true }
+      server.repeatsRefusals.withLock { $0 = false }
+      // The event loop has seen the change before it responds to this request.
+      #expect(try await server.ask("GET", "/healthz").status == 200)
+      for client in clients + [stream] { #expect(!client.hasInput) }
+      #expect(server.waitingForScreens == 3)
+      server.repeatsRefusals.withLock { $0 = true }
+      try database.execute("ALTER TABLE lost RENAME TO nodes")
+      for client in clients { #expect(try await client.response().status == 200) }
+      try await stream.receive(until: "photoId")
     }
   }
 

@@ -26,7 +26,100 @@ struct PostgreSQLFeedTests {
 
     func apply(_ changes: CommitChanges, from connection: StoreConnection) {}
     func journalMayHaveGrown() {}
-    func leaseWasRegained() {}
+  }
+
+  /// A memory that stops the thread of the feed between its first commits and the renewal of the lease. Then notes
+  /// whether the lease is held when the end of a session arrives.
+  private final class StallingFollower: CommitFollower {
+    let hangs = ThreadGate()
+    let goesOn = ThreadGate()
+    private let lease = Mutex<NodeLease?>(nil)
+    private let wasHeld = Mutex<Bool?>(nil)
+
+    /// Whether the lease was held when the end of a session arrived.
+    var heldAtEnd: Bool? { wasHeld.withLock { $0 } }
+
+    func watch(_ lease: NodeLease) { self.lease.withLock { $0 = lease } }
+
+    func apply(_ changes: CommitChanges, from connection: StoreConnection) {
+      if changes.endedSessions.isEmpty {
+        hangs.open()
+        goesOn.pass()
+      } else {
+        let isHeld = lease.withLock { $0?.isHeld }
+        wasHeld.withLock { $0 = isHeld }
+      }
+    }
+
+    func verify(with connection: StoreConnection) {}
+    func journalMayHaveGrown() {}
+  }
+
+  @Test("A server whose lease others have seen end reads their commits before it holds a lease again")
+  func lateRenewal() async throws {
+    let database = try TestDatabase()
+    defer { database.remove() }
+    let store = try DurableStore(postgreSQL: database.connectionString)
+    let follower = StallingFollower()
+    let lease = try #require(store.feed).lease
+    follower.watch(lease)
+    try await valueAside { try store.follow(follower) }
+    let id = "01890000-0000-7000-8000-000000000001"
+    try database.execute(
+      "INSERT INTO commits (origin, users, numbers) VALUES (gen_random_uuid(), ARRAY['\(id)'::uuid], ARRAY[1])"
+    )
+    await follower.hangs.opened()
+    // Another server sees that the lease is over, ends a session, and does not wait for this server.
+    try database.execute(
+      """
+      UPDATE nodes SET lease_until = clock_timestamp() - interval '1 ms';
+      INSERT INTO commits (origin, sessions, session_hashes)
+        VALUES (gen_random_uuid(), ARRAY['\(id)'::uuid], ARRAY[decode(repeat('00', 32), 'hex')]);
+      """
+    )
+    follower.goesOn.open()
+    await eventually { follower.heldAtEnd != nil }
+    #expect(follower.heldAtEnd == false)
+    await eventually { lease.isHeld }
+    await aside { store.close() }
+  }
+
+  @Test("A check of the store whose commit hangs does not hold up the lease")
+  func hangingCheck() async throws {
+    let database = try TestDatabase()
+    defer { database.remove() }
+    let store = try DurableStore(postgreSQL: database.connectionString)
+    let follower = StallingFollower()
+    try await valueAside { try store.follow(follower) }
+    // These commits hang with their locks, as commits do that wait for a synchronous standby.
+    try database.execute(
+      """
+      CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql SET lock_timeout = 0 AS $$
+        BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NULL; END $$;
+      CREATE CONSTRAINT TRIGGER hang_of_check AFTER INSERT ON commits DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION hang();
+      CREATE CONSTRAINT TRIGGER hang_of_check AFTER UPDATE OF checked_at ON nodes DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION hang();
+      """
+    )
+    let holder = try database.holding(lock: 4711)
+    let check = Task { try await store.checkWritable() }
+    try await eventually {
+      try database.count(
+        """
+        SELECT count(*) FROM pg_locks JOIN pg_database AS d ON d.oid = database
+        WHERE d.datname = current_database() AND objid = 4711 AND NOT granted
+        """
+      ) == 1
+    }
+    var renewals = Set<Int>()
+    try await eventually {
+      renewals.insert(try database.count("SELECT (extract(epoch FROM lease_until) * 1000000)::bigint FROM nodes"))
+      return renewals.count > 2
+    }
+    holder.close()
+    try await check.value
+    await aside { store.close() }
   }
 
   @Test("A commit that ends a right is complete when the leases of the other servers are over, even if the feed hangs")

@@ -31,6 +31,13 @@ struct TestDatabase: Sendable {
     try connect().query(PostgreSQLStatement(sql)).row(0).integer(at: 0)
   }
 
+  /// A connection that holds an advisory lock until it is closed.
+  func holding(lock: Int) throws -> PostgreSQLConnection {
+    let connection = try connect()
+    try connection.execute("SELECT pg_advisory_lock(\(lock))")
+    return connection
+  }
+
   /// Ends all connections of servers to this database.
   func endConnections() throws {
     try execute(
