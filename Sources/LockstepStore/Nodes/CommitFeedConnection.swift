@@ -110,7 +110,11 @@ struct CommitFeedConnection {
       mustRenew = mustRenew || mustBeKnownByAll
       // The row of this node was deleted long after the end of its lease. Rows of `commits` may be missing
       // too.
-      if mustRenew, try !renewLease(readAt: readAt) { return false }
+      if mustRenew {
+        // Not later than `lastReading`: the next read comes with the next renewal.
+        lastRenewal = now
+        if try !renewLease(readAt: readAt) { return false }
+      }
       // So a node that waits for this one checks the row of this one at once.
       if mustBeKnownByAll { try notify() }
     }
@@ -190,7 +194,6 @@ struct CommitFeedConnection {
   /// Renews the lease after the commits were read. `readAt` is a time before that. Returns false if the row was
   /// missing.
   private mutating func renewLease(readAt: Int64) throws -> Bool {
-    lastRenewal = .now
     let sentAt = NodeLease.now
     let row = try Self.renew(snapshot, feed, session)
     let outcome = feed.lease.note(
