@@ -116,7 +116,7 @@ build_for_debugging() {
 # The runtime's checks for overlapping access are off, because they take a twentieth of a request's
 # time. Their result depends on the path through the code and not on data, and every test runs with
 # them. Checks of bounds and overflow stay on.
-release_flags=(-c release --product lockstep --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked)
+release_flags=(-c release --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked)
 
 # Makes a release build. The compiler's output goes to stderr. Sets server to the path of the
 # binary. If the option --binary has set server, it only checks that this is a program.
@@ -126,8 +126,20 @@ build_server() {
     [[ -f $server && -x $server ]] || die 64 "'$server' is not a program"
     return
   fi
-  local flags=(--package-path "$root" "${release_flags[@]}")
-  say "Building a release (the first time takes a few minutes)"
+  build_release lockstep
+  server=$product
+}
+
+# build_release PRODUCT: makes a release build of it. Sets product to the path of the binary.
+build_release() {
+  local flags=(--package-path "$root" "${release_flags[@]}" --product "$1")
+  say "Building a release of $1 (the first time takes a few minutes)"
   swift build "${flags[@]}" >&2
-  server=$(swift build "${flags[@]}" --show-bin-path)/lockstep
+  product=$(swift build "${flags[@]}" --show-bin-path)/$1
+}
+
+# build_benchmark TARGET: the same for the program in Benchmarks/<Target>. 'scripts/bench --smoke'
+# needs no figures and builds it for debugging.
+build_benchmark() {
+  if [[ ${LOCKSTEP_SMOKE:-} ]]; then build_for_debugging "$1-benchmark"; else build_release "$1-benchmark"; fi
 }

@@ -29,9 +29,10 @@ static int64_t number(const char *sql) {
   return value;
 }
 
-static void begin_copy(const char *table) {
+// The table with the names of its columns, so that a column more in the table is not an error.
+static void begin_copy(const char *columns) {
   char sql[200];
-  sprintf(sql, "COPY %s FROM STDIN", table);
+  snprintf(sql, sizeof sql, "COPY %s FROM STDIN", columns);
   execute(sql);
 }
 
@@ -69,8 +70,8 @@ int main(int count, char **arguments) {
     int end = users - first > USERS_AT_ONCE ? first + USERS_AT_ONCE : users;
     char id[40], session[40], hash[80], row[600];
     execute("BEGIN");
-#define COPY_USERS(table, ...)                                \
-  begin_copy(table);                                          \
+#define COPY_USERS(columns, ...)                              \
+  begin_copy(columns);                                        \
   for (int index = first; index < end; index++) {             \
     write_id(id, 0, index);                                   \
     write_id(session, 1, index);                              \
@@ -79,12 +80,14 @@ int main(int count, char **arguments) {
   }                                                           \
   end_copy();
     for (int index = first; index < end; index++) make_token(key, hashes[index - first]);
-    COPY_USERS("users", "%s\t%s@example.com\t%s@example.com\t\t1\t0\t0\t\\N\n", id, id, id)
-    COPY_USERS("addresses", "%s@example.com\t%s\n", id, id)
-    COPY_USERS("sessions", "%s\t%s\t%s\t\\N\t0\t%lld\t%lld\t\\N\n", id, session, hash, seen, expiry)
-    COPY_USERS("tokens", "%s\t%s\t%s\n", hash, id, session)
-    COPY_USERS("heads", "%s\t%d\t0\t0\n", id, values > 0)
-    begin_copy("map_values");
+    COPY_USERS("users (id, email, email_key, password_version, password_changed_at, created_at)",
+               "%s\t%s@example.com\t%s@example.com\t1\t0\t0\n", id, id, id)
+    COPY_USERS("addresses (email_key, user_id)", "%s@example.com\t%s\n", id, id)
+    COPY_USERS("sessions (user_id, id, token_hash, created_at, last_seen_at, expires_at)",
+               "%s\t%s\t%s\t0\t%lld\t%lld\n", id, session, hash, seen, expiry)
+    COPY_USERS("tokens (token_hash, user_id, session_id)", "%s\t%s\t%s\n", hash, id, session)
+    COPY_USERS("heads (user_id, number, era, written)", "%s\t%d\t0\t0\n", id, values > 0)
+    begin_copy("map_values (user_id, collection, key, value, revision)");
     for (int index = first; index < end; index++)
       for (int place = 0; place < values; place++) {
         char value[LONGEST_VALUE];
@@ -95,10 +98,10 @@ int main(int count, char **arguments) {
     end_copy();
     if (values > 0) {
       long long place = number("SELECT (pg_current_xact_id()::text::bigint + journal_offset) << 20 FROM store") - first;
-      begin_copy("journal");
+      begin_copy("journal (user_id, number, position, era, written, place, collection, at, action, mutations)");
       for (int index = first; index < end; index++) {
         write_id(id, 0, index);
-        copy(row, snprintf(row, sizeof row, "%s\t1\t0\t0\t0\t%lld\tdefaults/standard\t%lld\t\\N\t\\N\t%s\t", id,
+        copy(row, snprintf(row, sizeof row, "%s\t1\t0\t0\t0\t%lld\tdefaults/standard\t%lld\t%s\t", id,
                            place + index, now, "{\"type\":\"mergePatch\",\"payload\":{}}"));
         const char *text = mutations(values, index);
         copy(text, strlen(text));

@@ -58,12 +58,15 @@ int main(int count, char **arguments) {
   // Without the write-ahead log, each page is written once. The store is of no use after a failure.
   execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -200000; BEGIN");
   lockstep_bits256 key = find_key();
-  sqlite3_stmt *user = prepare("INSERT INTO users VALUES (?1, ?1 || '@example.com', ?1 || '@example.com', '', 1, 0, 0, NULL)");
+  sqlite3_stmt *user = prepare("INSERT INTO users "
+                               "(id, email, email_key, password_version, password_changed_at, created_at) "
+                               "VALUES (?1, ?1 || '@example.com', ?1 || '@example.com', 1, 0, 0)");
   // The last uses are an hour ahead, so that no first request updates lastSeenAt, however long the
   // measurements take.
   sqlite3_stmt *session = prepare("INSERT INTO sessions (user_id, id, token_hash, created_at, last_seen_at, expires_at) "
                                   "VALUES (?, ?, ?, 0, unixepoch() * 1000 + 3600000, unixepoch() * 1000 + 7776000000)");
-  sqlite3_stmt *value = prepare("INSERT INTO defaults VALUES (?, 'standard', ?, ?, 1 << 20)");
+  sqlite3_stmt *value = prepare("INSERT INTO defaults (user_id, suite, key, value, revision) "
+                                "VALUES (?, 'standard', ?, ?, 1 << 20)");
   sqlite3_stmt *entry = prepare("INSERT INTO journal "
                                 "(user_id, revision, position, written, collection, at, action, mutations) "
                                 "SELECT ?1, 1 << 20, 0, length(CAST(action || ?2 AS BLOB)), 'defaults/standard', "

@@ -30,7 +30,7 @@ build_programs() {
   ln -s "$(realpath "$(gcc -print-file-name=libgcc_eh.a)")" "$folder/libgcc_s.a"
   # The build's id would depend on paths in the debug information, which is not in the files. The
   # names of the program's own symbols would take a megabyte, and nothing looks them up.
-  flags=(--package-path "$root" "${release_flags[@]}" --disable-local-rpath
+  flags=(--package-path "$root" "${release_flags[@]}" --product lockstep --disable-local-rpath
     -Xlinker --build-id=none -Xlinker --no-export-dynamic)
   say "Building a release (the first time takes a few minutes)"
   swift build "${flags[@]}" -Xlinker "-L$folder" >&2
