@@ -414,6 +414,32 @@ class ContentTests(InspectorTest):
         await expect(page.get_by_text("The action with the index 1 failed")).to_be_visible()
 
     @limit(60)
+    async def test_each_collection_shows_its_size_and_a_bar_for_each_known_quota(self):
+        ada, phone = example(self.server)
+        quota = {"elements": 4, "bytes": 2048}
+        for name, kind in [("playlist", "list"), ("scores", "map")]:
+            self.server.send(f"/v1/admin/collections/{name}", "PUT", {"kind": kind, "quota": quota})
+        self.server.act(phone, ("playlist", "add", {"id": "s1", "data": {"song": "Aria"}}), ("scores", "set", {"key": "tetris", "value": 7}),
+                        ("profile", "save", {"companyName": "Aurora", "position": "Chief"}))
+        page = await self.open(f"#/users/{ada}")
+        limits, bars = page.locator(".quotas"), page.locator(".quotas progress")
+        shown = {
+            "favorites": [r"Elements: \d+ of 10,000", r"Size: .+ of 16 MiB"],
+            "playlist": [r"Elements: 1 of 4", r"Size: 1\d\d bytes of 2\.0 KiB"],
+            # The key has six bytes and the value one.
+            "scores": [r"Keys: 1 of 4", r"Size: 7 bytes of 2\.0 KiB"],
+            "profile": [r"Keys: 2", r"Size: \d+ bytes"],
+        }
+        for name, texts in shown.items():
+            await page.get_by_label("Collection").select_option(name)
+            for text in texts:
+                await expect(limits.get_by_text(re.compile(f"^{text}$"))).to_be_visible()
+            await expect(bars).to_have_count(0 if name == "profile" else 2)
+        await page.get_by_label("Collection").select_option("playlist")
+        await expect(bars.first).to_have_attribute("max", "4")
+        await expect(bars.last).to_have_attribute("max", "2048")
+
+    @limit(60)
     async def test_the_form_offers_a_collection_that_was_declared_after_the_page_was_opened(self):
         self.requests_fail = True
         ada, _ = example(self.server)

@@ -40,14 +40,18 @@ const lengthOf = content => Array.isArray(content) ? content.length : Object.key
 const encoder = new TextEncoder()
 const sizeOf = value => encoder.encode(JSON.stringify(value)).length
 
-/** The quotas that apply to a collection, from the server's settings. */
-function quotas(name, content, sizes, configuration = {}) {
-  if (name === 'favorites') {
-    return [['Elements', content.length, configuration.maxFavorites, String], ['Size', content.reduce((sum, item) => sum + sizeOf(item), 0), configuration.maxFavoritesBytes, bytes]]
-  }
+const measured = content => Array.isArray(content) ? content.reduce((sum, item) => sum + sizeOf(item), 0)
+  : Object.entries(content).reduce((sum, [key, value]) => sum + encoder.encode(key).length + sizeOf(value), 0)
+
+/**
+ * The sizes of a collection, each with its quota: from the server's settings, or from the declaration of a
+ * declared collection. The server does not tell the quotas of other modules.
+ */
+function quotas(name, content, { sizes, declared, configuration = {} }) {
   const suite = name.startsWith('defaults/') && sizes.get(name.slice('defaults/'.length))
   if (suite) return [['Keys', suite.count, configuration.maxDefaultKeys, String], ['Size', suite.bytes, configuration.maxSuiteBytes, bytes]]
-  return []
+  const quota = name === 'favorites' ? { elements: configuration.maxFavorites, bytes: configuration.maxFavoritesBytes } : declared.get(name)?.quota
+  return [[Array.isArray(content) ? 'Elements' : 'Keys', lengthOf(content), quota?.elements, String], ['Size', measured(content), quota?.bytes, bytes]]
 }
 
 function meter([name, value, limit, text]) {
@@ -59,13 +63,18 @@ function meter([name, value, limit, text]) {
 const readState = (id, signal) => Promise.all([
   get(userPath(id, 'changes'), { signal }),
   get(userPath(id, 'defaults'), { signal }),
-  get('/v1/admin/status', { signal }).then(status => status.configuration)
+  get('/v1/admin/status', { signal }).then(status => status.configuration),
+  // A server of another version may have no declared collections.
+  get('/v1/admin/collections', { signal }).then(({ items }) => items, error => { if (error.status === 404) return []; throw error })
 ])
 
 async function state(main, { query, setQuery, signal, register }, user, read) {
-  const [changes, suites, configuration] = await read
+  const [changes, suites, configuration, declarations] = await read
   const collections = new Map(changes.changesets.map(({ collection, items, values }) => [collection, items ?? values]))
-  const sizes = new Map(suites.suites.map(suite => [suite.name, suite]))
+  const known = {
+    sizes: new Map(suites.suites.map(suite => [suite.name, suite])),
+    declared: new Map(declarations.map(declaration => [declaration.name, declaration])), configuration
+  }
   if (!collections.size) {
     return main.append(empty('No state', 'This user has stored nothing yet.'))
   }
@@ -89,7 +98,7 @@ async function state(main, { query, setQuery, signal, register }, user, read) {
     const isList = Array.isArray(content)
     limits.replaceChildren()
     // The size of a long list takes a while, so the list is shown first.
-    setTimeout(() => choice.value === name && limits.replaceChildren(...quotas(name, content, sizes, configuration).map(meter)), 30)
+    setTimeout(() => choice.value === name && limits.replaceChildren(...quotas(name, content, known).map(meter)), 30)
     registered = new Set()
     rows = isList ? content.map((item, index) => ({ name: item.id, index, value: item }))
       : Object.entries(content).map(([name, value]) => ({ name, value }))
