@@ -6,6 +6,19 @@ package enum StoreLocation: Sendable, Equatable {
   case file(String)
   /// The connection string of a PostgreSQL database. It may contain a password.
   case database(String)
+
+  /// Whether there is a store: false if the file does not exist or the database is empty.
+  package func hasStore() throws -> Bool {
+    do {
+      try ReadableStore(self).read { _ in }
+      return true
+    } catch let error as MaintenanceError {
+      switch error {
+      case .missing, .emptyDatabase: return false
+      default: throw error
+      }
+    }
+  }
 }
 
 extension StoreDatabase {

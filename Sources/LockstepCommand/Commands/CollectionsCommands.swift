@@ -57,6 +57,7 @@ enum CollectionsCommands {
         notes: """
           When a schema changes, stored data stays as it is. The server checks later writes by the new schema.
           \(serverNotes)
+          If the file or the database has no store yet, the command makes one, as `lockstep migrate` does.
           If the file is not valid, prints each fault with its place, as a JSON Pointer, and exits with code 65.
           If the kind of a collection would change while users have data in it, or if the store would have too
           many collections, exits with code 73.
@@ -67,10 +68,23 @@ enum CollectionsCommands {
       )
     ) { settings in
       let declarations = try DeclarationsFile.read(settings.operand, taken: program.taken)
+      let location = settings.configuration.location
+      if try !location.hasStore() {
+        if settings.isDryRun {
+          return try showDifference(of: declarations, from: ModuleSet(program.modules)) { _ in false }
+        }
+        let store = try StoreMigration(of: location, modules: program.modules).run().name
+        // A misspelt --data also makes a store, so the operator should see this line.
+        Terminal.error("\(Terminal.harmless(store)): there was no store, so a new one was made.\n")
+      }
       let signals = try SignalInterceptor()
       let administrator = try administrator(settings, program, signals)
       if settings.isDryRun {
-        return try showDifference(of: declarations, from: administrator.collections(program.modules), administrator)
+        return try showDifference(
+          of: declarations,
+          from: administrator.collections(program.modules),
+          hasData: administrator.hasData
+        )
       }
       guard case .applied(let difference) = try run(.apply(declarations), administrator, signals) else {
         return .success
@@ -88,7 +102,7 @@ enum CollectionsCommands {
   private static func showDifference(
     of declarations: [DeclaredCollection],
     from present: ModuleSet,
-    _ administrator: CollectionsAdministrator
+    hasData: (DeclaredCollection) throws -> Bool
   ) throws -> ExitCode {
     var text = ""
     var refusals: [String] = []
@@ -103,7 +117,7 @@ enum CollectionsCommands {
       }
       text += "\(declaration.name): would be changed\n"
       text += JSONDifference.lines(known.json, declaration.json).map { "  \($0)\n" }.joined()
-      if known.declaration.kind != declaration.kind, try administrator.hasData(known.declaration) {
+      if known.declaration.kind != declaration.kind, try hasData(known.declaration) {
         refusals.append("Users have data in \(declaration.name), so its kind cannot change.")
       }
     }

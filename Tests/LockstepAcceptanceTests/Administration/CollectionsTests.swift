@@ -57,10 +57,19 @@ struct CollectionsTests {
     #expect(report.code == .exit(0) && report.output.hasSuffix("No damage.\n"), "\(report.output)\(report.errors)")
   }
 
+  @Test("Applying a file where there is no store makes one and says so; a dry run makes none")
+  func newStore() async throws {
+    let notes = try file("notes.json", #"[{"name":"notes","kind":"list"}]"#)
+    try await check(["apply", notes, "--dry-run"], 0, "notes: would be created\n")
+    try await check(["list"], 66, errors: "There is no file")
+    try await check(["apply", notes], 0, "notes: created\n", errors: "there was no store, so a new one was made.")
+    try await check(["apply", notes], 0, "notes: unchanged\n")
+    try await check(["list"], 0, "notes  list  readWrite  10000 elements, 16.0 MiB\n")
+  }
+
   @Test("A bad file is refused with all its faults, and a missing file or store with another code")
   func refusals() async throws {
-    let good = try file("good.json", #"[{"name":"notes","kind":"list"}]"#)
-    try await check(["apply", good], 66, errors: "There is no file")
+    for arguments in [["list"], ["delete", "notes"]] { try await check(arguments, 66, errors: "There is no file") }
     #expect(try await commands.run(["migrate"]).code == .exit(0))
     try await check(["apply", folder.file("none.json")], 66, errors: "cannot be read: No such file")
     for (text, errors) in [
