@@ -22,7 +22,7 @@ struct ContinueWatchingTests {
       client = try LockstepClient(url, store: .file(file), credentials: token, modules: [.watching])
       let dispatcher = WatchingDispatcher()
       store = WatchingStore(dispatcher: dispatcher)
-      actions = WatchingActions(client, dispatcher, now: now)
+      actions = WatchingActions(client, dispatcher, errors: ErrorAction(ErrorDispatcher()), now: now)
     }
 
     var row: [String] { store.videos.value.map { "\($0.id) at \($0.position)" } }

@@ -4,7 +4,7 @@ import LockstepReactor
 import LockstepTime
 import WatchingModule
 
-/// The actions of the row. They are the only code that dispatches.
+/// The actions of the row. They and `ErrorAction` are the only code that dispatches.
 public struct WatchingActions: Sendable {
   private let client: LockstepClient
   private let list: SyncedList<WatchedVideo>
@@ -13,12 +13,18 @@ public struct WatchingActions: Sendable {
   private let load: ActionCreator<[WatchedVideo]>
   private let save: ActionCreator<SavedPosition>
 
-  /// Actions on a client that was made with `modules: [.watching]`. `now` is the time of this device.
-  public init(_ client: LockstepClient, _ dispatcher: WatchingDispatcher, now: @escaping @Sendable () -> Timestamp) {
+  /// Actions on a client that was made with `modules: [.watching]`. Errors of loading and of saving go to `errors`.
+  /// `now` is the time of this device.
+  public init(
+    _ client: LockstepClient,
+    _ dispatcher: WatchingDispatcher,
+    errors: ErrorAction,
+    now: @escaping @Sendable () -> Timestamp
+  ) {
     (self.client, self.dispatcher, self.now) = (client, dispatcher, now)
     list = client.list("watching", of: WatchedVideo.self)
-    load = ActionCreator(loading: dispatcher.loading, models: dispatcher.videos, errors: dispatcher.errors)
-    save = ActionCreator(loading: dispatcher.saving, models: dispatcher.saved, errors: dispatcher.errors)
+    load = ActionCreator(loading: dispatcher.loading, models: dispatcher.videos, report: errors.report)
+    save = ActionCreator(loading: dispatcher.saving, models: dispatcher.saved, report: errors.report)
   }
 
   /// Loads the row and then follows it, until the task is cancelled.

@@ -11,8 +11,6 @@ public struct WatchingDispatcher: Dispatcher {
   public let saving = DispatchSubject<Bool>()
   /// The positions that the server has got.
   public let saved = DispatchSubject<SavedPosition>()
-  /// The errors of loading and of saving.
-  public let errors = DispatchSubject<any Error>()
 
   /// A dispatcher. Make one, and pass it to the actions and the stores.
   public init() {}
@@ -39,8 +37,6 @@ public final class WatchingStore: FluxStore {
   public let isSaving: BoundValue<Bool>
   /// The positions that the server has got.
   public let saved: BoundEvents<SavedPosition>
-  /// The errors, one event each.
-  public let errors: BoundEvents<any Error>
 
   /// A store that shows what is dispatched from now on.
   public init(dispatcher: WatchingDispatcher) {
@@ -48,6 +44,5 @@ public final class WatchingStore: FluxStore {
     videos = BoundValue(dispatcher.videos, initial: [])
     isSaving = BoundValue(dispatcher.saving, initial: false)
     saved = BoundEvents(dispatcher.saved)
-    errors = BoundEvents(dispatcher.errors)
   }
 }

@@ -33,6 +33,8 @@ private struct House {
   struct Device: Sendable {
     let network: Network
     let store: WatchingStore
+    let errors: ErrorStore
+    let banner: ErrorBanner
     let actions: WatchingActions
 
     var row: [String] { store.videos.value.map { "\($0.id) at \($0.position)" } }
@@ -60,12 +62,14 @@ private struct House {
       modules: [.watching],
       clock: scheduler.clock
     )
-    let dispatcher = WatchingDispatcher()
-    let store = WatchingStore(dispatcher: dispatcher)
-    let actions = WatchingActions(client, dispatcher, now: now)
+    let (dispatcher, errorDispatcher) = (WatchingDispatcher(), ErrorDispatcher())
+    let (store, errors) = (WatchingStore(dispatcher: dispatcher), ErrorStore(dispatcher: errorDispatcher))
+    let errorAction = ErrorAction(errorDispatcher)
+    let actions = WatchingActions(client, dispatcher, errors: errorAction, now: now)
     scheduler.run(from: start) { await client.run() }
     scheduler.run { await actions.follow() }
-    return Device(network: network, store: store, actions: actions)
+    let banner = ErrorBanner(errors, errorAction)
+    return Device(network: network, store: store, errors: errors, banner: banner, actions: actions)
   }
 
   func watch(_ device: Device, _ time: Int, _ id: String, at position: Int) {
@@ -133,7 +137,7 @@ struct WatchingClientTests {
     let phone = try house.device()
     let loading = scheduler.observe(phone.store.isLoading.values, from: 0)
     let errors = scheduler.createObserver(Bool.self)
-    let stream = phone.store.errors.events()
+    let stream = phone.errors.errors.events()
     scheduler.run { for await error in stream.ignoringLosses { errors.next(error is ClientFailure) } }
     scheduler.scheduleAt(100) { [server = house.server] in server.goOnline() }
     scheduler.advance(to: 99)
@@ -148,13 +152,35 @@ struct WatchingClientTests {
     let phone = try house.device()
     let saving = scheduler.observe(phone.store.isSaving.values, from: 0)
     let errors = scheduler.createObserver(Int?.self)
-    let stream = phone.store.errors.events()
+    let stream = phone.errors.errors.events()
     scheduler.run { for await error in stream.ignoringLosses { errors.next((error as? ClientFailure)?.status) } }
     house.watch(phone, 100, "aurora", at: -1)
     scheduler.advance(to: 999)
     #expect(errors.events == [.next(100, 422)])
     #expect(saving.events == [.next(0, false), .next(100, true), .next(100, false)])
     #expect(phone.row == [])
+  }
+
+  @Test("The error of an action reaches the banner, which shows it until the user closes it, and again the next time")
+  func banner() throws {
+    let phone = try house.device()
+    let texts = scheduler.observe(phone.banner.texts, from: 0)
+    house.watch(phone, 100, "aurora", at: -1)
+    scheduler.scheduleAt(200) { phone.banner.close() }
+    house.watch(phone, 300, "aurora", at: -1)
+    scheduler.advance(to: 999)
+    let shown = texts.elements.compactMap(\.self)
+    #expect(texts.events.map(\.time) == [0, 100, 200, 300])
+    #expect(shown.count == 2 && shown.allSatisfy { $0.contains("/actions/0/payload/position") }, "\(shown)")
+  }
+
+  @Test("Without a network, the banner says so in a sentence for the user")
+  func offlineBanner() throws {
+    house.server.goOffline()
+    let phone = try house.device()
+    let texts = scheduler.observe(phone.banner.texts, from: 0)
+    scheduler.advance(to: 10)
+    #expect(texts.elements.last == "There is no connection. Your changes are kept.")
   }
 
   @Test("A finished video leaves the row on all devices")

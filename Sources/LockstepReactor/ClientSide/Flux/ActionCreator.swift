@@ -5,7 +5,7 @@
 public struct ActionCreator<Model: Sendable>: Sendable {
   private let loading: DispatchSubject<Bool>
   private let models: DispatchSubject<Model>
-  private let errors: DispatchSubject<any Error>
+  private let report: @Sendable (any Error) -> Void
   private let runs = AwaitableState(0)
 
   /// Makes an action creator for these subjects of a dispatcher.
@@ -14,9 +14,19 @@ public struct ActionCreator<Model: Sendable>: Sendable {
     models: DispatchSubject<Model>,
     errors: DispatchSubject<any Error>
   ) {
+    self.init(loading: loading, models: models) { errors.dispatch($0) }
+  }
+
+  /// Makes an action creator that hands errors to another action, such as the one action for the errors
+  /// of the whole app.
+  public init(
+    loading: DispatchSubject<Bool>,
+    models: DispatchSubject<Model>,
+    report: @escaping @Sendable (any Error) -> Void
+  ) {
     self.loading = loading
     self.models = models
-    self.errors = errors
+    self.report = report
   }
 
   /// Runs `work` in the calling task. Cancellation is not dispatched as an error.
@@ -28,7 +38,7 @@ public struct ActionCreator<Model: Sendable>: Sendable {
     } catch {
       // Cancelled work may throw any error, for example that of a closed connection.
       if error is CancellationError || Task.isCancelled { return }
-      errors.dispatch(error)
+      report(error)
     }
   }
 
