@@ -59,12 +59,14 @@ let package = Package(
         .embedInCode("sqlite/0012_collection_commands.sql"),
         .embedInCode("sqlite/0013_credentials.sql"), .embedInCode("sqlite/0014_webhooks.sql"),
         .embedInCode("sqlite/0015_mail_links.sql"),
+        .embedInCode("sqlite/0016_shortest_password.sql"),
         .embedInCode("postgresql/0001_identity.sql"), .embedInCode("postgresql/0002_users.sql"),
         .embedInCode("postgresql/0003_collections.sql"), .embedInCode("postgresql/0004_nodes.sql"),
         .embedInCode("postgresql/0005_feed.sql"), .embedInCode("postgresql/0006_attempts.sql"),
         .embedInCode("postgresql/0007_timelines.sql"), .embedInCode("postgresql/0008_declared_collections.sql"),
         .embedInCode("postgresql/0009_credentials.sql"), .embedInCode("postgresql/0010_webhooks.sql"),
         .embedInCode("postgresql/0011_mail_links.sql"),
+        .embedInCode("postgresql/0012_password_length.sql"),
       ]
     ),
     .target(

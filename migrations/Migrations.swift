@@ -38,6 +38,7 @@ public struct Migration: Sendable, Equatable {
     Migration(13, "0013_credentials", PackageResources._013_credentials_sql),
     Migration(14, "0014_webhooks", PackageResources._014_webhooks_sql),
     Migration(15, "0015_mail_links", PackageResources._015_mail_links_sql),
+    Migration(16, "0016_shortest_password", PackageResources._016_shortest_password_sql),
   ]
 
   /// All steps of a store in PostgreSQL, in order. Each name differs from those of SQLite.
@@ -53,5 +54,6 @@ public struct Migration: Sendable, Equatable {
     Migration(9, "0009_credentials", PackageResources._009_credentials_sql),
     Migration(10, "0010_webhooks", PackageResources._010_webhooks_sql),
     Migration(11, "0011_mail_links", PackageResources._011_mail_links_sql),
+    Migration(12, "0012_password_length", PackageResources._012_password_length_sql),
   ]
 }

@@ -83,6 +83,17 @@ package final class StoredAccounts: Sendable {
     try AccountsExport.json(of: user, at: now, in: connection, latest: directory.latest)
   }
 
+  /// The fewest characters that the password of any user may have.
+  package func shortestPassword() async throws(AccountsError) -> Int {
+    try await read { try ShortestPassword(connection: $0).characters() }
+  }
+
+  /// Notes in the store that passwords may be as short as the rules allow. Call it before requests.
+  package func notePasswordRules() throws {
+    let characters = configuration.passwordRules.minimumCharacters
+    try store.write { try ShortestPassword(connection: $0).lower(to: characters) }
+  }
+
   var now: Timestamp { time.now() }
 
   package func read<Value: Sendable>(

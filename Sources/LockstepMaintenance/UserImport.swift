@@ -57,7 +57,10 @@ package struct UserImport: Sendable {
       let end = min(start + Self.batch, users.count)
       let places = start..<end
       taken += try target.write { connection in
-        try places.filter { try !insert(users[$0], connection) }
+        if places.contains(where: { users[$0].passwordHash != nil }) {
+          try ShortestPassword(connection: connection).lower(to: ShortestPassword.imported)
+        }
+        return try places.filter { try !insert(users[$0], connection) }
       }
       start = end
       progress(start)

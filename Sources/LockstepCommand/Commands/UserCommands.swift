@@ -117,7 +117,8 @@ enum UserCommands {
     } catch MaintenanceError.noSuchUser {}
     let hash = try newPasswordHash(for: address, settings)
     let user = accounts.newUser()
-    try run(AdminCommand(.add(address, hash), user), by: accounts, signals)
+    let shortest = settings.configuration.accounts.passwordRules.minimumCharacters
+    try run(AdminCommand(.add(address, hash), user, shortestPassword: shortest), by: accounts, signals)
     return Terminal.print("\(user)\n")
   }
 
@@ -189,7 +190,10 @@ enum UserCommands {
       let signals = try SignalInterceptor()
       let accounts = try AccountAdministrator(of: settings.location, interruption: signals, pause: CurrentThread.sleep)
       let user = try accounts.user(settings.user)
-      try run(AdminCommand(try work(user, settings), user.id), by: accounts, signals)
+      let work = try work(user, settings)
+      var shortest: Int?
+      if case .resetPassword = work { shortest = settings.configuration.accounts.passwordRules.minimumCharacters }
+      try run(AdminCommand(work, user.id, shortestPassword: shortest), by: accounts, signals)
       return Terminal.print("\(user.name) (\(user.id)) \(done)\n")
     }
   }

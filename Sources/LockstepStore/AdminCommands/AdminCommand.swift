@@ -27,10 +27,13 @@ package struct AdminCommand: Sendable {
   /// The user to change, or the id of the user to add.
   package let user: UserID
   package let work: Work
+  /// The fewest characters that the rules for the new password allow. Nil: those of the running server.
+  package let shortestPassword: Int?
 
-  package init(_ work: Work, _ user: UserID) {
+  package init(_ work: Work, _ user: UserID, shortestPassword: Int? = nil) {
     self.user = user
     self.work = work
+    self.shortestPassword = shortestPassword
   }
 
   /// The work in one word, as in the table and in the log.
@@ -53,6 +56,7 @@ package struct AdminCommand: Sendable {
     in connection: StoreConnection,
     at now: Timestamp
   ) throws -> (outcome: Outcome, ended: [EndedSession]) {
+    if let shortestPassword { try ShortestPassword(connection: connection).lower(to: shortestPassword) }
     let users = UserRecords(connection: connection)
     if case .add(let address, let hash) = work {
       return (try users.insert(Account(user, address, hash, at: now)) ? .done : .addressTaken, [])

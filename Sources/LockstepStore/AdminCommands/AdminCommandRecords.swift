@@ -48,6 +48,8 @@ package struct AdminCommandRecords {
   package func insert(_ command: AdminCommand, id: String, at now: Timestamp) throws {
     let columns = command.columns
     let now = try time(now)
+    // The server that runs the command does not know the rules that the password was checked by.
+    if let characters = command.shortestPassword { try ShortestPassword(connection: connection).lower(to: characters) }
     try connection.run(
       "INSERT INTO orders (id, at, kind, user_id, email, password_hash) VALUES (?, ?, ?, ?, ?, ?)",
       id,

@@ -52,11 +52,13 @@ package struct CopyRange: Sendable {
   static let all = CopyRange(start: lowest, end: highest)
 }
 
-/// The values that make cursors of a store valid.
+/// The row of the table `store`, as far as a copy has it: the values that make cursors valid, and the
+/// rule for passwords.
 package struct StoreIdentity: Sendable, Equatable {
   package let id: String
   let createdAt: Int64
   let journalEnd: Int64
+  let shortestPassword: Int
 }
 
 // MARK: - SQLite
@@ -331,8 +333,8 @@ extension SQLiteValue {
 
 extension StoreConnection {
   fileprivate func copiedIdentity() throws -> StoreIdentity {
-    let found = try first("SELECT id, created_at, journal_end FROM store") { row in
-      StoreIdentity(id: try row[0], createdAt: try row[1], journalEnd: try row[2])
+    let found = try first("SELECT id, created_at, journal_end, shortest_password FROM store") { row in
+      StoreIdentity(id: try row[0], createdAt: try row[1], journalEnd: try row[2], shortestPassword: try row[3])
     }
     guard let found else { throw CopyError.unreadable(table: "store") }
     return found
@@ -340,10 +342,11 @@ extension StoreConnection {
 
   fileprivate func setCopiedIdentity(_ identity: StoreIdentity) throws {
     try run(
-      "UPDATE store SET id = ?, created_at = ?, journal_end = ?",
+      "UPDATE store SET id = ?, created_at = ?, journal_end = ?, shortest_password = ?",
       identity.id,
       identity.createdAt,
-      identity.journalEnd
+      identity.journalEnd,
+      identity.shortestPassword
     )
   }
 

@@ -98,6 +98,22 @@ struct ServedAdminCommandTests {
     }
   }
 
+  @Test("A password that a command's smaller minimum allows lowers the shortest password of the store")
+  func shortestPassword() async throws {
+    try await ServerFixture.run { users in
+      let user = try #require(UserID(try await users.signUp().user))
+      let (administrator, processor) = (try Self.administrator(users), try Self.processor(users))
+      for (minimum, shortest) in [(4, "4"), (6, "4"), (2, "2")] {
+        try await users.run {
+          try administrator.run(AdminCommand(.resetPassword(PasswordHash("h")), user, shortestPassword: minimum))
+        } polling: {
+          try await processor.runPending()
+        }
+        #expect(try await users.rows("SELECT shortest_password FROM store") == [[shortest]])
+      }
+    }
+  }
+
   @Test("A higher minimum length applies to new passwords only, and a shorter one still logs in")
   func shortPassword() async throws {
     try await ServerFixture.run({ $0.accounts.passwordRules.minimumCharacters = 64 }) { users in
@@ -185,7 +201,8 @@ struct UnservedAdminCommandTests {
     try administrator.run(AdminCommand(.disable, user))
     #expect(try rows("SELECT disabled_at FROM users") == [["1000000"]])
     try administrator.run(AdminCommand(.enable, user))
-    try administrator.run(AdminCommand(.resetPassword(PasswordHash("new")), user))
+    try administrator.run(AdminCommand(.resetPassword(PasswordHash("new")), user, shortestPassword: 3))
+    #expect(try rows("SELECT shortest_password FROM store") == [["3"]])
     #expect(try rows("SELECT disabled_at, password_hash, password_version FROM users") == [["NULL", "new", "2"]])
     try administrator.run(
       AdminCommand(.add(try EmailAddress("bob@example.com"), PasswordHash("h")), administrator.newUser())

@@ -46,6 +46,18 @@ struct UserImportTests {
     return try await users.ask("POST", "/v1/sessions", body: body.encoded())
   }
 
+  @Test("Passwords may have any length after an import of passwords, and only then")
+  func shortestPassword() async throws {
+    try await ServerFixture.run { users in
+      let shortest = { try await users.rows("SELECT shortest_password FROM store") }
+      #expect(try await shortest() == [["8"]])
+      _ = try await Self.add([try Self.user("ada", nil)], to: users)
+      #expect(try await shortest() == [["8"]])
+      _ = try await Self.add([try Self.user("grace", Self.hashes[0])], to: users)
+      #expect(try await shortest() == [["1"]])
+    }
+  }
+
   @Test("Imported users log in with their old passwords, and get a new hash with the first login")
   func passwords() async throws {
     try await ServerFixture.run { users in

@@ -84,4 +84,28 @@ struct UpgradeTests {
       #expect(try journal.lastRevision(of: user) == .none)
     }
   }
+
+  @Test("Passwords of an older store may have any length. A new store knows the smallest rule that was used with it")
+  func shortestPassword() throws {
+    for hasUser in [true, false] {
+      let fixture = try StoreFixture()
+      try fixture.store(migrator: Migrator(Array(Migration.all.prefix(15)))).close()
+      if hasUser {
+        try fixture.sqlite().execute(
+          """
+          INSERT INTO users (id, email, email_key, password_hash, password_version, password_changed_at, created_at)
+          VALUES ('01890000-0000-7000-8000-000000000001', 'a@b.c', 'a@b.c', '', 1, 0, 0)
+          """
+        )
+      }
+      let store = try fixture.store()
+      defer { store.close() }
+      try store.write { connection in
+        let shortest = ShortestPassword(connection: connection)
+        #expect(try shortest.characters() == (hasUser ? 1 : 256))
+        for minimum in [8, 12] { try shortest.lower(to: minimum) }
+        #expect(try shortest.characters() == (hasUser ? 1 : 8))
+      }
+    }
+  }
 }
