@@ -5,9 +5,11 @@ import Testing
 @Suite("Validation", .timeLimit(.minutes(10)))
 struct ValidationTests {
   @Test(
-    "Only `ok` is valid; `empty` and `validating` have no message",
+    "Only `ok` is valid, and each result may have a message",
     arguments: [
-      (ValidationResult.ok(message: "free"), true, "free"), (.ok, true, ""), (.empty, false, ""),
+      (ValidationResult.empty(message: "Enter a name."), false, "Enter a name."),
+      (.validating(message: "Checking…"), false, "Checking…"),
+      (.ok(message: "free"), true, "free"), (.ok, true, ""), (.empty, false, ""),
       (.validating, false, ""), (.failed(message: "taken"), false, "taken"),
     ]
   )
@@ -69,6 +71,40 @@ struct ValidationTests {
     )
   }
 
+  @Test("A validator is asked for more only if its first result is `validating`, and gets the normalised input")
+  func laterCheck() async throws {
+    let first = Validator<String>(normalise: { $0.trimmingWhitespace() }) { text in
+      text.isEmpty ? .empty(message: "required") : text.count < 3 ? .failed(message: "short") : .validating
+    }
+    let validator = AsyncValidator(first) { .ok(message: "\($0) is free") }
+    #expect(validator.validate(" ada ") == .validating)
+    #expect(validator.validate(" a ") == .failed(message: "short"))
+    for (text, result) in [
+      (" ", ValidationResult.empty(message: "required")), ("a", .failed(message: "short")),
+      (" ada ", .ok(message: "ada is free")),
+    ] {
+      #expect(try await validator.validateCompletely(text) == result)
+    }
+    #expect(try await AsyncValidator(Validator<Int> { $0 > 0 ? .ok : .empty }).validateCompletely(1) == .ok)
+  }
+
+  @Test("The effect of a validator is its result at once; only a later check pauses first")
+  func validatorEffect() {
+    let scheduler = TestScheduler()
+    let world = World(scheduler, CheckedName(clock: scheduler.clock))
+    world.send(100, "ada")
+    world.send(150, "")
+    world.send(200, "grace")
+    world.send(205, "ada")
+    scheduler.start()
+    #expect(
+      world.states.events == [
+        .next(0, .empty), .next(100, .validating(message: "…")), .next(110, .ok(message: "ada")), .next(150, .empty),
+        .next(200, .validating(message: "…")), .next(215, .ok(message: "ada")), .completed(1000),
+      ]
+    )
+  }
+
   @Test("A check that throws makes the input invalid, and the error is reported")
   func checkThatThrows() {
     let scheduler = TestScheduler()
@@ -112,6 +148,22 @@ private struct Username: Reactor {
       if name.hasSuffix("broken") { throw Broken() }
       return .ok(message: name)
     }
+  }
+
+  static func reduce(_ state: inout ValidationResult, _ mutation: ValidationResult) { state = mutation }
+}
+
+private struct CheckedName: Reactor {
+  let clock: VirtualClock
+  var initialState: ValidationResult { .empty }
+
+  func policy(for action: String) -> EffectPolicy { .latest("name") }
+
+  func mutate(_ name: String, in state: ValidationResult) -> Effect<ValidationResult> {
+    let validator = AsyncValidator(Validator<String> { $0.isEmpty ? .empty : .validating(message: "…") }) {
+      .ok(message: $0)
+    }
+    return .validating(name, by: validator, pause: .seconds(10), clock: clock, as: { $0 })
   }
 
   static func reduce(_ state: inout ValidationResult, _ mutation: ValidationResult) { state = mutation }

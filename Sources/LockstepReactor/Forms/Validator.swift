@@ -52,12 +52,13 @@ extension StringProtocol {
 }
 
 extension Effect {
-  /// Validation that takes time: `validating` at once, then the result of `check`.
+  /// Validation that takes time: `meanwhile` at once, then the result of `check`.
   ///
   /// Give the action the policy ``EffectPolicy/latest(_:)``, so that the newest input wins. The
   /// `pause` before `check` lets the user finish typing. If `check` throws, the result is
   /// `unchecked`.
   public static func validating(
+    _ meanwhile: ValidationResult = .validating,
     pause: Duration,
     clock: any Clock<Duration>,
     as mutation: @escaping @Sendable (ValidationResult) -> Mutation,
@@ -65,7 +66,7 @@ extension Effect {
     check: @escaping @Sendable () async throws -> ValidationResult
   ) -> Effect {
     .concat(
-      .just(mutation(.validating)),
+      .just(mutation(meanwhile)),
       .run { emit in
         try await clock.sleep(for: pause)
         let judgement: ValidationResult
@@ -78,5 +79,22 @@ extension Effect {
         try await emit(mutation(judgement))
       }
     )
+  }
+
+  /// Validation by a validator: its result at once, and if that is `validating`, the result of its
+  /// later check. The other parameters are those of the other function.
+  public static func validating<Input>(
+    _ input: Input,
+    by validator: AsyncValidator<Input>,
+    pause: Duration,
+    clock: any Clock<Duration>,
+    as mutation: @escaping @Sendable (ValidationResult) -> Mutation,
+    unchecked: ValidationResult = .failed(message: "This could not be checked.")
+  ) -> Effect {
+    let result = validator.validate(input)
+    guard case .validating = result else { return .just(mutation(result)) }
+    return .validating(result, pause: pause, clock: clock, as: mutation, unchecked: unchecked) {
+      try await validator.validateCompletely(input)
+    }
   }
 }

@@ -7,8 +7,8 @@ private struct ProfileForm: Reactor {
   struct State: Sendable, Equatable {
     var companyName = ""
     var position = ""
-    var validatedCompanyName = ValidationResult.empty
-    var validatedPosition = ValidationResult.empty
+    var validatedCompanyName: ValidationResult = .empty
+    var validatedPosition: ValidationResult = .empty
     var isLoading = false
     var profile: [String: String] = [:]
 

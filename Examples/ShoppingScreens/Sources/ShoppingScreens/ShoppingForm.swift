@@ -6,7 +6,7 @@ struct ShoppingForm: Reactor {
     /// The texts as the user types them.
     var name = ""
     var amount = "1"
-    var validatedName = ValidationResult.empty
+    var validatedName: ValidationResult = .empty
     var isSaving = false
     /// Leads to the form of the saved item. A pulse, because a second save is a second event.
     @Pulse var route: ScreenLink?
