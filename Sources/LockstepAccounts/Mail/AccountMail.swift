@@ -33,18 +33,18 @@ package final class AccountMail: Sendable {
   let accounts: StoredAccounts
   /// Whether the server itself sends mails.
   let sendsMails: Bool
-  private let language: @Sendable (UserID) async throws -> String?
+  private let preferred: @Sendable (UserID, _ accepted: [String]) async throws -> [String]
 
-  /// `language` returns the language that a user has chosen in the app. The work of the queue runs
-  /// on `executor`. When the server stops, it waits for `timeAtStop`.
+  /// `languages` returns the languages of a user, the best first. It gets those that the request
+  /// accepts. The work of the queue runs on `executor`. When the server stops, it waits for `timeAtStop`.
   package init(
     _ accounts: StoredAccounts,
     sendsMails: Bool,
     timeAtStop: Duration,
     executor: (any TaskExecutor)?,
-    language: @escaping @Sendable (UserID) async throws -> String?
+    languages: @escaping @Sendable (UserID, _ accepted: [String]) async throws -> [String]
   ) {
-    (self.accounts, self.sendsMails, self.language) = (accounts, sendsMails, language)
+    (self.accounts, self.sendsMails, preferred) = (accounts, sendsMails, languages)
     let delay = accounts.configuration.mailDelay
     let bounds = delay.lowerBound.wholeMilliseconds...delay.upperBound.wholeMilliseconds
     queue = MailQueue(executor: executor, timeAtStop: timeAtStop) { .milliseconds(Int64.random(in: bounds)) }
@@ -165,10 +165,11 @@ package final class AccountMail: Sendable {
 
   /// The languages for a mail to the user, the preferred one first.
   func languages(of user: UserID, _ context: Context) async -> [String] {
-    var all = context.languages
-    if let own = try? await language(user) { all.insert(own.lowercased().replacing("_", with: "-"), at: 0) }
+    let all = (try? await preferred(user, context.languages)) ?? context.languages
     var found: [String] = []
-    for tag in all where !found.contains(tag) && Self.isTag(tag) { found.append(tag) }
+    for tag in all.map({ $0.lowercased().replacing("_", with: "-") }) where !found.contains(tag) && Self.isTag(tag) {
+      found.append(tag)
+    }
     return Array(found.prefix(Self.mostLanguages))
   }
 

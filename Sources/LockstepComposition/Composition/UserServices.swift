@@ -259,7 +259,7 @@ struct UserServices: Sendable {
       sendsMails: mailSender != nil,
       timeAtStop: configuration.outgoingTimes.mailsAtStop,
       executor: placement.taskExecutor,
-      language: { try await users.language(of: $0) }
+      languages: { try await users.languages(of: $0, accepted: $1) }
     )
     screens = ScreenServices(
       accounts: accounts,

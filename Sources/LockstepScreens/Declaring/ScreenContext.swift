@@ -7,7 +7,8 @@ public struct ScreenContext: Sendable {
   /// Reads the date and time.
   public let now: @Sendable () -> Timestamp
   /// The languages that the user prefers, as tags such as `de-AT`, the best first: the user default
-  /// `language`, then those of `Accept-Language`. They stay the same while the screen is open.
+  /// `language` that the user has set, then those of `Accept-Language`, then the registered default.
+  /// They stay the same while the screen is open.
   public let languages: [String]
   private let reported: @Sendable (any Error, _ part: String) -> Void
 

@@ -73,7 +73,7 @@ public struct ScreenDeclaration: Sendable {
       try reader.finish()
       let arguments = (repeat try present(each values))
       let (user, language) = try await environment.users.open(for: session, following: names)
-      let screen = environment.context([language].compactMap(\.self) + opening.languages, errors)
+      let screen = environment.context(language.tags(opening.languages), errors)
       return try await reactor(screen, user, repeat each arguments)
     }
   }

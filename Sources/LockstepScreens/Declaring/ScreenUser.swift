@@ -108,9 +108,25 @@ public enum StateChangeError: Error, Sendable, Equatable, CustomStringConvertibl
 /// Opens and changes the states of users for screens.
 package protocol ScreenUsers: Sendable {
   /// The user of a session, with these collections of the user's state, and the user default
-  /// `language`.
+  /// `language`: the user's own value and the registered one.
   func open(
     for session: LiveSession,
     following names: Set<CollectionName>
-  ) async throws -> (user: ScreenUser, language: String?)
+  ) async throws -> (user: ScreenUser, language: UserLanguage)
+}
+
+/// The user default `language`.
+package struct UserLanguage: Sendable, Equatable {
+  /// The value that the user has set.
+  package var own: String?
+  /// The value that an administrator has registered for all users.
+  package var registered: String?
+
+  package init(own: String? = nil, registered: String? = nil) { (self.own, self.registered) = (own, registered) }
+
+  /// The tags in the order of their weight. `accepted` are those of `Accept-Language`. They are the
+  /// user's, so they count more than the registered one, which is the app's.
+  func tags(_ accepted: [String]) -> [String] {
+    [own].compactMap(\.self) + accepted + [registered].compactMap(\.self)
+  }
 }

@@ -44,6 +44,14 @@ public final class UserSnapshot: Sendable, Equatable {
     (map("defaults/\(suite)")[key] ?? registered.value(of: key, in: suite, at: registered.revision))?.json
   }
 
+  /// The user default `language`. The screen must follow `defaults/standard`.
+  var language: UserLanguage {
+    UserLanguage(
+      own: map("defaults/standard")["language"]?.json.stringValue,
+      registered: registered.value(of: "language", in: "standard", at: registered.revision)?.json.stringValue
+    )
+  }
+
   /// Equal if the collections are equal, and the registered defaults if the screen follows a suite.
   public static func == (left: UserSnapshot, right: UserSnapshot) -> Bool {
     if left === right { return true }

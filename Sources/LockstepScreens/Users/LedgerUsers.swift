@@ -35,7 +35,7 @@ package struct LedgerUsers: ScreenUsers {
   package func open(
     for session: LiveSession,
     following names: Set<CollectionName>
-  ) async throws -> (user: ScreenUser, language: String?) {
+  ) async throws -> (user: ScreenUser, language: UserLanguage) {
     // Bound before the state is read, so that no commit in between is missed.
     let published = followed.publications(of: session.user, names)
     let state = try await cache.load(session.user).state
@@ -49,14 +49,13 @@ package struct LedgerUsers: ScreenUsers {
     return (user, language)
   }
 
-  /// The language that the user has chosen, in the user default `language`.
-  package func language(of user: UserID) async throws -> String? {
-    Self.language(try await cache.load(user).state, registry.current)
+  /// The languages of a user, the best first. `accepted` are those of an `Accept-Language`.
+  package func languages(of user: UserID, accepted: [String]) async throws -> [String] {
+    Self.language(try await cache.load(user).state, registry.current).tags(accepted)
   }
 
-  private static func language(_ state: UserState, _ registered: RegisteredDefaults) -> String? {
-    let suite = CollectionName("defaults", part: Suite.standard)
-    return UserSnapshot(state.collections, [suite], registered).userDefault("language")?.stringValue
+  private static func language(_ state: UserState, _ registered: RegisteredDefaults) -> UserLanguage {
+    UserSnapshot(state.collections, [Suite.collection("standard")], registered).language
   }
 
   private func perform(_ actions: [ModuleAction], by session: LiveSession) async throws {

@@ -8,8 +8,12 @@ import Testing
 
 @Suite("The photo screen", .timeLimit(.minutes(10)))
 struct PhotoDetailReactorTests {
-  private static func test(_ id: String, _ states: StubUserStates) async -> TestReactor<PhotoDetailReactor> {
-    let screen = ScreenContext(clock: VirtualClock(), languages: ["en"])
+  private static func test(
+    _ id: String,
+    _ states: StubUserStates,
+    languages: [String] = []
+  ) async -> TestReactor<PhotoDetailReactor> {
+    let screen = ScreenContext(clock: VirtualClock(), languages: languages)
     return TestReactor(
       await PhotoDetailReactor(photoId: id, screen: screen, user: states.user, dates: StubDates())
     )
@@ -34,6 +38,16 @@ struct PhotoDetailReactorTests {
       state.isFavorite = false
       state.dateAdded = nil
     }
+    test.finish()
+  }
+
+  @Test("Without a language of the user, the date is in the first language of the client that the server knows")
+  func languageOfClient() async {
+    let states = StubUserStates(.favorites("a"))
+    let test = await Self.test("a", states, languages: ["sv", "fr-CA", "de"])
+    #expect(test.state.dateAdded == "2026-11-21T05:06:07.000Z fr-CA -")
+    states.announce { $0.language = "de-AT" }
+    test.receive { $0.dateAdded = "2026-11-21T05:06:07.000Z de-AT -" }
     test.finish()
   }
 

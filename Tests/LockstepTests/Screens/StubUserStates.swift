@@ -50,8 +50,8 @@ final class StubUserStates: ScreenUsers {
   func open(
     for session: LiveSession,
     following names: Set<CollectionName>
-  ) async throws -> (user: ScreenUser, language: String?) {
-    (user, state.withLock { $0.snapshot.language })
+  ) async throws -> (user: ScreenUser, language: UserLanguage) {
+    (user, UserLanguage(own: state.withLock { $0.snapshot.language }))
   }
 
   private func perform(_ action: ModuleAction) throws(StateChangeError) {

@@ -49,7 +49,7 @@ struct PhotoDetailReactor: Reactor {
     self.user = user
     self.dates = dates
     var state = State(photoId: photoId, addition: ["id": .string(photoId)])
-    Self.reduce(&state, .favorite(await Self.favorite(photoId, in: user.state, dates)))
+    Self.reduce(&state, .favorite(await Self.favorite(photoId, in: user.state, screen, dates)))
     initialState = state
   }
 
@@ -89,21 +89,26 @@ struct PhotoDetailReactor: Reactor {
   }
 
   func transform(mutation: Flow<Mutation>) -> Flow<Mutation> {
-    mutation.merging(user.states) { [photoId = initialState.photoId, dates] in
-      .favorite(await Self.favorite(photoId, in: $0, dates))
+    mutation.merging(user.states) { [photoId = initialState.photoId, screen, dates] in
+      .favorite(await Self.favorite(photoId, in: $0, screen, dates))
     }
   }
 
   /// Hides states while the client does not show the screen.
   func transform(state: Flow<State>) -> Flow<State> { state.filter(\.isActive) }
 
-  private static func favorite(_ id: String, in user: UserSnapshot, _ dates: any DateTexts) async -> Favorite? {
+  private static func favorite(
+    _ id: String,
+    in user: UserSnapshot,
+    _ screen: ScreenContext,
+    _ dates: any DateTexts
+  ) async -> Favorite? {
     guard let item = user.list("favorites")[id] else { return nil }
     var date: String?
     if let addedAt = item.object["addedAt"]?.stringValue.flatMap({ Timestamp($0) }) {
       date = await dates.text(
         addedAt,
-        language: user.userDefault("language")?.stringValue,
+        language: DateLanguage.best(user.language.tags(screen.languages)),
         timeZone: user.userDefault("timeZone")?.stringValue
       )
     }

@@ -44,6 +44,9 @@ enum DateLanguage: Sendable, Equatable {
       }
   }
 
+  /// The first tag whose language is not `standard`; nil if there is none.
+  static func best(_ tags: [String]) -> String? { tags.first { Self(tag: $0) != .standard } }
+
   static let englishMonths = [
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
