@@ -101,6 +101,7 @@ extension UserServices {
       executor: placement.taskExecutor
     )
     try directory.startExpiry(by: clock)
+    upstream?.watch(by: clock)
     accounts.directory.whenEnded { [weak directory] sessions, _ in directory?.end(sessions: sessions) }
     serviceTokens.whenDeleted { [weak directory] in directory?.waiters.wakeAll() }
     feed?.onRegainedLease { [weak directory] in directory?.waiters.wakeAll() }

@@ -26,7 +26,7 @@ struct UserServices: Sendable {
   private let encoding: WorkerPool
   // One thread is enough, because time zones stay in memory and their files are rarely read.
   private let zones: WorkerPool
-  private let upstream: HTTPProfileUpstream?
+  let upstream: HTTPProfileUpstream?
   private let screenWrites = FairShareLimiter<UserID>(name: "a user's writes from screens", atOnce: 16, waiting: 65_536)
   let accounts: StoredAccounts
   /// Nil: the server accepts no tokens of other issuers.

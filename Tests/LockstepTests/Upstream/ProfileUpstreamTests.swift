@@ -1,6 +1,7 @@
 import LockstepHTTP
 import LockstepJSON
 import LockstepReactor
+import LockstepReactorTesting
 import LockstepTestSupport
 import Synchronization
 import Testing
@@ -173,6 +174,27 @@ struct ProfileUpstreamTests {
         await responded
         #expect(upstream.reachability.current == status)
       }
+    }
+  }
+
+  @Test("An upstream that could not be reached is asked, at growing intervals, until it responds with any status")
+  func returns() async throws {
+    let (server, clock) = (try RawServer(), VirtualClock())
+    try await withUpstream("http://127.0.0.1:\(server.port)/") { upstream in
+      upstream.watch(by: clock)
+      async let refused: Void = aside { server.respondOnce("") }
+      _ = await failure(upstream)
+      await refused
+      #expect(upstream.reachability.current == .unreachable)
+      for (pause, response) in [(1, ""), (2, ""), (4, "HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n")] {
+        await eventually { clock.sleeperCount == 1 }
+        clock.advance(by: .seconds(pause) - .milliseconds(1))
+        #expect(clock.sleeperCount == 1, "The pause is not over.")
+        async let responded: Void = aside { server.respondOnce(response) }
+        clock.advance(by: .milliseconds(1))
+        await responded
+      }
+      await eventually { upstream.reachability.current == .reachable }
     }
   }
 

@@ -2,17 +2,23 @@ import LockstepHTTP
 import LockstepHTTPClient
 import LockstepJSON
 import LockstepReactor
+import LockstepThreading
 import Synchronization
 
 /// Sends profiles to an upstream by `POST`. The upstream accepts a profile with a 2xx status.
 ///
 /// It follows no redirects, so that a profile goes only to the configured URL.
 public final class HTTPProfileUpstream: ProfileUpstream {
+  /// The times between the requests to an upstream that cannot be reached: the first, and the longest.
+  /// Each is twice as long as the one before.
+  static let pauses = (first: Duration.seconds(1), longest: Duration.seconds(30))
+
   /// Whether the upstream has responded to the last request, with any status. A request does not
   /// count if a request that was sent later has already ended.
   public let reachability = Reachability()
   private let url: UpstreamURL
   private let client: HTTPClient
+  private let tasks = TaskScope()
   private let requests = Atomic<Int>(0)
   /// The outcome of the newest request that has ended.
   private let outcome = Mutex((request: 0, status: Reachability.Status.reachable))
@@ -63,8 +69,37 @@ public final class HTTPProfileUpstream: ProfileUpstream {
     }
   }
 
+  /// From now on, asks an upstream that could not be reached by `GET` until it responds, so that open
+  /// forms learn of its return without a save. Call it once.
+  package func watch(by clock: any Clock<Duration>) {
+    // A scope that was shut down has nothing to watch.
+    try? tasks.start { [self] in
+      for await status in reachability.values where status == .unreachable {
+        var pause = Self.pauses.first
+        while reachability.current == .unreachable {
+          do { try await clock.sleep(for: pause) } catch { return }
+          await ask()
+          pause = min(pause * 2, Self.pauses.longest)
+        }
+      }
+    }
+  }
+
+  private nonisolated(nonsending) func ask() async {
+    let request = requests.add(1, ordering: .relaxed).newValue
+    do throws(TransferError) {
+      _ = try await client.get(url.text)
+      note(.reachable, after: request)
+    } catch {
+      if let status = Reachability.Status(after: error.kind) { note(status, after: request) }
+    }
+  }
+
   /// Cancels running transfers and ends the thread. Blocks briefly. Do not call `send` afterwards.
-  public func shutDown() { client.shutDown() }
+  public func shutDown() {
+    tasks.shutDown()
+    client.shutDown()
+  }
 }
 
 extension Reachability.Status {
