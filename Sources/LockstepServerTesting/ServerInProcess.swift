@@ -5,6 +5,7 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepReactor
 import LockstepReactorTesting
+import LockstepScreens
 import LockstepThreading
 import LockstepTime
 import Synchronization
@@ -52,6 +53,7 @@ public final class ServerInProcess: ClientTransport {
   private let environment: Environment
   private let modules: [UserModule]
   private let screens: [ScreenDeclaration]
+  private let validators: @Sendable (inout ScreenValidators) -> Void
   private let folder: TemporaryFolder
   private let contents = Mutex(Contents())
   private let lastNumber = Atomic<UInt64>(0)
@@ -60,15 +62,16 @@ public final class ServerInProcess: ClientTransport {
   public var clock: VirtualClock { scheduler.clock }
 
   /// Starts a server with an empty store. `modules` and `screens` are your own, besides the built-in ones. `configure`
-  /// changes the server's settings. Call `stop()` at the end of the test, or use `run` instead.
+  /// changes the server's settings. `validators` changes the rules of the built-in screens. Call `stop()` at the end of the test, or use `run` instead.
   public init(
     scheduler: TestScheduler = TestScheduler(),
     modules: [UserModule] = [],
     screens: [ScreenDeclaration] = [],
+    validators: @escaping @Sendable (inout ScreenValidators) -> Void = { _ in },
     configure: (inout Configuration) -> Void = { _ in }
   ) throws {
     self.scheduler = scheduler
-    (self.modules, self.screens) = (modules, screens)
+    (self.modules, self.screens, self.validators) = (modules, screens, validators)
     upstream = ScriptedUpstream(scheduler)
     folder = try TemporaryFolder()
     var configuration = Configuration()
@@ -96,10 +99,17 @@ public final class ServerInProcess: ClientTransport {
     scheduler: TestScheduler = TestScheduler(),
     modules: [UserModule] = [],
     screens: [ScreenDeclaration] = [],
+    validators: @escaping @Sendable (inout ScreenValidators) -> Void = { _ in },
     configure: (inout Configuration) -> Void = { _ in },
     _ body: (ServerInProcess) throws -> Result
   ) throws -> Result {
-    let server = try ServerInProcess(scheduler: scheduler, modules: modules, screens: screens, configure: configure)
+    let server = try ServerInProcess(
+      scheduler: scheduler,
+      modules: modules,
+      screens: screens,
+      validators: validators,
+      configure: configure
+    )
     defer { server.stop() }
     return try body(server)
   }
@@ -110,7 +120,8 @@ public final class ServerInProcess: ClientTransport {
       environment: environment,
       modules: modules,
       screens: screens,
-      upstream: upstream
+      upstream: upstream,
+      validators: validators
     )
     contents.withLock { $0.server = server }
   }

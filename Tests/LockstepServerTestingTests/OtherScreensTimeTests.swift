@@ -2,6 +2,7 @@ import LockstepClient
 import LockstepJSON
 import LockstepReactor
 import LockstepReactorTesting
+import LockstepScreens
 import LockstepServerTesting
 import Testing
 
@@ -117,6 +118,7 @@ struct OtherScreensTimeTests {
       }
       server.scheduler.advance(to: 25)
       #expect(login.currentState.session != nil && client.status.connection == .needsLogin)
+      #expect(login.currentState.route == .init(id: 1, name: "favoritesTop", href: "/v1/reactors/favoritesTop"))
       server.scheduler.advance(to: 40)
       #expect(client.status.connection == .live && client.status.isReady)
       #expect(
@@ -124,6 +126,44 @@ struct OtherScreensTimeTests {
           .next(0, .stopped), .next(5, .connecting), .next(5, .needsLogin), .next(30, .connecting), .next(30, .live),
         ]
       )
+    }
+  }
+
+  @Test("A client sees that a rule is being checked, and then the result. A test replaces the rule for the address")
+  func validation() throws {
+    let scheduler = TestScheduler()
+    let replace = { @Sendable (validators: inout ScreenValidators) in
+      validators.username = { screen in
+        AsyncValidator(Validator { $0.isEmpty ? .empty : .validating(message: "Asking…") }) { name in
+          try await screen.clock.sleep(for: .seconds(10))
+          return name == "ada" ? .ok(message: "Username available") : .failed(message: "Taken")
+        }
+      }
+    }
+    try ServerInProcess.run(scheduler: scheduler, validators: replace) { server in
+      let client = try server.makeClient()
+      server.clock.start { await client.run() }
+      let login = client.screen("login", initially: Login(), actions: LoginAction.self)
+      let names = scheduler.observe(login.states.distinct(\.usernameValidation.row), from: 0, until: nil)
+      let passwords = scheduler.observe(login.states.distinct(\.passwordValidation.row), from: 0, until: nil)
+      scheduler.run { await login.run() }
+      scheduler.scheduleAt(10) {
+        login.send(.setUsername("grace"))
+        login.send(.setPassword("1234567"))
+      }
+      scheduler.scheduleAt(15) {
+        login.send(.setUsername("ada"))
+        login.send(.setPassword("12345678"))
+      }
+      scheduler.advance(to: 60)
+      #expect(names.elements == [": ", "empty: ", "validating: Asking…", "ok: Username available"])
+      #expect(
+        passwords.elements == [
+          ": ", "empty: Enter the password.", "validating: Checking the length of the password…",
+          "failed: A password has at least 8 characters.", "ok: The length of the password is valid.",
+        ]
+      )
+      #expect(login.currentState.isLoginEnabled)
     }
   }
 }

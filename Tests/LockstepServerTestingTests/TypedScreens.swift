@@ -7,6 +7,7 @@ struct WorkingHistory: Decodable, Equatable, Sendable {
     let id: Int
     let message: String
     let choices: [String]
+    let choiceTexts: [String: String]
   }
 
   var companyName = ""
@@ -18,7 +19,9 @@ struct WorkingHistory: Decodable, Equatable, Sendable {
 
   /// The state as a row of a table.
   var row: String {
-    if let prompt { return "prompt: \(prompt.choices.joined(separator: " or "))" }
+    if let prompt {
+      return "prompt: \(prompt.choices.map { prompt.choiceTexts[$0] ?? "no text" }.joined(separator: " or "))"
+    }
     if isLoading { return "saving" }
     return saved > 0 ? "saved \(saved)" : "editing"
   }
@@ -92,10 +95,26 @@ struct Login: Decodable, Equatable, Sendable {
     let token: String
   }
 
+  struct Validation: Decodable, Equatable, Sendable {
+    var kind = ""
+    var message = ""
+
+    var row: String { "\(kind): \(message)" }
+  }
+
+  struct Route: Decodable, Equatable, Identifiable, Sendable {
+    let id: Int
+    let name: String
+    let href: String
+  }
+
   var username = ""
+  var usernameValidation = Validation()
+  var passwordValidation = Validation()
   var isLoginEnabled = false
   var isExecuting = false
   var session: Session?
+  var route: Route?
 }
 
 enum LoginAction: ScreenAction {

@@ -53,7 +53,7 @@ struct WorkingHistoryTimeTests {
       server.scheduler.advance(to: 300)
       #expect(
         rows.events == [
-          .next(0, "editing"), .next(100, "saving"), .next(120, "prompt: retry or cancel"), .next(150, "saving"),
+          .next(0, "editing"), .next(100, "saving"), .next(120, "prompt: Try again or Cancel"), .next(150, "saving"),
           .next(170, "saved 1"),
         ]
       )
@@ -72,7 +72,7 @@ struct WorkingHistoryTimeTests {
       server.scheduler.advance(to: 300)
       #expect(
         rows.events == [
-          .next(0, "editing"), .next(100, "saving"), .next(120, "prompt: retry or cancel"), .next(150, "editing"),
+          .next(0, "editing"), .next(100, "saving"), .next(120, "prompt: Try again or Cancel"), .next(150, "editing"),
         ]
       )
       #expect(try profile(server) == [:])
@@ -86,7 +86,7 @@ struct WorkingHistoryTimeTests {
       let (form, rows) = try open(server)
       server.scheduler.scheduleAt(100) { form.send(.save) }
       server.scheduler.advance(to: 200)
-      #expect(rows.events == [.next(0, "editing"), .next(100, "saving"), .next(120, "prompt: cancel")])
+      #expect(rows.events == [.next(0, "editing"), .next(100, "saving"), .next(120, "prompt: Cancel")])
     }
   }
 
@@ -161,7 +161,7 @@ struct WorkingHistoryTimeTests {
       server.scheduler.scheduleAt(280) { answer(form, "retry") }
       server.scheduler.advance(to: 400)
       #expect(server.upstream.profiles.map(\.time) == [100, 280])
-      #expect(rows.elements == ["editing", "saving", "prompt: retry or cancel", "saving", "saved 1"])
+      #expect(rows.elements == ["editing", "saving", "prompt: Try again or Cancel", "saving", "saved 1"])
       #expect(rows.events.last == .next(300, "saved 1"))
     }
   }

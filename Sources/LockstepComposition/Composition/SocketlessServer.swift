@@ -10,12 +10,14 @@ package final class SocketlessServer: Sendable {
   private let components: Components
 
   /// Opens the store, and creates the parts. The store must be a file. `upstream` replaces that of the configuration.
+  /// `validators` changes the rules of the built-in screens.
   package init(
     _ configuration: Configuration,
     environment: Environment,
     modules: [UserModule],
     screens: [ScreenDeclaration],
-    upstream: any ProfileUpstream
+    upstream: any ProfileUpstream,
+    validators: (inout ScreenValidators) -> Void
   ) throws {
     var services = try Services.durable(
       configuration,
@@ -24,7 +26,11 @@ package final class SocketlessServer: Sendable {
       time: environment.time,
       placement: environment.placement
     )
-    services.users?.screens.upstream = upstream
+    if var screens = services.users?.screens {
+      screens.upstream = upstream
+      validators(&screens.validators)
+      services.users?.screens = screens
+    }
     do {
       components = try Components(
         configuration,

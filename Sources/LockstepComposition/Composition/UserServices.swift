@@ -263,7 +263,9 @@ struct UserServices: Sendable {
     )
     screens = ScreenServices(
       accounts: accounts,
-      maximumPasswordBytes: configuration.accounts.passwordRules.maximumBytes,
+      validators: ScreenValidators(configuration.accounts.passwordRules) { [accounts] in
+        try await accounts.shortestPassword()
+      },
       users: users,
       upstream: upstream ?? LocalProfileUpstream(),
       dates: TimeZones(workers: zones)

@@ -7,16 +7,12 @@ import LockstepStore
 // The OpenAPI descriptions of sign-up, login, and the first credentials of an anonymous user.
 
 extension AuthenticationRoutes {
-  private static let device: JSON = [
-    "type": ["string", "null"], "maxLength": JSON(DeviceName.maximumCharacters), "pattern": .string(DeviceName.pattern),
-  ]
-
   static func signingUp(_ rules: PasswordRules) -> RouteDescription {
     let withPassword = JSON.closedSchema(
       ["email": .emailSchema, "password": .newPasswordSchema(rules)],
-      optional: ["device": device]
+      optional: ["device": DeviceName.schema]
     )
-    let anonymous = JSON.closedSchema(["anonymous": ["const": true]], optional: ["device": device])
+    let anonymous = JSON.closedSchema(["anonymous": ["const": true]], optional: ["device": DeviceName.schema])
     return description("signUp", ["anyOf": [withPassword, anonymous]])
   }
 
@@ -24,8 +20,8 @@ extension AuthenticationRoutes {
     "logIn",
     [
       "anyOf": [
-        .closedSchema(["email": .emailSchema, "password": .passwordSchema], optional: ["device": device]),
-        .closedSchema(["idToken": .textSchema], optional: ["device": device]),
+        .closedSchema(["email": .emailSchema, "password": .passwordSchema], optional: ["device": DeviceName.schema]),
+        .closedSchema(["idToken": .textSchema], optional: ["device": DeviceName.schema]),
       ]
     ],
     [.unauthorized]

@@ -3,8 +3,8 @@ import LockstepAccounts
 /// The services that the built-in screens use. Tests replace them here.
 package struct ScreenServices: Sendable {
   var accounts: any LogInService
-  /// The longest password that the login screen accepts.
-  var maximumPasswordBytes: Int
+  /// The rules for typed text.
+  package var validators: ScreenValidators
   package var users: any ScreenUsers
   /// The upstream must accept a profile before it is saved.
   package var upstream: any ProfileUpstream
@@ -12,13 +12,13 @@ package struct ScreenServices: Sendable {
 
   package init(
     accounts: any LogInService,
-    maximumPasswordBytes: Int,
+    validators: ScreenValidators,
     users: any ScreenUsers,
     upstream: any ProfileUpstream,
     dates: any DateTexts
   ) {
     self.accounts = accounts
-    self.maximumPasswordBytes = maximumPasswordBytes
+    self.validators = validators
     self.users = users
     self.upstream = upstream
     self.dates = dates
@@ -27,8 +27,8 @@ package struct ScreenServices: Sendable {
   /// The built-in screens. Add a screen here.
   package var declarations: [ScreenDeclaration] {
     [
-      .login(accounts, maximumPasswordBytes: maximumPasswordBytes), .workingHistory(upstream), .favoritesTop,
-      .recentFavorites, .photoDetail(dates),
+      .login(accounts, validators), .workingHistory(upstream, validators), .favoritesTop, .recentFavorites,
+      .photoDetail(dates),
     ]
   }
 

@@ -1,3 +1,5 @@
+import LockstepJSON
+
 /// Why a text is not an e-mail address or a device's name, in a sentence without that text.
 package struct AccountTextError: Error, Equatable, CustomStringConvertible {
   package let description: String
@@ -93,6 +95,11 @@ package struct DeviceName: Sendable, Equatable {
   /// A pattern of JSON Schema: no control characters, and at least one character that is not a
   /// space.
   package static let pattern = #"^[^\x00-\x1F\x7F-\x9F]*[^\s\x00-\x1F\x7F-\x9F][^\x00-\x1F\x7F-\x9F]*$"#
+
+  /// The JSON Schema of an optional name.
+  package static let schema: JSON = [
+    "type": ["string", "null"], "minLength": 1, "maxLength": JSON(maximumCharacters), "pattern": .string(pattern),
+  ]
 
   /// The name, without the spaces around it.
   package let text: String

@@ -14,7 +14,7 @@ struct CompositionTests {
     let replace = { @Sendable (services: inout ScreenServices) in
       services = ScreenServices(
         accounts: accounts,
-        maximumPasswordBytes: 256,
+        validators: .stub(),
         users: states,
         upstream: upstream,
         dates: StubDates()
@@ -58,7 +58,7 @@ struct CompositionTests {
   func routes() {
     let services = ScreenServices(
       accounts: StubLogIn(nil, []),
-      maximumPasswordBytes: 256,
+      validators: .stub(),
       users: StubUserStates(),
       upstream: LocalProfileUpstream(),
       dates: StubDates()

@@ -36,6 +36,31 @@ struct OtherScreensTests {
     }
   }
 
+  @Test("The user's own language counts most, then that of the client, and then the registered one")
+  func languages() async throws {
+    try await ServerFixture.run({ $0.administratorToken = ServerFixture.administrator }) { users in
+      let phone = try await users.signUp()
+      try await phone.addFavorites("a")
+      let registered = #"{"language":"ja","timeZone":"Europe/Berlin"}"#
+      let path = "/v1/admin/registered/standard"
+      _ = try await users.ask("PATCH", path, body: Array(registered.utf8), token: ServerFixture.administrator)
+      func opened(_ name: String, _ language: String?) async throws -> JSON? {
+        let fields = language.map { ["Accept-Language: \($0)"] } ?? []
+        return try await phone.post("/v1/reactors/\(name)", "", fields).json["state"]
+      }
+      func texts(_ language: String?) async throws -> [String?] {
+        [
+          try await opened("photoDetail?photoId=a", language)?["dateAdded"]?.stringValue,
+          try await opened("workingHistory", language)?["validatedCompanyName"]?["message"]?.stringValue,
+        ]
+      }
+      #expect(try await texts(nil) == ["1994年11月6日 9:49", "会社名を入力してください。"])
+      #expect(try await texts("sv, fr;q=0.5") == ["6 novembre 1994 à 09:49", "Saisissez l’entreprise."])
+      _ = try await phone.patch("/v1/defaults/standard", #"{"language":"de"}"#)
+      #expect(try await texts("fr") == ["6. November 1994 um 09:49 Uhr", "Geben Sie die Firma ein."])
+    }
+  }
+
   @Test("A toggle above the quota shows an error on the screen and changes nothing")
   func noRoom() async throws {
     try await ServerFixture.run({ $0.favoritesQuota.elements = 1 }) { users in
@@ -96,6 +121,7 @@ struct OtherScreensTests {
       )
       try await screen.shows("a session") { $0["session"] != nil }
       let state = try await screen.state()
+      #expect(state["route"] == ["id": 1, "name": "favoritesTop", "href": "/v1/reactors/favoritesTop"])
       let token = try #require(state["session"]?["token"]?.stringValue)
       #expect(state["session"]?["user"]?["email"] == "ada@example.com")
       #expect(state["error"] == nil && state["isExecuting"] == false)
@@ -105,6 +131,26 @@ struct OtherScreensTests {
       let refused = try await screen.act(#"{"type":"setPassword","payload":{"value":["secret word"]}}"#)
       #expect(refused.problem == ProblemSummary("validation-failed", "/payload/value"))
       #expect(!refused.text.contains("secret word"))
+    }
+  }
+
+  @Test("A short password is checked against the fewest characters that any user's password may have")
+  func shortPasswords() async throws {
+    try await ServerFixture.run({ $0.accounts.passwordRules.minimumCharacters = 10 }) { users in
+      _ = try await users.signUp()
+      let type = { (password: String) in
+        #"{"type":"setPassword","payload":{"value":"\#(password)"}}"#
+      }
+      let screen = try await users.open("/v1/reactors/login", token: nil)
+      #expect(screen.opened.json["state"]?["passwordValidation"]?["kind"] == "empty")
+      #expect(try await screen.act(type("123456789")).json["state"]?["passwordValidation"]?["kind"] == "validating")
+      try await screen.shows("a result") { $0["passwordValidation"]?["kind"] == "failed" }
+      let failed = try await screen.state()["passwordValidation"]?["message"]
+      #expect(failed == "A password has at least 10 characters.")
+      #expect(try await screen.act(type("1234567890")).json["state"]?["passwordValidation"]?["kind"] == "ok")
+      _ = try await users.rows("UPDATE store SET shortest_password = 1")
+      _ = try await screen.act(type("x"))
+      try await screen.shows("a result") { $0["passwordValidation"]?["kind"] == "ok" }
     }
   }
 
@@ -169,6 +215,7 @@ struct OtherScreensTests {
         let prompt = try #require(try await screen.state()["prompt"])
         #expect(prompt["message"] == "The service that keeps profiles has a problem.")
         #expect(prompt["choices"] == ["retry", "cancel"])
+        #expect(prompt["choiceTexts"] == ["retry": "Try again", "cancel": "Cancel"])
         #expect(try await phone.get("/v1/profile").json == [:])
         let other = #"{"type":"answer","payload":{"prompt":2,"choice":"retry"}}"#
         #expect(try await screen.act(other).problem == ProblemSummary("conflict"))

@@ -85,6 +85,21 @@ final class StubLogIn: LogInService {
   }
 }
 
+extension ScreenValidators {
+  /// The rules of a server on which the password of a user may have `shortest` characters or more. Reading
+  /// that takes a second.
+  static func stub(
+    _ clock: VirtualClock? = nil,
+    rules: PasswordRules = PasswordRules(),
+    shortest: @escaping @Sendable () throws -> Int = { 1 }
+  ) -> ScreenValidators {
+    ScreenValidators(rules) {
+      try await clock?.sleep(for: .seconds(1))
+      return try shortest()
+    }
+  }
+}
+
 /// Texts of dates that repeat their arguments.
 struct StubDates: DateTexts {
   func text(_ timestamp: Timestamp, language: String?, timeZone: String?) async -> String {

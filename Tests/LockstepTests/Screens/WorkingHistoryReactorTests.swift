@@ -33,7 +33,12 @@ struct WorkingHistoryReactorTests {
       let screen = ScreenContext(clock: clock, languages: languages) { [reports] error, part in
         reports.add("\(part): \((error as? UpstreamError).map { "\($0.kind)" } ?? "\(error)")")
       }
-      let reactor = WorkingHistoryReactor(screen: screen, user: states.user, upstream: upstream) {
+      let reactor = WorkingHistoryReactor(
+        screen: screen,
+        user: states.user,
+        upstream: upstream,
+        validators: .stub()
+      ) {
         keys.withLock { count in
           count += 1
           return "key \(count)"
@@ -49,23 +54,25 @@ struct WorkingHistoryReactorTests {
     }
   }
 
+  private static let missing = ValidationResult.empty(message: "Enter the position.")
+
   /// Texts, and the results of their validation.
   private static let validations: [(String, ValidationResult)] = [
-    ("", .empty), (" \t ", .empty), ("Aurora", .ok), ("  Aurora \n", .ok), (String(repeating: "é", count: 200), .ok),
+    ("", missing), (" \t ", missing), ("Aurora", .ok), ("  Aurora \n", .ok), (String(repeating: "é", count: 200), .ok),
     (" " + String(repeating: "x", count: 200) + " ", .ok),
     (String(repeating: "x", count: 201), .failed(message: "It must have at most 200 characters, and has 201.")),
   ]
 
   @Test("A begin of the indicator that comes after the end of its save shows no loading")
   func lateBegin() {
-    var state = WorkingHistoryReactor.State(language: .en)
+    var state = WorkingHistoryReactor.State(screen: ScreenContext(clock: VirtualClock()), validators: .stub())
     func reduce(_ mutations: WorkingHistoryReactor.Mutation...) -> [Bool] {
       mutations.map { mutation in
         WorkingHistoryReactor.reduce(&state, mutation)
         return state.isLoading
       }
     }
-    let prompt = WorkingHistoryReactor.Prompt(title: "", message: "", choices: [.cancel])
+    let prompt = WorkingHistoryReactor.Prompt(language: .en, title: "", message: "", choices: [.cancel])
     #expect(reduce(.saving, .busy(true), .failed(prompt), .busy(false)) == [true, true, false, false])
     #expect(reduce(.saving, .failed(prompt), .busy(true), .busy(false)) == [true, false, false, false])
     // The end of the first save comes when the second one has begun.
@@ -76,7 +83,7 @@ struct WorkingHistoryReactorTests {
   func validates(text: String, expected: ValidationResult) {
     let world = World(company: "Borealis", position: "Chief")
     world.test.send(.setPosition(text)) { $0.position.text = text }
-    #expect(world.test.state.validation(of: world.test.state.position) == expected)
+    #expect(world.test.state.validatedPosition == expected)
     #expect(world.test.state.saveEnabled == (expected == .ok))
     if expected != .ok {
       world.test.send(.save)
@@ -144,6 +151,7 @@ struct WorkingHistoryReactorTests {
     world.test.receive { state in
       state.isLoading = false
       state.prompt = .init(
+        language: .en,
         title: "The profile was not saved",
         message: "The service that keeps profiles cannot be reached.",
         choices: [.retry, .cancel]
@@ -179,7 +187,12 @@ struct WorkingHistoryReactorTests {
       world.test.advance(by: .seconds(2))
       world.test.receive { state in
         state.isLoading = false
-        state.prompt = .init(title: "The profile was not saved", message: message, choices: [.retry, .cancel])
+        state.prompt = .init(
+          language: .en,
+          title: "The profile was not saved",
+          message: message,
+          choices: [.retry, .cancel]
+        )
       }
       world.test.send(.answer(prompt: index + 1, choice: "maybe"))
       world.test.receiveFailure("an unknown choice") { error in
@@ -220,6 +233,7 @@ struct WorkingHistoryReactorTests {
       world.test.receive { state in
         state.isLoading = false
         state.prompt = .init(
+          language: .en,
           title: "The profile was not saved",
           message: "The service that keeps profiles does not accept this profile.",
           choices: [.cancel]
@@ -250,7 +264,12 @@ struct WorkingHistoryReactorTests {
       world.test.advance(by: .seconds(2))
       world.test.receive { state in
         state.isLoading = false
-        state.prompt = .init(title: "The profile was not saved", message: message, choices: choices)
+        state.prompt = .init(
+          language: .en,
+          title: "The profile was not saved",
+          message: message,
+          choices: choices
+        )
       }
       world.test.send(.answer(prompt: index + 1, choice: choices[0].rawValue)) { state in
         state.isLoading = index == 0
@@ -331,7 +350,7 @@ struct WorkingHistoryReactorTests {
     let world = World(failing: [.timedOut], languages: ["fr-CA"])
     world.type("A", String(repeating: "x", count: 201))
     #expect(
-      world.test.state.validation(of: world.test.state.position)
+      world.test.state.validatedPosition
         == .failed(message: "200 caractères au maximum, il y en a 201.")
     )
     world.test.send(.setPosition("B")) { $0.position.text = "B" }
@@ -341,13 +360,60 @@ struct WorkingHistoryReactorTests {
     world.test.receive { state in
       state.isLoading = false
       state.prompt = .init(
+        language: .fr,
         title: "Le profil n’a pas été enregistré",
         message: "Le service des profils met trop de temps à répondre.",
         choices: [.retry, .cancel]
       )
     }
+    let prompt = WorkingHistoryReactor.format.encode(world.test.state).objectValue?["prompt"]
+    #expect(prompt?["choices"] == ["retry", "cancel"])
+    #expect(prompt?["choiceTexts"] == ["retry": "Réessayer", "cancel": "Annuler"])
     world.test.send(.answer(prompt: 1, choice: "cancel")) { $0.prompt = nil }
     world.test.finish()
+  }
+
+  /// Languages, the text of the choice `cancel`, and that of a field without text.
+  private static let texts = [
+    ("en", "Cancel", "Enter the company."), ("ja", "キャンセル", "会社名を入力してください。"),
+    ("de", "Abbrechen", "Geben Sie die Firma ein."), ("fr", "Annuler", "Saisissez l’entreprise."),
+    ("es", "Cancelar", "Introduzca la empresa."),
+  ]
+
+  @Test("The choices of a prompt and an empty field have texts in the user's language", arguments: texts)
+  func choiceTexts(language: String, cancel: String, missing: String) {
+    let world = World(failing: [.refused(status: 422)], languages: [language])
+    #expect(world.test.state.validatedCompanyName == .empty(message: missing))
+    world.type("A", "B")
+    world.test.send(.save) { $0.isLoading = true }
+    world.test.advance(by: .seconds(2))
+    world.test.skipStates()
+    let prompt = WorkingHistoryReactor.format.encode(world.test.state).objectValue?["prompt"]
+    #expect(prompt?["choices"] == ["cancel"])
+    #expect(prompt?["choiceTexts"] == ["cancel": .string(cancel)])
+    world.test.finish()
+  }
+
+  @Test("A rule for a field can be replaced, and it decides whether the user may save")
+  func replacedRule() {
+    let (clock, states) = (VirtualClock(), StubUserStates())
+    var validators = ScreenValidators.stub()
+    validators.companyName = { _ in
+      Validator { $0 == "Aurora" ? .ok(message: "A known company") : .failed(message: "Unknown") }
+    }
+    let reactor = WorkingHistoryReactor(
+      screen: ScreenContext(clock: clock),
+      user: states.user,
+      upstream: StubUpstream(clock),
+      validators: validators
+    )
+    let test = TestReactor(reactor, clock: clock)
+    test.send(.setPosition("Chief")) { $0.position.text = "Chief" }
+    test.send(.setCompanyName("Borealis")) { $0.companyName.text = "Borealis" }
+    #expect(test.state.validatedCompanyName == .failed(message: "Unknown") && !test.state.saveEnabled)
+    test.send(.setCompanyName("Aurora")) { $0.companyName.text = "Aurora" }
+    #expect(test.state.validatedCompanyName == .ok(message: "A known company") && test.state.saveEnabled)
+    test.finish()
   }
 }
 

@@ -6,8 +6,13 @@ import Observation
 public struct WorkingHistory: Decodable, Equatable, Sendable {
   /// The result of checking a text.
   public struct Validation: Decodable, Equatable, Sendable {
-    /// Why the text is not valid; empty if it is.
+    /// `ok`, `empty`, `validating` or `failed`.
+    public let kind: String
+    /// A sentence about the text, such as why it is not valid; may be empty.
     public let message: String
+
+    /// Whether the message is about an error.
+    public var isFailure: Bool { kind == "failed" }
   }
 
   /// A question after a save that has failed.
@@ -20,6 +25,11 @@ public struct WorkingHistory: Decodable, Equatable, Sendable {
     public let message: String
     /// The possible answers, such as `retry`.
     public let choices: [String]
+    /// A text for each answer, in the user's language. Nil: the server is older than these texts.
+    public let choiceTexts: [String: String]?
+
+    /// The text of a button.
+    public func text(of choice: String) -> String { choiceTexts?[choice] ?? choice }
   }
 
   /// The company.
@@ -27,9 +37,9 @@ public struct WorkingHistory: Decodable, Equatable, Sendable {
   /// The position in the company.
   public var position = ""
   /// The check of `companyName`.
-  public var validatedCompanyName = Validation(message: "")
+  public var validatedCompanyName = Validation(kind: "empty", message: "")
   /// The check of `position`.
-  public var validatedPosition = Validation(message: "")
+  public var validatedPosition = Validation(kind: "empty", message: "")
   /// Whether both are valid.
   public var saveEnabled = false
   /// Whether a save is under way.

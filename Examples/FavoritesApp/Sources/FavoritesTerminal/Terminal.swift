@@ -169,9 +169,10 @@ final class Terminal {
     var words = ["profile: company \"\(state.companyName)\", position \"\(state.position)\""]
     if state.isLoading { words.append("saving") }
     if state.saved > 0 { words.append("saved \(state.saved)") }
-    words += [state.validatedCompanyName, state.validatedPosition].map(\.message).filter { !$0.isEmpty }
+    words += [state.validatedCompanyName, state.validatedPosition].filter(\.isFailure).map(\.message)
     if let prompt = state.prompt {
-      words.append("\(prompt.title): \(prompt.message) (\(prompt.choices.joined(separator: " or ")))")
+      let choices = prompt.choices.map { "\($0): \(prompt.text(of: $0))" }
+      words.append("\(prompt.title): \(prompt.message) (\(choices.joined(separator: "; ")))")
     }
     return words.joined(separator: ", ")
   }

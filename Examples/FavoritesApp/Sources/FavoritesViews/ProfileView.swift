@@ -22,7 +22,7 @@
       .toolbar { Button("Done") { dismiss() } }
       .alert(form.state.prompt?.title ?? "", isPresented: .constant(form.state.prompt != nil)) {
         ForEach(form.state.prompt?.choices ?? [], id: \.self) { choice in
-          Button(choice.capitalized) { form.answer(choice) }
+          Button(form.state.prompt?.text(of: choice) ?? choice) { form.answer(choice) }
         }
       } message: {
         Text(form.state.prompt?.message ?? "")
@@ -33,7 +33,9 @@
     private func field(_ name: String, _ text: Binding<String>, _ check: WorkingHistory.Validation) -> some View {
       VStack(alignment: .leading) {
         TextField(name, text: text)
-        if !check.message.isEmpty { Text(check.message).font(.caption).foregroundStyle(.red) }
+        if !check.message.isEmpty {
+          Text(check.message).font(.caption).foregroundStyle(check.isFailure ? .red : .secondary)
+        }
       }
     }
   }

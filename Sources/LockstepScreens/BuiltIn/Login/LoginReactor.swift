@@ -8,20 +8,34 @@ import LockstepStore
 /// The form does not tell whether there is an account with an address, because then an attacker could
 /// find out who has one. A login takes the same time in both cases for the same reason.
 struct LoginReactor: Reactor {
+  /// How long typing must pause before a check that takes time begins.
+  static let pause = Duration.milliseconds(300)
+
   struct State: Sendable, Equatable {
     let language: ScreenLanguage
     /// The text as typed.
     var username = ""
-    var passwordValidation = ValidationResult.empty
+    var usernameValidation: ValidationResult
+    var passwordValidation: ValidationResult
     var isExecuting = false
     @Pulse var error: String?
     var session: SignedIn?
+    /// The screen to open after a login.
+    @Pulse var route: LoginRoute?
     @HiddenField var password = Password("")
+    /// False after a login, which removes the password.
+    @HiddenField var hasTypedPassword = false
     /// Whether the client shows the screen.
     @HiddenField var isActive = true
 
-    var usernameValidation: ValidationResult { LoginReactor.usernameValidator(language).validate(username) }
     var isLoginEnabled: Bool { !isExecuting && [usernameValidation, passwordValidation].areAllValid }
+
+    /// A login may also begin while a check runs. It then waits for the result.
+    var maySubmit: Bool {
+      [usernameValidation, passwordValidation].allSatisfy { result in
+        if case .validating = result { true } else { result.isValid }
+      }
+    }
   }
 
   enum Action: Sendable {
@@ -32,87 +46,121 @@ struct LoginReactor: Reactor {
   }
 
   enum Mutation: Sendable {
-    case username(String)
-    case password(Password, ValidationResult)
+    case username(String, ValidationResult)
+    case password(Password)
+    case passwordChecked(ValidationResult)
     case executing
     case failed(String)
-    case loggedIn(SignedIn)
+    /// The session, and the result for an empty password.
+    case loggedIn(SignedIn, ValidationResult)
     case active(Bool)
   }
 
   let screen: ScreenContext
   /// The name of the new session.
   let device: String?
-  /// The only rule for passwords here. The rules for new passwords may have changed since the user
-  /// chose this password.
-  let maximumPasswordBytes: Int
+  private let usernameValidator: AsyncValidator<String>
+  private let passwordValidator: AsyncValidator<PasswordLength>
   /// Logs in with its input, one login at a time. Without an input, it is disabled.
   private let logIn: Command<Credentials?, SignedIn>
 
-  init(screen: ScreenContext, device: String? = nil, accounts: any LogInService, maximumPasswordBytes: Int) {
-    (self.screen, self.device, self.maximumPasswordBytes) = (screen, device, maximumPasswordBytes)
+  init(screen: ScreenContext, device: String? = nil, accounts: any LogInService, validators: ScreenValidators) {
+    (self.screen, self.device) = (screen, device)
+    usernameValidator = validators.username(screen)
+    passwordValidator = validators.password(screen)
     logIn = Command(input: nil, isAllowed: { $0 != nil }) { credentials in
       guard let credentials else { throw AccountsError.wrongCredentials }
       return try await accounts.logIn(credentials)
     }
   }
 
-  private static func usernameValidator(_ language: ScreenLanguage) -> Validator<String> {
-    Validator(normalise: { $0.trimmingWhitespace() }) { text in
-      if text.isEmpty { return .empty }
-      do throws(AccountTextError) {
-        _ = try EmailAddress(text)
-        return .ok
-      } catch {
-        return .failed(message: language == .en ? error.description : ScreenText.invalidAddress[language])
-      }
-    }
+  var initialState: State {
+    State(
+      language: ScreenLanguage(of: screen),
+      usernameValidation: usernameValidator.validate(""),
+      passwordValidation: emptyPassword
+    )
   }
 
-  var initialState: State { State(language: ScreenLanguage(of: screen)) }
+  private var emptyPassword: ValidationResult {
+    passwordValidator.validate(PasswordLength(characters: 0, bytes: 0))
+  }
 
   func mutate(_ action: Action, in state: State) -> Effect<Mutation> {
     switch action {
     case .setActive(let isActive): return .just(.active(isActive))
     case _ where !state.isActive: return .failure(Refusal.inactive)
-    case .setUsername(let text): return .just(.username(text))
-    case .setPassword(let password): return .just(.password(password, validation(of: password, state.language)))
+    case .setUsername(let text):
+      // A check that fails may not lock the user out. The login itself decides.
+      return .validating(
+        text,
+        by: usernameValidator,
+        pause: Self.pause,
+        clock: screen.clock,
+        as: { .username(text, $0) },
+        unchecked: .ok
+      )
+    case .setPassword(let password):
+      return .concat(
+        .just(.password(password)),
+        .validating(
+          PasswordLength(password),
+          by: passwordValidator,
+          pause: Self.pause,
+          clock: screen.clock,
+          as: { .passwordChecked($0) },
+          unchecked: .ok
+        )
+      )
     case .submit(let network):
       // While a login runs, another `submit` changes nothing.
       if state.isExecuting { return .none }
-      guard state.isLoginEnabled else {
+      guard state.maySubmit else {
         return .failure(
           Refusal.conflict("isLoginEnabled is false. usernameValidation and passwordValidation show why.")
         )
       }
       let credentials = Credentials(
-        email: state.username.trimmingWhitespace(),
+        email: usernameValidator.normalise(state.username),
         password: state.password,
         device: device,
         network: network
       )
-      return .concat(.just(.executing), .run { try await execute(credentials, state.language, $0) })
+      return .concat(.just(.executing), .run { try await execute(credentials, state, $0) })
+    }
+  }
+
+  func policy(for action: Action) -> EffectPolicy {
+    switch action {
+    case .setUsername: .latest("username")
+    case .setPassword: .latest("password")
+    case .submit, .setActive: .all
     }
   }
 
   static func reduce(_ state: inout State, _ mutation: Mutation) {
     switch mutation {
-    case .username(let text): state.username = text
-    case .password(let password, let validation):
-      state.password = password
-      state.passwordValidation = validation
+    case .username(let text, let result):
+      state.username = text
+      state.usernameValidation = result
+    case .password(let password): (state.password, state.hasTypedPassword) = (password, true)
+    case .passwordChecked(let result):
+      // A check may end after the login that did not wait for it.
+      if state.hasTypedPassword { state.passwordValidation = result }
     case .executing:
       state.isExecuting = true
       state.$error.clear()
+      state.$route.clear()
       state.session = nil
     case .failed(let message):
       state.isExecuting = false
       state.error = message
-    case .loggedIn(let session):
+    case .loggedIn(let session, let emptyPassword):
       state.isExecuting = false
       state.session = session
-      state.password = Password("")
-      state.passwordValidation = .empty
+      state.route = .favorites
+      (state.password, state.hasTypedPassword) = (Password(""), false)
+      state.passwordValidation = emptyPassword
     case .active(let isActive): state.isActive = isActive
     }
   }
@@ -120,29 +168,39 @@ struct LoginReactor: Reactor {
   /// Hides states while the client does not show the screen.
   func transform(state: Flow<State>) -> Flow<State> { state.filter(\.isActive) }
 
-  private func execute(
-    _ credentials: Credentials,
-    _ language: ScreenLanguage,
-    _ emit: Emitter<Mutation>
-  ) async throws {
+  private func execute(_ credentials: Credentials, _ state: State, _ emit: Emitter<Mutation>) async throws {
+    for case .failed(let message) in await finalResults(of: state) {
+      return try await emit(.failed(message))
+    }
     logIn.update(credentials)
     // The command keeps no password.
     defer { logIn.update(nil) }
     switch await logIn.execute() {
-    case .value(let session): try await emit(.loggedIn(session))
+    case .value(let session): try await emit(.loggedIn(session, emptyPassword))
     case .failed(let error):
       let error = AccountsError(thrown: error)
       if error.isFailure { screen.report(error, in: "login") }
-      try await emit(.failed(error.loginText(language)))
+      try await emit(.failed(error.loginText(state.language)))
     case .cancelled, .refused: break
     }
   }
 
-  private func validation(of password: Password, _ language: ScreenLanguage) -> ValidationResult {
-    if password.byteCount == 0 { return .empty }
-    return password.byteCount <= maximumPasswordBytes
-      ? .ok : .failed(message: ScreenText.longPassword(maximumPasswordBytes)[language])
+  /// The results of the checks that were running when the user submitted.
+  private func finalResults(of state: State) async -> [ValidationResult] {
+    var results: [ValidationResult] = []
+    if case .validating = state.usernameValidation {
+      results.append((try? await usernameValidator.validateCompletely(state.username)) ?? .ok)
+    }
+    if case .validating = state.passwordValidation {
+      results.append((try? await passwordValidator.validateCompletely(PasswordLength(state.password))) ?? .ok)
+    }
+    return results
   }
+}
+
+/// The way from the login to the next screen.
+enum LoginRoute: Sendable, Equatable {
+  case favorites
 }
 
 /// The part of `AccountsService` that logging in needs.

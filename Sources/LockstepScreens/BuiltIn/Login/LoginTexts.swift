@@ -16,6 +16,52 @@ extension ScreenText {
     es: "No es una dirección de correo. Debe ser como nombre@example.com."
   )
 
+  static let validAddress = ScreenText(
+    en: "This is an e-mail address.",
+    ja: "メールアドレスの形式です。",
+    de: "Das ist eine E-Mail-Adresse.",
+    fr: "C’est une adresse e-mail.",
+    es: "Es una dirección de correo."
+  )
+  static let noAddress = ScreenText(
+    en: "Enter the e-mail address.",
+    ja: "メールアドレスを入力してください。",
+    de: "Geben Sie die E-Mail-Adresse ein.",
+    fr: "Saisissez l’adresse e-mail.",
+    es: "Introduzca la dirección de correo."
+  )
+  static let noPassword = ScreenText(
+    en: "Enter the password.",
+    ja: "パスワードを入力してください。",
+    de: "Geben Sie das Passwort ein.",
+    fr: "Saisissez le mot de passe.",
+    es: "Introduzca la contraseña."
+  )
+  static let validPassword = ScreenText(
+    en: "The length of the password is valid.",
+    ja: "パスワードの長さは有効です。",
+    de: "Die Länge des Passworts ist gültig.",
+    fr: "La longueur du mot de passe est valide.",
+    es: "La longitud de la contraseña es válida."
+  )
+  static let checkingPassword = ScreenText(
+    en: "Checking the length of the password…",
+    ja: "パスワードの長さを確認しています…",
+    de: "Die Länge des Passworts wird geprüft…",
+    fr: "Vérification de la longueur du mot de passe…",
+    es: "Comprobando la longitud de la contraseña…"
+  )
+
+  static func shortPassword(_ characters: Int) -> ScreenText {
+    ScreenText(
+      en: "A password has at least \(characters) characters.",
+      ja: "パスワードは\(characters)文字以上です。",
+      de: "Ein Passwort hat mindestens \(characters) Zeichen.",
+      fr: "Un mot de passe a au moins \(characters) caractères.",
+      es: "Una contraseña tiene al menos \(characters) caracteres."
+    )
+  }
+
   static func longPassword(_ bytes: Int) -> ScreenText {
     ScreenText(
       en: "The password is longer than \(bytes) bytes.",

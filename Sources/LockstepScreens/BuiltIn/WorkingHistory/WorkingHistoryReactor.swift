@@ -24,11 +24,15 @@ struct WorkingHistoryReactor: Reactor {
     @HiddenField var isSaving = false
     /// Whether the client shows the screen.
     @HiddenField var isActive = true
+    @HiddenField var validators: (companyName: Validator<String>, position: Validator<String>)
 
-    var saveEnabled: Bool { [validation(of: companyName), validation(of: position)].areAllValid }
+    var validatedCompanyName: ValidationResult { validators.companyName.validate(companyName.text) }
+    var validatedPosition: ValidationResult { validators.position.validate(position.text) }
+    var saveEnabled: Bool { [validatedCompanyName, validatedPosition].areAllValid }
 
-    func validation(of input: Input) -> ValidationResult {
-      WorkingHistoryReactor.validator(language).validate(input.text)
+    init(screen: ScreenContext, validators: ScreenValidators) {
+      language = ScreenLanguage(of: screen)
+      self.validators = (validators.companyName(screen), validators.position(screen))
     }
   }
 
@@ -39,6 +43,8 @@ struct WorkingHistoryReactor: Reactor {
 
   /// A question about a save that failed.
   struct Prompt: Sendable, Equatable {
+    /// The language of the choices' texts.
+    let language: ScreenLanguage
     let title: String
     let message: String
     let choices: [Choice]
@@ -80,6 +86,7 @@ struct WorkingHistoryReactor: Reactor {
   let screen: ScreenContext
   let user: ScreenUser
   let upstream: any ProfileUpstream
+  let validators: ScreenValidators
   /// Makes the idempotency key of a save.
   let newKey: @Sendable () -> String
   /// Busy while saves run, also older ones that were cancelled and have not ended.
@@ -91,24 +98,18 @@ struct WorkingHistoryReactor: Reactor {
     screen: ScreenContext,
     user: ScreenUser,
     upstream: any ProfileUpstream,
+    validators: ScreenValidators,
     newKey: @escaping @Sendable () -> String = { SaveKey.random() }
   ) {
-    (self.screen, self.user, self.upstream, self.newKey) = (screen, user, upstream, newKey)
+    (self.screen, self.user, self.upstream) = (screen, user, upstream)
+    (self.validators, self.newKey) = (validators, newKey)
   }
 
   var initialState: State {
-    var state = State(language: ScreenLanguage(of: screen))
+    var state = State(screen: screen, validators: validators)
     state.isUpstreamReachable = upstream.reachability.current == .reachable
     state.follow(user.state)
     return state
-  }
-
-  static func validator(_ language: ScreenLanguage) -> Validator<String> {
-    Validator(normalise: { $0.trimmingWhitespace() }) { text in
-      let result = ProfileReactor.validation(of: text)
-      guard case .failed = result else { return result }
-      return .failed(message: ScreenText.tooLong(text.unicodeScalars.count)[language])
-    }
   }
 
   func mutate(_ action: Action, in state: State) -> Effect<Mutation> {
@@ -189,11 +190,10 @@ struct WorkingHistoryReactor: Reactor {
   /// Saves the profile of `state`. Every attempt sends the same key.
   private func save(_ state: State, _ emit: Emitter<Mutation>) async throws {
     let (companyName, position) = (state.companyName.text, state.position.text)
-    let validator = Self.validator(state.language)
     let profile = OutgoingProfile(
       user: user.id,
-      companyName: validator.normalise(companyName),
-      position: validator.normalise(position),
+      companyName: state.validators.companyName.normalise(companyName),
+      position: state.validators.position.normalise(position),
       idempotencyKey: newKey()
     )
     let prompt = SavePrompt(language: state.language, shown: state.$prompt.fired, answers: answers, emit: emit)
@@ -254,7 +254,7 @@ private struct SavePrompt: RetryPrompt {
     attempts.publish(attempts.value + 1)
     let choices: [WorkingHistoryReactor.Choice] = Self.canRetry(error) ? [.retry, .cancel] : [.cancel]
     let title = ScreenText.notSaved[language]
-    try await emit(.failed(.init(title: title, message: text(of: error), choices: choices)))
+    try await emit(.failed(.init(language: language, title: title, message: text(of: error), choices: choices)))
   }
 
   func confirmRetry(after error: any Error) async -> Bool {

@@ -3,7 +3,7 @@ import LockstepReactor
 
 extension ScreenDeclaration {
   /// `workingHistory`: the form for a user's company and position.
-  static func workingHistory(_ upstream: any ProfileUpstream) -> ScreenDeclaration {
+  static func workingHistory(_ upstream: any ProfileUpstream, _ validators: ScreenValidators) -> ScreenDeclaration {
     user(
       "workingHistory",
       follows: ["profile"],
@@ -17,7 +17,9 @@ extension ScreenDeclaration {
         ActionCase("setActive", .flag("value")) { .setActive($0) },
       ],
       state: WorkingHistoryReactor.format
-    ) { screen, user in WorkingHistoryReactor(screen: screen, user: user, upstream: upstream) }
+    ) { screen, user in
+      WorkingHistoryReactor(screen: screen, user: user, upstream: upstream, validators: validators)
+    }
   }
 }
 
@@ -27,8 +29,8 @@ extension WorkingHistoryReactor {
   static let format = ValueFormat<State>(
     .member("companyName", .text, \.companyName.text),
     .member("position", .text, \.position.text),
-    .member("validatedCompanyName", .validation) { $0.validation(of: $0.companyName) },
-    .member("validatedPosition", .validation) { $0.validation(of: $0.position) },
+    .member("validatedCompanyName", .validation, \.validatedCompanyName),
+    .member("validatedPosition", .validation, \.validatedPosition),
     .member("saveEnabled", .flag, \.saveEnabled),
     .member("isLoading", .flag, \.isLoading),
     .optional("progress", .text) { $0.isLoading ? ScreenText.saving[$0.language] : nil },
@@ -40,6 +42,13 @@ extension WorkingHistoryReactor {
   private static let prompt = ValueFormat<Prompt>(
     .member("title", .text, \.title),
     .member("message", .text, \.message),
-    .member("choices", .list(of: .text(oneOf: choices))) { $0.choices.map(\.rawValue) }
+    .member("choices", .list(of: .text(oneOf: choices))) { $0.choices.map(\.rawValue) },
+    .member("choiceTexts", choiceTexts) { $0 }
+  )
+
+  /// A text for each choice of the prompt, by the choice's id.
+  private static let choiceTexts = ValueFormat<Prompt>(
+    .optional("retry", .text) { $0.choices.contains(.retry) ? ScreenText.retry[$0.language] : nil },
+    .optional("cancel", .text) { $0.choices.contains(.cancel) ? ScreenText.cancel[$0.language] : nil }
   )
 }

@@ -15,6 +15,34 @@ extension ScreenText {
     fr: "Le profil n’a pas été enregistré",
     es: "El perfil no se ha guardado"
   )
+  static let retry = ScreenText(
+    en: "Try again",
+    ja: "再試行",
+    de: "Noch einmal versuchen",
+    fr: "Réessayer",
+    es: "Intentar de nuevo"
+  )
+  static let cancel = ScreenText(
+    en: "Cancel",
+    ja: "キャンセル",
+    de: "Abbrechen",
+    fr: "Annuler",
+    es: "Cancelar"
+  )
+  static let noCompanyName = ScreenText(
+    en: "Enter the company.",
+    ja: "会社名を入力してください。",
+    de: "Geben Sie die Firma ein.",
+    fr: "Saisissez l’entreprise.",
+    es: "Introduzca la empresa."
+  )
+  static let noPosition = ScreenText(
+    en: "Enter the position.",
+    ja: "役職を入力してください。",
+    de: "Geben Sie die Position ein.",
+    fr: "Saisissez le poste.",
+    es: "Introduzca el cargo."
+  )
   static let somethingWrong = ScreenText(
     en: "Something went wrong.",
     ja: "問題が発生しました。",
