@@ -72,6 +72,34 @@ struct SignatureKeyTests {
     }
   }
 
+  @Test("A modulus is that of a weak chip if it is a power of 65537 modulo each small prime number")
+  func weakPrimes() {
+    func product(_ number: [UInt8], _ factor: Int) -> [UInt8] {
+      var (bytes, carry) = ([UInt8](), 0)
+      for byte in number.reversed() {
+        carry += Int(byte) * factor
+        bytes.append(UInt8(carry & 0xFF))
+        carry >>= 8
+      }
+      while carry > 0 {
+        bytes.append(UInt8(carry & 0xFF))
+        carry >>= 8
+      }
+      return bytes.reversed()
+    }
+    var modulus: [UInt8] = [1]
+    for _ in 0..<120 {
+      #expect(WeakPrimes.made(modulus) && WeakPrimes.made([0, 0] + modulus))
+      // 2 is no power of 65537 modulo 11, and 3 is none modulo 3.
+      #expect(!WeakPrimes.made(product(modulus, 2)) && !WeakPrimes.made(product(modulus, 3)))
+      modulus = product(modulus, 65_537)
+    }
+    var numbers = SeededNumbers(seed: TestSeed.make(for: "weakPrimes"))
+    for _ in 0..<1_000 {
+      #expect(!WeakPrimes.made((0..<256).map { _ in UInt8(truncatingIfNeeded: numbers.next()) }))
+    }
+  }
+
   @Test("No signature with a changed bit is valid")
   func changedBits() throws {
     var numbers = SeededNumbers(seed: TestSeed.make(for: "changedBits"))

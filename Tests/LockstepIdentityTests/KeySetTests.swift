@@ -78,7 +78,7 @@ struct KeySetTests {
     #expect(skipped(key(.ec, ["crv": nil])) == "Key 1 has a type or curve that the server does not support.")
     #expect(
       skipped(key(.ec, ["x": TestKey.otherEC.publicKey["x"]]))
-        == "Key 1 is not usable: the point is not a valid public key on P-256."
+        == "Key 1 with the kid “ec-1” is not usable: the point is not a valid public key on P-256."
     )
     #expect(skipped(key(.ed25519, ["crv": "X25519"])) == "Key 1 has a type or curve that the server does not support.")
     #expect(skipped(key(.ed25519, ["x": "AQAA"]))?.hasSuffix("does not have 32 bytes.") == true)
@@ -95,6 +95,13 @@ struct KeySetTests {
     #expect(set.keys["rsa-1"]?.first { $0.fits(.rs256) }?.key.verify([], of: [], by: .rs256) == false)
     #expect(set.keys["rsa-1"]?.first == KeySet(["keys": [key(.rsa)]])?.keys["rsa-1"]?.first)
     #expect(set.keys["rsa-1"]?.contains { $0.fits(.es256) } == true)
+  }
+
+  @Test("A key whose private key can be computed, as chips with the weakness ROCA have made it, is skipped")
+  func weakPrimes() throws {
+    let reason = try #require(skipped(key(.roca)))
+    #expect(reason.hasPrefix("Key 1 with the kid “roca-1” is not usable: ") && reason.contains("ROCA"))
+    #expect(KeySet(["keys": [key(.roca), key(.rsa), key(.otherRSA)]])?.keys.count == 2)
   }
 
   @Test("At most 100 keys are read")

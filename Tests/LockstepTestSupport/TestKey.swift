@@ -10,6 +10,8 @@ package struct TestKey: Sendable {
 
   package static let rsa = named("rsa-1")
   package static let otherRSA = named("rsa-2")
+  /// Its prime numbers are made as those of a chip with the weakness ROCA.
+  package static let roca = named("roca-1")
   package static let ec = named("ec-1")
   package static let otherEC = named("ec-2")
   package static let ed25519 = named("ed-1")

@@ -73,6 +73,7 @@ package final class SignatureKey: @unchecked Sendable {
     guard (2048...8192).contains(bits) else { throw .modulusSize(bits: bits) }
     // An odd exponent from 3 to 2^32. With 1, every message is its own signature.
     guard let last = exponent.last, last & 1 == 1, exponent.count <= 4, exponent != [1] else { throw .exponent }
+    guard !WeakPrimes.made(modulus) else { throw .weakPrimes }
     guard modulus.last.map({ $0 & 1 == 1 }) == true,
       let key = lockstep_key_rsa(library.functions, modulus, modulus.count, exponent, exponent.count)
     else { throw .invalidNumbers(.rsa) }
@@ -106,6 +107,8 @@ package enum SignatureKeyError: Error, Sendable, Equatable, CustomStringConverti
   case library(CryptographyError)
   case modulusSize(bits: Int)
   case exponent
+  /// The private key can be computed from the public one.
+  case weakPrimes
   case coordinateSize(SignatureKey.Kind)
   /// The numbers are no key, such as a point that is not on the curve.
   case invalidNumbers(SignatureKey.Kind)
@@ -115,6 +118,9 @@ package enum SignatureKeyError: Error, Sendable, Equatable, CustomStringConverti
     case .library(let error): error.description
     case .modulusSize(let bits): "the RSA modulus has \(bits) bits, but must have 2048 to 8192"
     case .exponent: "the RSA exponent is not an odd number from 3 to 4294967295"
+    case .weakPrimes:
+      "it was made by a chip with the weakness ROCA (CVE-2017-15361), so anyone can compute its private key; "
+        + "replace it at once"
     case .coordinateSize(let kind): "a coordinate of the \(kind.rawValue) key does not have 32 bytes"
     case .invalidNumbers(.rsa): "the numbers are not an RSA key"
     case .invalidNumbers(let kind): "the point is not a valid public key on \(kind.rawValue)"

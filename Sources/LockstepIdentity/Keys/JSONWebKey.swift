@@ -33,7 +33,7 @@ struct JSONWebKey: Sendable, Equatable {
     do throws(SignatureKeyError) {
       key = try SignatureKey(numbers)
     } catch {
-      throw JSONWebKeyError("is not usable: \(error)")
+      throw JSONWebKeyError("with the kid “\(id)” is not usable: \(error)")
     }
     algorithm = try members["alg"].map { algorithm throws(JSONWebKeyError) in
       guard let algorithm = algorithm.stringValue.flatMap(SignatureAlgorithm.init(rawValue:)) else {

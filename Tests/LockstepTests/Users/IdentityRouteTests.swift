@@ -103,6 +103,18 @@ struct IdentityRouteTests {
     }
   }
 
+  @Test("A key of a chip with the weakness ROCA verifies nothing, and the log names it")
+  func weakKey() async throws {
+    try await IdentityFixture.run { identity in
+      let keys = FakeIssuer(keys: [.roca, .ec])
+      identity.published.withLock { $0 = keys.keySet }
+      #expect(try await identity.get("/v1/me", identity.token(key: .ec)).status == 200)
+      #expect(try await identity.get("/v1/me", identity.token(key: .roca)).status == 401)
+      let lines = identity.users.log.lines.filter { "\($0)".contains("ROCA") }
+      #expect(lines.contains { "\($0)".contains("roca-1") })
+    }
+  }
+
   @Test("The status and the metrics say how many keys an issuer has, and why they cannot be fetched")
   func status() async throws {
     try await IdentityFixture.run({ $0.administratorToken = ServerFixture.administrator }, isDown: true) { identity in
