@@ -31,7 +31,7 @@ public final class LockstepClient: Sendable {
   let environment: SyncEngine.Environment
   private let views: ShownViews
   /// The values of members that older elements may lack, by module.
-  private let memberDefaults: [String: JSONObject]
+  private let memberDefaults: [ExactText: JSONObject]
   private let latest: Latest<ClientStatus>
 
   /// A client of the server at a URL.
@@ -105,7 +105,7 @@ public final class LockstepClient: Sendable {
     for module in modules {
       if let mistake = module.mistake { throw InvalidModuleError(module.name, mistake) }
     }
-    memberDefaults = Dictionary(modules.map { ($0.name, $0.defaults) }) { first, _ in first }
+    memberDefaults = Dictionary(modules.map { ($0.name.exact, $0.defaults) }) { first, _ in first }
     let (views, latest) = (ShownViews(), Latest(ClientStatus()))
     let builtIn = [UserModule.favorites(), DefaultsModule(quota: DefaultsQuota()).userModule, .profile]
     engine = try SyncEngine(
@@ -259,7 +259,7 @@ public final class LockstepClient: Sendable {
   /// A list, such as `favorites` or one of your own. Each call returns a new object. Keep it,
   /// because the client updates it only while the app has a reference to it.
   public func list<Element>(_ name: String = "favorites", of type: Element.Type) -> SyncedList<Element> {
-    views.add { SyncedList(name, defaults: memberDefaults[name] ?? JSONObject(), engine, $0) }
+    views.add { SyncedList(name, defaults: memberDefaults[name.exact] ?? JSONObject(), engine, $0) }
   }
 
   /// A suite of the user defaults.

@@ -15,13 +15,13 @@ import Synchronization
 /// `FakeServer`.
 public final class FakeScreens: ClientTransport {
   private struct Contents: Sendable {
-    var kinds: [String: Kind] = [:]
-    var open: [String: Screen] = [:]
+    var kinds: [ExactText: Kind] = [:]
+    var open: [ExactText: Screen] = [:]
     var opened = 0
-    var responses: [String: ClientResponse] = [:]
+    var responses: [ExactText: ClientResponse] = [:]
     var isOffline = false
     var lostResponses = 0
-    var revoked: Set<String> = []
+    var revoked: Set<ExactText> = []
     var requests: [ClientRequest] = []
   }
 
@@ -58,7 +58,7 @@ public final class FakeScreens: ClientTransport {
     _ make: @escaping @Sendable (_ arguments: JSON) -> R
   ) where R.Action: Decodable, R.State: Encodable {
     let kind = Kind(needsLogin: needsLogin) { HostedFakeScreen(make($0)) }
-    contents.withLock { $0.kinds[name] = kind }
+    contents.withLock { $0.kinds[name.exact] = kind }
   }
 
   // MARK: - Failures
@@ -88,7 +88,7 @@ public final class FakeScreens: ClientTransport {
 
   /// Refuses a token from now on, and ends its screens.
   public func revokeSession(_ token: String) {
-    _ = contents.withLock { $0.revoked.insert(token) }
+    _ = contents.withLock { $0.revoked.insert(token.exact) }
     notify()
   }
 
@@ -109,7 +109,7 @@ public final class FakeScreens: ClientTransport {
     guard path.count >= 3, path[0] == "v1", path[1] == "reactors" else {
       return try await others?.response(to: request) ?? Self.problem(404, "There is no such route.")
     }
-    guard let kind = contents.withLock({ $0.kinds[path[2]] }) else { return Self.problem(404, "No such screen.") }
+    guard let kind = contents.withLock({ $0.kinds[path[2].exact] }) else { return Self.problem(404, "No such screen.") }
     var token = request.fields["Authorization"].map { String($0.dropFirst("Bearer ".count)) } ?? ""
     if !kind.needsLogin { token = "" }
     if kind.needsLogin, isRevoked(token) { return Self.problem(401, "The session has ended.") }
@@ -122,7 +122,7 @@ public final class FakeScreens: ClientTransport {
     case ("GET", 4): return try await read(path, token, query, request.fields["If-None-Match"])
     case ("DELETE", 4):
       guard let screen = find(path, token) else { return Self.noScreen }
-      _ = contents.withLock { $0.open.removeValue(forKey: path[3]) }
+      _ = contents.withLock { $0.open.removeValue(forKey: path[3].exact) }
       screen.hosted.close()
       return ClientResponse(status: 204)
     default: return Self.problem(405, "The screen does not support this method.")
@@ -131,11 +131,11 @@ public final class FakeScreens: ClientTransport {
 
   private func once(_ request: ClientRequest, _ work: () async -> ClientResponse) async throws -> ClientResponse {
     let key = request.fields["Idempotency-Key"]
-    let known = contents.withLock { contents in key.flatMap { contents.responses[$0] } }
+    let known = contents.withLock { contents in key.flatMap { contents.responses[$0.exact] } }
     let response: ClientResponse
     if let known { response = known } else { response = await work() }
     let isLost = contents.withLock { contents in
-      if let key { contents.responses[key] = response }
+      if let key { contents.responses[key.exact] = response }
       defer { contents.lostResponses = max(0, contents.lostResponses - 1) }
       return contents.lostResponses > 0
     }
@@ -152,7 +152,7 @@ public final class FakeScreens: ClientTransport {
     startInPlace { await hosted.run() }
     let id = contents.withLock { contents in
       contents.opened += 1
-      contents.open["\(contents.opened)"] = Screen(token: token, name: name, hosted: hosted)
+      contents.open[ExactText("\(contents.opened)")] = Screen(token: token, name: name, hosted: hosted)
       return "\(contents.opened)"
     }
     var document = Self.document(hosted, id)
@@ -206,7 +206,9 @@ public final class FakeScreens: ClientTransport {
 
   private func find(_ path: [String], _ token: String) -> Screen? {
     contents.withLock { contents in
-      guard let screen = contents.open[path[3]], screen.name == path[2], screen.token == token else { return nil }
+      guard let screen = contents.open[path[3].exact], screen.name.hasSameBytes(as: path[2]),
+        screen.token.hasSameBytes(as: token)
+      else { return nil }
       return screen
     }
   }
@@ -217,7 +219,9 @@ public final class FakeScreens: ClientTransport {
     if contents.withLock({ $0.isOffline }) { throw Unreachable(description: "there is no network") }
   }
 
-  private func isRevoked(_ token: String) -> Bool { contents.withLock { token.isEmpty || $0.revoked.contains(token) } }
+  private func isRevoked(_ token: String) -> Bool {
+    contents.withLock { token.isEmpty || $0.revoked.contains(token.exact) }
+  }
 
   private static func document(_ screen: any FakeScreen, _ id: String) -> JSONObject {
     let (number, state) = screen.shown

@@ -36,12 +36,12 @@ extension FakeServer {
     return parts[0] == contents.era ? parts[1] : nil
   }
 
-  static func document(_ contents: Contents, since: Int?, _ names: Set<String>?) -> JSON {
+  static func document(_ contents: Contents, since: Int?, _ names: Set<ExactText>?) -> JSON {
     let new = contents.state
     let old = since.map { contents.history[$0] } ?? UserState()
     var changesets: [JSON] = []
     for (name, state) in new.collections.sorted(by: { $0.key < $1.key }) {
-      guard names?.contains(name.description) ?? true else { continue }
+      guard names?.contains(name.description.exact) ?? true else { continue }
       switch state {
       case .list(let list):
         if since == nil {
@@ -57,7 +57,7 @@ extension FakeServer {
         }
       }
     }
-    let keys = contents.responses.filter { $0.value.revision > since ?? -1 }.map(\.key).sorted()
+    let keys = contents.responses.filter { $0.value.revision > since ?? -1 }.map(\.key).sorted().map(\.text)
     return [
       "since": since.map { .string(cursor(contents, $0)) } ?? .null,
       "cursor": .string(cursor(contents, contents.revision)), "revision": JSON(contents.revision),

@@ -17,14 +17,14 @@ import Synchronization
 /// the e-mail address, so that a client notices another user.
 public final class FakeServer: StreamingTransport {
   struct Contents: Sendable {
-    var modules: [String: UserModule]
+    var modules: [ExactText: UserModule]
     var history = [UserState()]
     var era = 1
-    var responses: [String: (revision: Int, response: ClientResponse)] = [:]
+    var responses: [ExactText: (revision: Int, response: ClientResponse)] = [:]
     var isOffline = false
     var areResponsesForgotten = false
     var lostResponses = 0
-    var revoked: Set<String> = []
+    var revoked: Set<ExactText> = []
     var requests: [ClientRequest] = []
 
     var revision: Int { history.count - 1 }
@@ -50,7 +50,9 @@ public final class FakeServer: StreamingTransport {
     now: (@Sendable () -> Timestamp)? = nil
   ) {
     let builtIn = [UserModule.favorites(), DefaultsModule(quota: DefaultsQuota()).userModule, .profile]
-    contents = Mutex(Contents(modules: Dictionary((builtIn + modules).map { ($0.name, $0) }) { first, _ in first }))
+    contents = Mutex(
+      Contents(modules: Dictionary((builtIn + modules).map { ($0.name.exact, $0) }) { first, _ in first })
+    )
     (self.clock, self.now) = (clock, now ?? WallTime.of(clock))
   }
 
@@ -70,7 +72,7 @@ public final class FakeServer: StreamingTransport {
 
   /// Refuses a token from now on.
   public func revokeSession(_ token: String) {
-    _ = contents.withLock { $0.revoked.insert(token) }
+    _ = contents.withLock { $0.revoked.insert(token.exact) }
     notify()
   }
 
@@ -106,7 +108,7 @@ public final class FakeServer: StreamingTransport {
   /// quota.
   public func declare(_ declaration: JSON) throws {
     let module = UserModule.declared(try DeclaredCollection(declaration))
-    contents.withLock { $0.modules[module.name] = module }
+    contents.withLock { $0.modules[module.name.exact] = module }
   }
 
   /// Performs actions as another device does, or as a backend if the collection is read only. Each has
@@ -183,7 +185,7 @@ public final class FakeServer: StreamingTransport {
       return ClientStream(response: Self.problem(401, "The token is invalid or has expired."), parts: parts)
     }
     let query = Self.parts(of: request.target).query
-    let names = query["collections"].map { Set($0.split(separator: ",").map(String.init)) }
+    let names = query["collections"].map { Set($0.split(separator: ",").map { ExactText(String($0)) }) }
     let since = Mutex(query["since"])
     let changed = changes.values
     // The reader's task makes the parts, so that they come in its time.
@@ -224,13 +226,15 @@ public final class FakeServer: StreamingTransport {
     if contents.withLock({ $0.isOffline }) { throw Unreachable(description: "there is no network") }
   }
 
-  private func isRevoked(_ token: String) -> Bool { contents.withLock { token.isEmpty || $0.revoked.contains(token) } }
+  private func isRevoked(_ token: String) -> Bool {
+    contents.withLock { token.isEmpty || $0.revoked.contains(token.exact) }
+  }
 
   private func changes(_ query: [String: String], _ request: ClientRequest, _ token: String) async throws
     -> ClientResponse
   {
     let since = query["since"]
-    let names = query["collections"].map { Set($0.split(separator: ",").map(String.init)) }
+    let names = query["collections"].map { Set($0.split(separator: ",").map { ExactText(String($0)) }) }
     if let seconds = query["wait"].flatMap({ Int($0) }) {
       let start = contents.withLock { Self.cursor($0, $0.revision) }
       if since == start { await wait(seconds, token) { Self.cursor($0, $0.revision) != start } }
@@ -270,9 +274,9 @@ public final class FakeServer: StreamingTransport {
     key: String?,
     _ contents: inout Contents
   ) -> ClientResponse {
-    if let key, let known = contents.responses[key], !contents.areResponsesForgotten { return known.response }
+    if let key, let known = contents.responses[key.exact], !contents.areResponsesForgotten { return known.response }
     let response = decide(actions, isBackend: isBackend, &contents)
-    if let key { contents.responses[key] = (contents.revision, response) }
+    if let key { contents.responses[key.exact] = (contents.revision, response) }
     return response
   }
 
@@ -281,7 +285,7 @@ public final class FakeServer: StreamingTransport {
     let revision = Revision(number: contents.revision + 1)
     var (results, hasChanged): ([JSON], Bool) = ([], false)
     for (index, action) in actions.enumerated() {
-      guard let name = action["module"]?.stringValue, let module = contents.modules[name],
+      guard let name = action["module"]?.stringValue, let module = contents.modules[name.exact],
         let type = action["type"]?.stringValue
       else { return Self.problem(422, "There is no such module or action.", failed: index) }
       do {

@@ -70,7 +70,7 @@ public final class ValueModel<Value: Codable & Equatable & Sendable> {
 
   private func show(_ value: Value?) {
     let value = value ?? fallback
-    if choices == written, shown != value { shown = value }
+    if choices == written, !ElementCoding.areSame(shown, value) { shown = value }
   }
 }
 

@@ -1,4 +1,5 @@
 import LockstepCryptography
+import LockstepJSON
 import LockstepThreading
 import LockstepTime
 
@@ -11,7 +12,7 @@ package final class TokenVerifier: Sendable {
   /// How long after its expiry a token is accepted, in milliseconds.
   package static let leeway = TokenClaims.leeway
 
-  private let issuers: [String: IssuerKeys]
+  private let issuers: [ExactText: IssuerKeys]
   private let remembered: RememberedTokens
   private let time: TimeSource
 
@@ -28,9 +29,9 @@ package final class TokenVerifier: Sendable {
     report: @escaping @Sendable (KeyEvent) -> Void
   ) throws(CryptographyError) {
     try CryptoLibrary.load()
-    var issuers: [String: IssuerKeys] = [:]
+    var issuers: [ExactText: IssuerKeys] = [:]
     for one in trusted {
-      issuers[one.name] = IssuerKeys(one, source: source, tasks: tasks, time: time, report: report)
+      issuers[one.name.exact] = IssuerKeys(one, source: source, tasks: tasks, time: time, report: report)
     }
     (self.issuers, self.time) = (issuers, time)
     remembered = RememberedTokens(capacity: capacity)
@@ -80,7 +81,7 @@ package final class TokenVerifier: Sendable {
     do throws(InvalidTokenError) {
       let token = try CompactToken(token)
       let claims = TokenClaims(token.claims)
-      guard let issuer = issuers[try claims.issuer()] else { throw .issuer }
+      guard let issuer = issuers[try claims.issuer().exact] else { throw .issuer }
       guard issuer.trusted.algorithms.contains(token.algorithm) else { throw .algorithm }
       return (token, issuer, try claims.identity(for: issuer.trusted, now: time.now()))
     } catch {

@@ -80,7 +80,7 @@ package struct DatabaseCheck: Sendable {
       for fault in try audit.strayCollections(
         of: page,
         kind: { kind(of: $0, modules) },
-        isDeleted: { deleted.contains($0) || RemovalRecords.isRetired($0) }
+        isDeleted: { deleted.contains($0.exact) || RemovalRecords.isRetired($0) }
       ) { report.add(.users, fault) }
       for id in page.ids {
         guard let user = UserID(id) else {
@@ -138,8 +138,8 @@ package struct DatabaseCheck: Sendable {
   }
 
   /// The kind of a module of the store: one of Lockstep's own, or one in the table `modules`.
-  private func kind(of module: String, _ served: [String: CollectionMutation.Kind]) -> CollectionMutation.Kind? {
-    Self.builtIn[module]?.reducer.kind ?? tables[module]?.reducer.kind ?? served[module]
+  private func kind(of module: String, _ served: [ExactText: CollectionMutation.Kind]) -> CollectionMutation.Kind? {
+    Self.builtIn[module]?.reducer.kind ?? tables[module]?.reducer.kind ?? served[module.exact]
   }
 
   private static let builtIn = ModuleTables(ofStoreWith: [])

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepSQLite
 import LockstepStore
 
@@ -34,7 +35,9 @@ package struct StoreBackup: Sendable {
   ) throws -> Int {
     try StorePath.expectFile(store)
     try expectPlace(path, overwriting)
-    if StorePath.resolved(path) == StorePath.resolved(store) { throw MaintenanceError.sameFile(path: store) }
+    if StorePath.resolved(path)?.exact == StorePath.resolved(store)?.exact {
+      throw MaintenanceError.sameFile(path: store)
+    }
     let file = try PartialFile(target: path)
     let bytes = try copy(to: file, progress)
     // Checks again, because another process may have created the file meanwhile.

@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepModules
 import LockstepSQLite
 import LockstepStore
@@ -69,8 +70,8 @@ package struct StoreCheck: Sendable {
 
   /// Adds texts that cannot be read to the report, and returns their users. The states of these
   /// users cannot be rebuilt.
-  private func checkTexts(_ connection: SQLiteConnection, _ report: inout CheckReport) throws -> Set<String> {
-    var users: Set<String> = []
+  private func checkTexts(_ connection: SQLiteConnection, _ report: inout CheckReport) throws -> Set<ExactText> {
+    var users: Set<ExactText> = []
     try guarding(.texts, &report) { report in try checkEncodings(connection, &users, &report) }
     for (table, sql) in Self.texts {
       try guarding(.texts, &report) { report in
@@ -78,7 +79,7 @@ package struct StoreCheck: Sendable {
           let (name, place): (String, String) = (try row[1], try row[2])
           var owner = ""
           if let user: String = try row[0] {
-            users.insert(user)
+            users.insert(user.exact)
             owner = " of user \(user)"
           }
           report.add(.texts, "\(table): \(name)\(owner)\(place) is not valid JSON")
@@ -92,7 +93,7 @@ package struct StoreCheck: Sendable {
   /// takes such JSON for valid.
   private func checkEncodings(
     _ connection: SQLiteConnection,
-    _ users: inout Set<String>,
+    _ users: inout Set<ExactText>,
     _ report: inout CheckReport
   ) throws {
     var columns: [String: [String]] = [:]
@@ -107,7 +108,7 @@ package struct StoreCheck: Sendable {
           var place = ""
           if let owner, row.isReadable(at: owner) {
             let user: String = try row[owner]
-            users.insert(user)
+            users.insert(user.exact)
             place = " of user \(user)"
           }
           report.add(.texts, "\(table): a text\(place) in the column \(column) is not UTF-8")
@@ -171,7 +172,7 @@ package struct StoreCheck: Sendable {
 
   private func checkUsers(
     _ connection: SQLiteConnection,
-    except unreadable: Set<String>,
+    except unreadable: Set<ExactText>,
     _ report: inout CheckReport,
     _ progress: (Int, Int) -> Void
   ) throws {
@@ -191,7 +192,7 @@ package struct StoreCheck: Sendable {
   private func checkPage(
     _ connection: SQLiteConnection,
     after last: String,
-    except unreadable: Set<String>,
+    except unreadable: Set<ExactText>,
     _ report: inout CheckReport
   ) throws -> [String] {
     return try connection.snapshot {
@@ -199,7 +200,7 @@ package struct StoreCheck: Sendable {
       let ids = try connection.all("SELECT id FROM users WHERE id > ? ORDER BY id LIMIT 100", last) { row in
         try row[0] as String
       }
-      for id in ids where !unreadable.contains(id) {
+      for id in ids where !unreadable.contains(id.exact) {
         guard let user = UserID(id) else {
           report.add(.users, "“\(id)” is not a user id")
           continue

@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepModules
 import LockstepStore
 import LockstepSync
@@ -9,7 +10,7 @@ struct UserCheck {
   let defaults: DefaultsQuota
   let connection: StoreConnection
   /// The names of deleted collections, which histories may have.
-  private let deleted: Set<String>
+  private let deleted: Set<ExactText>
 
   init(states: ModuleTables, defaults: DefaultsQuota, connection: StoreConnection) throws {
     (self.states, self.defaults, self.connection) = (states, defaults, connection)
@@ -39,7 +40,7 @@ struct UserCheck {
     )
     let differences: [String] = names.sorted().compactMap { name in
       guard states[name.module] != nil else {
-        if deleted.contains(name.module) { return nil }
+        if deleted.contains(name.module.exact) { return nil }
         return "the journal has entries of \(name), which is not a collection"
       }
       return difference(of: name, present.collections[name], rebuilt[name].flatMap { $0.revision > .none ? $0 : nil })

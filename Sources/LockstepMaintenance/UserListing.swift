@@ -66,7 +66,7 @@ package struct UserListing: Sendable, Equatable {
     from connection: StoreConnection,
     at now: Timestamp
   ) throws -> [UserListing] {
-    let prefix = prefix.lowercased()
+    let prefix = EmailAddress.key(of: prefix)
     return try connection.all(
       StoreSQL(
         sqlite: """

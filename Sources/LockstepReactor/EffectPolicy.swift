@@ -22,4 +22,13 @@ public struct Lane: Hashable, Sendable, ExpressibleByStringLiteral, CustomString
   public init(_ name: String) { description = name }
   /// A lane with a fixed name.
   public init(stringLiteral name: String) { description = name }
+
+  /// Compares bytes, because a name may contain an id. Ids with the same characters in two encodings
+  /// are two ids.
+  public static func == (left: Lane, right: Lane) -> Bool {
+    left.description.utf8.elementsEqual(right.description.utf8)
+  }
+
+  /// Hashes the name.
+  public func hash(into hasher: inout Hasher) { hasher.combine(description) }
 }

@@ -1,3 +1,5 @@
+import LockstepJSON
+
 /// A fault of a value, or of a schema.
 package struct SchemaFault: Sendable, Hashable {
   /// A JSON Pointer to the place in the value or in the schema, for example `/tracks/0/title`.
@@ -9,6 +11,13 @@ package struct SchemaFault: Sendable, Hashable {
     self.pointer = pointer
     self.detail = detail
   }
+
+  /// Compares bytes, because the pointer has names of the value.
+  package static func == (left: SchemaFault, right: SchemaFault) -> Bool {
+    left.pointer.hasSameBytes(as: right.pointer) && left.detail.hasSameBytes(as: right.detail)
+  }
+
+  package func hash(into hasher: inout Hasher) { pointer.hashBytes(into: &hasher) }
 }
 
 /// The faults of a schema that cannot be compiled.

@@ -104,6 +104,18 @@ struct KeySetTests {
     #expect(KeySet(["keys": [key(.roca), key(.rsa), key(.otherRSA)]])?.keys.count == 2)
   }
 
+  @Test("Key ids are compared by bytes")
+  func equivalentIDs() throws {
+    let set = try #require(
+      KeySet(["keys": [key(.rsa, ["kid": "\u{E9}"]), key(.otherRSA, ["kid": "e\u{301}"]), key(.rsa, ["kid": "K"])]])
+    )
+    #expect(set.count == 3 && set.skipped == [])
+    #expect(set.keys["\u{E9}"]?.first != set.keys["e\u{301}"]?.first)
+    #expect(set.keys["\u{212A}"] == nil)
+    let other = try #require(KeySet(["keys": [key(.rsa, ["kid": "\u{212A}"])]]))
+    #expect(!set.contains(other))
+  }
+
   @Test("At most 100 keys are read")
   func manyKeys() throws {
     let keys = (0..<150).map { key(.ed25519, ["kid": .string("k\($0)")]) }

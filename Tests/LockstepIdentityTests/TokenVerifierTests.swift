@@ -77,6 +77,26 @@ struct TokenVerifierTests {
     #expect(await fixture.fault(fixture.token(key: .otherEC)) == .unknownKey)
   }
 
+  @Test("Issuers, audiences and key ids are compared by bytes")
+  func equivalentClaims() async throws {
+    let issuer = FakeIssuer(audience: "Kaf\u{E9}", keys: [TestKey.rsa.named("K\u{E9}")])
+    let fixture = try Fixture(issuer)
+    #expect(await fixture.verify(fixture.token()).isSuccess)
+    for audience in ["\u{212A}af\u{E9}", "Kafe\u{301}", ["x", "Kafe\u{301}"]] as [JSON] {
+      #expect(await fixture.fault(fixture.token(claims: ["aud": audience])) == .audience)
+    }
+    for id in ["\u{212A}\u{E9}", "Ke\u{301}"] as [JSON] {
+      #expect(await fixture.fault(fixture.token(header: ["kid": id])) == .unknownKey)
+    }
+    let named = try Fixture(
+      options: ["issuer=Kaf\u{E9},audience=app,jwks=https://issuer.example/keys"]
+    )
+    #expect(await named.verify(named.token(claims: ["iss": "Kaf\u{E9}"])).isSuccess)
+    for name in ["\u{212A}af\u{E9}", "Kafe\u{301}"] as [JSON] {
+      #expect(await named.fault(named.token(claims: ["iss": name])) == .issuer)
+    }
+  }
+
   @Test("Only the algorithms of the option are accepted")
   func narrowedAlgorithms() async throws {
     let fixture = try Fixture(options: ["issuer=https://issuer.example,audience=app,algorithms=ES256+PS256"])

@@ -26,6 +26,12 @@ struct EffectPolicyTests {
     )
   }
 
+  @Test("Lanes are compared by bytes, because their names may contain ids")
+  func namesOfLanes() {
+    let (first, other) = (Lane("jos\u{E9}"), Lane("jose\u{301}"))
+    #expect(first == first && first != other && Set([first, other, first]).count == 2)
+  }
+
   @Test("`latest`: the newest effect cancels the previous one")
   func latest() {
     sendThree(.latest("search"))

@@ -24,6 +24,12 @@ import Testing
     #expect(try listedFaults(schema, "1") == [": It must be a string, and is a number."])
   }
 
+  @Test("Faults of members whose names look alike are all listed")
+  func equivalentNames() throws {
+    let found = try faults(#"{"additionalProperties": {"type": "null"}}"#, "{\"\u{E9}\": 1, \"e\u{301}\": 1}")
+    #expect(found.map { Array($0.pointer.utf8) } == [Array("/\u{E9}".utf8), Array("/e\u{301}".utf8)])
+  }
+
   @Test("At most 100 faults are listed, the first ones")
   func manyFaults() throws {
     let schema = try ValueSchema(["items": ["type": "string"]])

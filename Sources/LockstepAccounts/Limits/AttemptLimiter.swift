@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepThreading
 
 /// Limits the guessing of passwords by network, by account and by session, and the mails that
@@ -19,7 +20,7 @@ import LockstepThreading
 /// If several servers share the store, `SharedAttempts` counts the attempts for all of them.
 ///
 /// The account limits count attempts for the e-mail address in the request, whether or not an
-/// account has it.
+/// account has it. They compare the bytes of its key, as the store does.
 package final class AttemptLimiter: Sendable {
   package struct Attempt: Sendable {
     let uses: [Use]
@@ -27,18 +28,18 @@ package final class AttemptLimiter: Sendable {
   }
 
   struct Login: Hashable, Sendable {
-    let account: String
+    let account: ExactText
     let network: ClientNetwork
   }
 
   enum Use: Hashable, Sendable {
     case network(ClientNetwork)
-    case account(String)
+    case account(ExactText)
     case login(Login)
     case session(SessionID)
     case signUp(ClientNetwork)
     case administration(ClientNetwork)
-    case mailAddress(String)
+    case mailAddress(ExactText)
     case mailNetwork(ClientNetwork)
     case mailSession(SessionID)
 
@@ -76,9 +77,9 @@ package final class AttemptLimiter: Sendable {
 
   /// `account` is the result of `addressKey(of:)`, which bounds its length.
   package func logIn(account: String, from network: ClientNetwork) throws(AccountsError) -> Attempt {
-    let login = Login(account: account, network: network)
+    let login = Login(account: account.exact, network: network)
     return try count(login) { state in
-      [.network(network), state.known.contains(login) ? .login(login) : .account(account)]
+      [.network(network), state.known.contains(login) ? .login(login) : .account(login.account)]
     }
   }
 
@@ -87,7 +88,7 @@ package final class AttemptLimiter: Sendable {
   }
 
   package func signUp(account: String, from network: ClientNetwork) throws(AccountsError) -> Attempt {
-    try count(Login(account: account, network: network)) { _ in [.signUp(network)] }
+    try count(Login(account: account.exact, network: network)) { _ in [.signUp(network)] }
   }
 
   /// Counts a mail that a client asks for, or that goes to an address.

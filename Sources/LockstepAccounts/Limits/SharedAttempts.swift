@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepStore
 import LockstepThreading
 
@@ -45,9 +46,9 @@ final class SharedAttempts: Sendable {
   }
 
   func logIn(account: String, from network: ClientNetwork) async throws(AccountsError) -> Attempt {
-    let login = Login(account: account, network: network)
+    let login = Login(account: account.exact, network: network)
     return try await count(login, refusedAs: [.network(network), .login(login)]) { isKnown in
-      [.network(network), isKnown ? .login(login) : .account(account)]
+      [.network(network), isKnown ? .login(login) : .account(login.account)]
     }
   }
 
@@ -56,7 +57,7 @@ final class SharedAttempts: Sendable {
   }
 
   func signUp(account: String, from network: ClientNetwork) async throws(AccountsError) -> Attempt {
-    let login = Login(account: account, network: network)
+    let login = Login(account: account.exact, network: network)
     guard limits.signUpsPerNetwork != nil else { return Attempt(uses: [], login: login) }
     return try await count(login, refusedAs: [.signUp(network)]) { _ in [.signUp(network)] }
   }
@@ -128,12 +129,12 @@ final class SharedAttempts: Sendable {
     let key =
       switch use {
       case .network(let network): hash("network", network.description)
-      case .account(let account): hash("account", account)
-      case .login(let login): hash("login", login.account, login.network.description)
+      case .account(let account): hash("account", account.text)
+      case .login(let login): hash("login", login.account.text, login.network.description)
       case .session(let session): hash("session", session.description)
       case .signUp(let network): hash("signUp", network.description)
       case .administration(let network): hash("administration", network.description)
-      case .mailAddress(let address): hash("mailAddress", address)
+      case .mailAddress(let address): hash("mailAddress", address.text)
       case .mailNetwork(let network): hash("mailNetwork", network.description)
       case .mailSession(let session): hash("mailSession", session.description)
       }
@@ -141,7 +142,7 @@ final class SharedAttempts: Sendable {
   }
 
   private func recentLoginKey(_ login: Login) -> [UInt8] {
-    hash("recentLogin", login.account, login.network.description)
+    hash("recentLogin", login.account.text, login.network.description)
   }
 
   private func hash(_ kind: String, _ name: String, _ network: String = "") -> [UInt8] {

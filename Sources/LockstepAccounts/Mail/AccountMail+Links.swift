@@ -42,19 +42,19 @@ extension AccountMail {
     _ context: Context
   ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {
     let (link, account) = try await accounts.read { try self.linked(.emailProof, token, in: $0) }
-    let notifiesOldAddress = sendsMails && account.emailKey != nil && account.emailKey != link.emailKey
+    let notifiesOldAddress = sendsMails && account.emailKey != nil && !link.isTo(account)
     let languages = notifiesOldAddress ? await languages(of: link.user, context) : []
     return PreparedAccountsWrite { [self] connection in
       let (link, account) = try locked(.emailProof, token, in: connection)
       let (users, now) = (UserRecords(connection: connection), accounts.now)
-      if account.emailKey == link.emailKey {
+      if link.isTo(account) {
         try MailLinkRecords(connection: connection).removeAll(.emailProof, of: link.user)
       } else {
         guard let address = try? EmailAddress(link.email) else { throw AccountsError.noSuchLink }
         guard try users.changeEmail(of: link.user, to: address) else { throw AccountsError.addressTaken }
       }
       try users.setEmailVerified(link.user, at: now)
-      if sendsMails, account.emailKey != link.emailKey, let old = account.user.email {
+      if sendsMails, !link.isTo(account), let old = account.user.email {
         let event = WebhookEvent(
           .emailChanged,
           of: link.user,
@@ -89,10 +89,15 @@ extension AccountMail {
   ) throws -> (MailLink, Account) {
     guard let link = try MailLinkRecords(connection: connection).link(kind, with: token, at: accounts.now),
       let account = try UserRecords(connection: connection).account(link.user),
-      kind != .passwordReset || account.emailKey == link.emailKey
+      kind != .passwordReset || link.isTo(account)
     else { throw AccountsError.noSuchLink }
     // The client has the token from a mail of the account, so it may learn this.
     if account.isDisabled { throw AccountsError.disabled }
     return (link, account)
   }
+}
+
+extension MailLink {
+  /// Whether the link was sent to the present address of the account.
+  fileprivate func isTo(_ account: Account) -> Bool { account.emailKey?.exact == emailKey.exact }
 }

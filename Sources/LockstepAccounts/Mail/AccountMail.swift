@@ -69,12 +69,12 @@ package final class AccountMail: Sendable {
       // A mail that is not sent does not count for the address, whose owner may ask for one.
       try await accounts.passwords.countMail([.mailNetwork(context.network)])
       guard let account = try await accounts.account(withKey: key), !account.isDisabled else { return }
-      try await accounts.passwords.countMail([.mailAddress("reset \(key)")])
+      try await accounts.passwords.countMail([.mailAddress(ExactText("reset \(key)"))])
       let user = account.user.id
       let languages = await languages(of: user, context)
       try await send { connection in
         guard try connection.lock(user), let account = try UserRecords(connection: connection).account(user),
-          !account.isDisabled, account.emailKey == key, let email = account.user.email
+          !account.isDisabled, account.emailKey?.exact == key.exact, let email = account.user.email
         else { return }
         try self.add(.passwordReset, of: user, email, key: key, languages, in: connection)
       }
@@ -111,14 +111,14 @@ package final class AccountMail: Sendable {
       let (key, user) = (request.address.key, request.session.user)
       try await accounts.passwords.countMail([.mailNetwork(context.network), .mailSession(request.session.id)])
       if let other = try await accounts.account(withKey: key), other.user.id != user { return }
-      try await accounts.passwords.countMail([.mailAddress("proof \(key)")])
+      try await accounts.passwords.countMail([.mailAddress(ExactText("proof \(key)"))])
       let languages = await languages(of: user, context)
       try await send { connection in
         guard try connection.lock(user), let account = try UserRecords(connection: connection).account(user),
           !account.isDisabled, account.passwordVersion == request.passwordVersion
         else { return }
         // The present address keeps its spelling.
-        let email = account.emailKey == key ? account.user.email : nil
+        let email = account.emailKey?.exact == key.exact ? account.user.email : nil
         try self.add(.emailProof, of: user, email ?? request.address.text, key: key, languages, in: connection)
       }
     }

@@ -1,4 +1,5 @@
 import CLockstepSodium
+import LockstepJSON
 import LockstepStore
 import Synchronization
 
@@ -29,7 +30,7 @@ package final class Password: Sendable, Redacted {
   /// Whether the password equals the e-mail address, ignoring case.
   func isSame(as address: EmailAddress) -> Bool {
     let text = bytes.withLock { String(decoding: $0.map(UInt8.init(bitPattern:)), as: UTF8.self) }
-    return text.lowercased() == address.key
+    return EmailAddress.key(of: text).hasSameBytes(as: address.key)
   }
 
   /// Passes the bytes to `body`, which must not keep them.

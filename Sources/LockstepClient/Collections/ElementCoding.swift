@@ -12,7 +12,7 @@ extension ActionWriter {
 }
 
 /// Elements as the payload of an action.
-enum ElementCoding {
+package enum ElementCoding {
   /// The element as a JSON object. Members that the server sets itself may be part of it.
   static func content(of element: some Encodable) throws -> JSONObject {
     guard let object = try json(element).objectValue else {
@@ -25,6 +25,14 @@ enum ElementCoding {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .withoutEscapingSlashes
     return try JSON(parsing: [UInt8](encoder.encode(value)))
+  }
+
+  /// Whether two values are equal in each byte. Swift's `==` takes two encodings of a text for equal, such as “é” as
+  /// one scalar and as two.
+  package static func areSame<Value: Equatable>(_ left: Value, _ right: Value) -> Bool {
+    guard left == right else { return false }
+    guard let left = left as? any Encodable, let right = right as? any Encodable else { return true }
+    return (try? json(left)) == (try? json(right))
   }
 
   /// Decodes a value. If the type cannot read it, adds the `defaults` of members that it lacks, because an older server

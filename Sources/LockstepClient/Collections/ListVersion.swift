@@ -123,7 +123,7 @@ struct DecodedList<Element: Codable & Identifiable & Equatable & Sendable>: Send
       moves: difference.moves.map { .init(from: $0.from, to: $0.to, id: $0.id.text) },
       modifications: difference.modifications.compactMap { change in
         let element = elements[change.newIndex]
-        return old.elements[change.index] == element
+        return ElementCoding.areSame(old.elements[change.index], element)
           ? nil : .init(index: change.index, newIndex: change.newIndex, element: element)
       }
     )

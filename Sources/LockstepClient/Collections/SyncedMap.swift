@@ -124,11 +124,15 @@ struct MapValuesSequence<Value: Decodable & Equatable & Sendable>: AsyncSequence
     var versions: LatestValues<MapVersion>.Iterator
     let key: String
     var seen: Value??
+    var seenText: [UInt8]??
 
     mutating func next(isolation actor: isolated (any Actor)?) async -> Value?? {
       while let version = await versions.next(isolation: actor) {
+        let text = version.map[key]?.encoded
+        if let seenText, seenText == text { continue }
+        seenText = .some(text)
         let value = version.value(key, as: Value.self)
-        if seen == .some(value) { continue }
+        if let seen, ElementCoding.areSame(seen, value) { continue }
         seen = .some(value)
         return .some(value)
       }

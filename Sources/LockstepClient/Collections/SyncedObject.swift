@@ -74,12 +74,15 @@ public struct ObjectValues<Value: Codable & Equatable & Sendable>: AsyncSequence
     let object: SyncedObject<Value>
     var versions: LatestValues<MapVersion>.Iterator
     var seen: Value??
+    var seenMap: MapState?
 
     /// The next value; nil at the end or on cancellation.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Value?? {
       while let version = await versions.next(isolation: actor) {
+        defer { seenMap = version.map }
+        if let seenMap, seenMap.changedKeys(in: version.map).isEmpty { continue }
         let value = SyncedObject<Value>.value(of: version)
-        if seen == .some(value) { continue }
+        if let seen, ElementCoding.areSame(seen, value) { continue }
         seen = .some(value)
         return .some(value)
       }

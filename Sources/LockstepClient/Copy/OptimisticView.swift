@@ -10,16 +10,16 @@ import LockstepTime
 /// state. A module that the client does not have may be a collection that was declared without code,
 /// so it has the actions of one.
 struct OptimisticView: Sendable {
-  private let modules: [String: UserModule]
+  private let modules: [ExactText: UserModule]
   /// Lists and maps without a schema, by name.
-  private var declared: [CollectionMutation.Kind: [String: UserModule]] = [:]
+  private var declared: [CollectionMutation.Kind: [ExactText: UserModule]] = [:]
   private(set) var state = UserState()
   /// The number of the last write in `state`.
   private var last: Int64 = 0
   private var steps = 0
 
   init(_ modules: [UserModule]) {
-    self.modules = Dictionary(modules.map { ($0.name, $0) }) { first, _ in first }
+    self.modules = Dictionary(modules.map { ($0.name.exact, $0) }) { first, _ in first }
   }
 
   /// Begins again with the copy.
@@ -40,7 +40,7 @@ struct OptimisticView: Sendable {
   /// refuse the action too. Other refusals, such as of an element that is missing in the copy,
   /// depend on the server's state.
   mutating func check(_ entry: OutboxEntry) throws {
-    guard case .refused(let action, let error) = result(of: entry), modules[action.module] != nil else { return }
+    guard case .refused(let action, let error) = result(of: entry), modules[action.module.exact] != nil else { return }
     guard case .invalid(let faults)? = error as? Refusal else { return }
     let errors = faults.map { JSON.object(["pointer": .string($0.pointer), "detail": .string($0.detail)]) }
     let sentence = "The action “\(action.type)” of \(action.module) is not valid."
@@ -79,13 +79,13 @@ struct OptimisticView: Sendable {
   }
 
   private mutating func module(of action: ClientAction, in state: UserState) -> UserModule {
-    if let module = modules[action.module] { return module }
+    if let module = modules[action.module.exact] { return module }
     // Only an empty collection can get another kind: that of a later declaration.
     let present = state.collections[action.collection].flatMap { $0.count > 0 ? $0.kind : nil }
     let kind = present ?? action.kind
-    if let module = declared[kind]?[action.module] { return module }
+    if let module = declared[kind]?[action.module.exact] { return module }
     let module = UserModule.declared(DeclaredCollection(name: action.module, kind: kind))
-    declared[kind, default: [:]][action.module] = module
+    declared[kind, default: [:]][action.module.exact] = module
     return module
   }
 }

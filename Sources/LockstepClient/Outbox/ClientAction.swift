@@ -10,6 +10,8 @@ struct ClientAction: Sendable, Equatable {
 
   var json: JSON { ["module": .string(module), "type": .string(type), "payload": payload] }
 
+  static func == (left: ClientAction, right: ClientAction) -> Bool { left.json == right.json }
+
   init(module: String, type: String, payload: JSON) {
     (self.module, self.type, self.payload) = (module, type, payload)
   }
@@ -34,6 +36,6 @@ struct ClientAction: Sendable, Equatable {
   func overlaps(_ other: ClientAction) -> Bool {
     guard collection == other.collection else { return false }
     guard let subject, let theirs = other.subject else { return true }
-    return subject == theirs
+    return subject.hasSameBytes(as: theirs)
   }
 }

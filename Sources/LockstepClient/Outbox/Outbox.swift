@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepTime
 
 /// The writes that the copy does not include yet, in the order of the app's calls, and the refused ones.
@@ -114,7 +115,7 @@ struct Outbox: Sendable {
     for var entry in entries.prefix(while: { $0.sentAt != nil || !$0.isWaiting }) {
       // After a reset, a confirmed write is in the copy, or was lost with the history.
       let isIncluded =
-        document.keys.contains(entry.key) || known.contains(entry.number)
+        document.keys.contains(entry.key.exact) || known.contains(entry.number)
         || (document.isReset ? !entry.isWaiting : entry.isIncluded)
       if let confirmed = entry.confirmed, isIncluded || confirmed.revision <= document.position.revision {
         changes[entry.number] = .some(nil)
@@ -176,7 +177,7 @@ struct Outbox: Sendable {
     guard confirmed.base != nil else { return false }
     return actions.allSatisfy { action in
       confirmed.actions.contains { other in
-        other.collection == action.collection && (other.subject ?? action.subject) == action.subject
+        other.collection == action.collection && (other.subject ?? action.subject)?.exact == action.subject?.exact
       }
     }
   }

@@ -1,3 +1,4 @@
+import LockstepJSON
 import Synchronization
 
 #if canImport(Darwin)
@@ -12,7 +13,7 @@ import Synchronization
 /// find out that this one was killed.
 final class ProcessName: Sendable {
   /// How many clients of this process have each name. Clients of tests with the same seed have the same one.
-  private static let present = Mutex<[String: Int]>([:])
+  private static let present = Mutex<[ExactText: Int]>([:])
 
   let text: String
 
@@ -20,13 +21,13 @@ final class ProcessName: Sendable {
   init(key: String) {
     let text = "\(getpid())-\(key)"
     self.text = text
-    Self.present.withLock { $0[text, default: 0] += 1 }
+    Self.present.withLock { $0[text.exact, default: 0] += 1 }
   }
 
   deinit {
     Self.present.withLock { present in
-      let others = present[text, default: 1] - 1
-      present[text] = others > 0 ? others : nil
+      let others = present[text.exact, default: 1] - 1
+      present[text.exact] = others > 0 ? others : nil
     }
   }
 
@@ -34,7 +35,7 @@ final class ProcessName: Sendable {
   static func mayRun(_ text: String) -> Bool {
     guard let id = text.split(separator: "-").first.flatMap({ pid_t($0) }), id > 0 else { return true }
     // In a container, the next run of a program often gets the same id.
-    if id == getpid() { return present.withLock { $0[text] != nil } }
+    if id == getpid() { return present.withLock { $0[text.exact] != nil } }
     return kill(id, 0) == 0 || errno != ESRCH
   }
 }

@@ -63,7 +63,7 @@ package struct ChangesDocument: Sendable {
   package let isReset: Bool
   package let changesets: [Changeset]
   /// The keys of this session's own writes that the state includes.
-  package let keys: Set<String>
+  package let keys: Set<ExactText>
 
   /// Reads a response. Nil if it is not one of a Lockstep server.
   package init?(_ json: JSON) {
@@ -74,7 +74,7 @@ package struct ChangesDocument: Sendable {
     position = Position(cursor: cursor, revision: revision)
     since = json["since"]?.stringValue
     isReset = json["reset"]?.boolValue ?? false
-    keys = Set((json["keys"]?.arrayValue ?? []).compactMap(\.stringValue))
+    keys = Set((json["keys"]?.arrayValue ?? []).compactMap { $0.stringValue?.exact })
     var all: [Changeset] = []
     for changeset in changesets {
       guard let read = Changeset(changeset) else { return nil }

@@ -94,8 +94,8 @@ package struct PayloadReader {
   /// Adds faults that other code has found. Leaves out members that already have a fault.
   package mutating func add(_ others: [FieldFault]) {
     guard isObject else { return }
-    let known = Set(faults.map(\.pointer))
-    faults += others.filter { !known.contains($0.pointer) }
+    let known = Set(faults.map(\.pointer.exact))
+    faults += others.filter { !known.contains($0.pointer.exact) }
   }
 
   /// Adds the faults of a refused part. Throws a refusal for another reason.
@@ -124,9 +124,9 @@ package struct PayloadReader {
   private var strangers: [FieldFault] {
     let unread = takesAll ? [] : payload.names(where: isUnread)
     guard !unread.isEmpty else { return [] }
-    let pointers = Set(faults.map(\.pointer))
+    let pointers = Set(faults.map(\.pointer.exact))
     return unread.map { FieldFault(pointer: JSONPointer(tokens: [$0]).description, detail: Self.unknown) }
-      .filter { !pointers.contains($0.pointer) }
+      .filter { !pointers.contains($0.pointer.exact) }
   }
 
   // `known` is short, so searching it is faster than making a set.

@@ -36,17 +36,17 @@ package final class ModuleSet: Sendable {
   /// Lockstep's own modules, then those of the program.
   package let fixed: [UserModule]
   /// The declared collections by their names.
-  package let declared: [String: DeclaredModule]
+  package let declared: [ExactText: DeclaredModule]
   /// The names of declared collections that were deleted. Clients may still follow them.
-  package let deleted: Set<String>
+  package let deleted: Set<ExactText>
   /// The last change of the declared collections.
   package let revision: Revision
-  private let fixedByName: [String: UserModule]
+  private let fixedByName: [ExactText: UserModule]
 
   package convenience init(_ fixed: [UserModule]) {
     self.init(
       fixed,
-      Dictionary(fixed.map { ($0.name, $0) }) { first, _ in first },
+      Dictionary(fixed.map { ($0.name.exact, $0) }) { first, _ in first },
       declared: [:],
       deleted: [],
       revision: .none
@@ -55,9 +55,9 @@ package final class ModuleSet: Sendable {
 
   private init(
     _ fixed: [UserModule],
-    _ fixedByName: [String: UserModule],
-    declared: [String: DeclaredModule],
-    deleted: Set<String>,
+    _ fixedByName: [ExactText: UserModule],
+    declared: [ExactText: DeclaredModule],
+    deleted: Set<ExactText>,
     revision: Revision
   ) {
     (self.fixed, self.fixedByName, self.declared, self.revision) = (fixed, fixedByName, declared, revision)
@@ -66,8 +66,8 @@ package final class ModuleSet: Sendable {
 
   /// `deleted`: names of deleted collections, besides those of the present set.
   package func replacing(
-    declared: [String: DeclaredModule],
-    deleted: Set<String> = [],
+    declared: [ExactText: DeclaredModule],
+    deleted: Set<ExactText> = [],
     revision: Revision
   ) -> ModuleSet {
     let deleted = self.deleted.union(deleted).filter { declared[$0] == nil }
@@ -76,10 +76,10 @@ package final class ModuleSet: Sendable {
 
   /// The fixed modules, then the declared collections in the order of their names.
   package var all: [UserModule] {
-    fixed + declared.values.map(\.module).sorted { $0.name < $1.name }
+    fixed + declared.values.map(\.module).sorted { $0.name.exact < $1.name.exact }
   }
 
-  package var names: [String] { fixed.map(\.name) + declared.keys.sorted() }
+  package var names: [String] { fixed.map(\.name) + declared.keys.sorted().map(\.text) }
 
   /// The names for an error message, in order. There may be thousands, and one request may get the message
   /// hundreds of times.
@@ -97,7 +97,10 @@ package final class ModuleSet: Sendable {
   private static let listed = 50
   private let made = Mutex<String?>(nil)
 
-  package subscript(name: String) -> UserModule? { fixedByName[name] ?? declared[name]?.module }
+  package subscript(name: String) -> UserModule? {
+    let name = name.exact
+    return fixedByName[name] ?? declared[name]?.module
+  }
 }
 
 /// The modules of a server. Declared collections change while the server runs.

@@ -36,7 +36,7 @@ package struct DeclaredVerb: Sendable {
   /// The JSON Schema of the payload; nil if the module has no action of this type.
   package let payload: JSON?
   /// The members of the payload.
-  package let members: Set<String>
+  package let members: Set<ExactText>
   /// The members of an element that the server ignores in a body. Clients may send them back.
   package let ignored: [String]
   package let read: @Sendable (_ payload: JSON) throws(Refusal) -> UserAction
@@ -50,12 +50,12 @@ package struct DeclaredVerb: Sendable {
     let found = action.own ?? listed.first { $0.type == action.type }
     type = action.type
     payload = found?.payload
-    members = Set(found?.payload["properties"]?.objectValue?.names ?? [])
+    members = Set(found?.payload["properties"]?.objectValue?.names.map(\.exact) ?? [])
     let readOnly = (element["properties"]?.objectValue ?? JSONObject()).filter {
       $0.value["readOnly"]?.boolValue == true
     }
     // `GET` adds the member `index` to an element.
-    ignored = (readOnly.map(\.name) + ["index"]).filter { [members] in !members.contains($0) }
+    ignored = (readOnly.map(\.name) + ["index"]).filter { [members] in !members.contains($0.exact) }
     read = { [type] payload throws(Refusal) in
       guard let found else { throw .notFound("There is no such action.") }
       return make(type, payload, try found.read(payload, ClientNetwork(host: "")))

@@ -19,7 +19,7 @@ extension ListMutation {
     case .inserted(let id, let item, _), .modified(let id, let item):
       if let wrong = ElementName.fault(of: id) { throw ModuleError(module, "the id “\(id)”: \(wrong)") }
       guard let object = item.json.objectValue,
-        object["id"]?.stringValue.map({ ElementKey($0) }) == ElementKey(id)
+        object["id"]?.stringValue?.exact == id.exact
       else { throw ModuleError(module, "the element “\(id)” has no member `id` with this value") }
       guard isStable(object) else {
         throw ModuleError(module, "the element “\(id)” changes when its type reads it and writes it again")

@@ -78,7 +78,7 @@ public struct UserModule: Sendable {
     mistake = (cases + ElementVerb.allCases.compactMap { verbs[$0]?.own }).repeatedPayloadMember()
       .map { "the payload of its action “\($0.type)” has the member “\($0.pointer)” twice." }
     read = { type, payload throws(Refusal) in
-      guard let found = cases.first(where: { $0.type == type }) else { return nil }
+      guard let found = cases.first(where: { $0.type.hasSameBytes(as: type) }) else { return nil }
       // Only a login needs the client's network.
       return make(type, payload, try found.read(payload, ClientNetwork(host: "")))
     }

@@ -60,8 +60,8 @@ package struct ElementQuery: Sendable {
 extension ElementQuery: Equatable {
   /// Two queries are equal if they have the same texts.
   package static func == (left: ElementQuery, right: ElementQuery) -> Bool {
-    left.orderText.map { ElementKey($0) } == right.orderText.map { ElementKey($0) }
-      && left.conditionTexts.map { ElementKey($0) } == right.conditionTexts.map { ElementKey($0) }
+    left.orderText?.exact == right.orderText?.exact
+      && left.conditionTexts.map(\.exact) == right.conditionTexts.map(\.exact)
   }
 }
 

@@ -1,5 +1,7 @@
+import LockstepJSON
+
 /// The name of a collection in a user's state, such as `favorites`, `profile` or
-/// `defaults/standard`.
+/// `defaults/standard`. Names are compared by bytes, as in the store.
 package struct CollectionName: Sendable, Hashable, Comparable, CustomStringConvertible {
   package let module: String
   /// The collection's name within the module; nil if the module has only one collection.
@@ -11,7 +13,7 @@ package struct CollectionName: Sendable, Hashable, Comparable, CustomStringConve
   }
 
   package init(text: some StringProtocol) {
-    let slash = text.firstIndex(of: "/")
+    let slash = text.utf8.firstIndex(of: UInt8(ascii: "/"))
     module = String(text[..<(slash ?? text.endIndex)])
     part = slash.map { String(text[text.index(after: $0)...]) }
   }
@@ -19,12 +21,18 @@ package struct CollectionName: Sendable, Hashable, Comparable, CustomStringConve
   /// For example `favorites` or `defaults/standard`.
   package var description: String { part.map { "\(module)/\($0)" } ?? module }
 
+  package static func == (left: CollectionName, right: CollectionName) -> Bool {
+    guard left.module.hasSameBytes(as: right.module) else { return false }
+    guard let part = left.part, let other = right.part else { return left.part == nil && right.part == nil }
+    return part.hasSameBytes(as: other)
+  }
+
   /// Hashes only `part`, or `module` if `part` is nil, because each write hashes many names.
   package func hash(into hasher: inout Hasher) {
-    hasher.combine(part ?? module)
+    (part ?? module).hashBytes(into: &hasher)
   }
 
   package static func < (left: CollectionName, right: CollectionName) -> Bool {
-    (left.module, left.part ?? "") < (right.module, right.part ?? "")
+    (left.module.exact, left.part?.exact ?? "") < (right.module.exact, right.part?.exact ?? "")
   }
 }

@@ -55,6 +55,21 @@ public enum ListMutation: Sendable, Equatable {
   case moved(id: String, to: Int)
   /// All elements were removed.
   case cleared
+
+  /// Compares the bytes of the ids and of the elements.
+  public static func == (left: ListMutation, right: ListMutation) -> Bool {
+    switch (left, right) {
+    case (.inserted(let id, let item, let index), .inserted(let otherID, let otherItem, let otherIndex)):
+      id.hasSameBytes(as: otherID) && item == otherItem && index == otherIndex
+    case (.modified(let id, let item), .modified(let otherID, let otherItem)):
+      id.hasSameBytes(as: otherID) && item == otherItem
+    case (.removed(let id), .removed(let otherID)): id.hasSameBytes(as: otherID)
+    case (.moved(let id, let index), .moved(let otherID, let otherIndex)):
+      id.hasSameBytes(as: otherID) && index == otherIndex
+    case (.cleared, .cleared): true
+    default: false
+    }
+  }
 }
 
 /// A list of elements with ids, at one revision.

@@ -43,6 +43,17 @@ public enum MapMutation: Sendable, Equatable {
   case removed(key: String)
   /// All keys were removed.
   case cleared
+
+  /// Compares the bytes of the keys and of the values.
+  public static func == (left: MapMutation, right: MapMutation) -> Bool {
+    switch (left, right) {
+    case (.set(let key, let value), .set(let otherKey, let otherValue)):
+      key.hasSameBytes(as: otherKey) && value == otherValue
+    case (.removed(let key), .removed(let otherKey)): key.hasSameBytes(as: otherKey)
+    case (.cleared, .cleared): true
+    default: false
+    }
+  }
 }
 
 /// A map of keys and values, at one revision.

@@ -1,3 +1,5 @@
+import LockstepJSON
+
 /// The registered defaults with their history.
 package struct RegisteredDefaults: Sendable {
   /// The value of a key from a revision on. `nil` if the app removed the value.
@@ -8,14 +10,14 @@ package struct RegisteredDefaults: Sendable {
 
   /// All revisions, in order. The changes of one request share a revision.
   private var revisions: [Revision] = []
-  private var suites: [String: [ElementKey: [Change]]] = [:]
+  private var suites: [ExactText: [ElementKey: [Change]]] = [:]
 
   package init() {}
 
   /// Adds a change. Changes must come in the order of their revisions.
   package mutating func apply(_ key: String, in suite: String, value: [UInt8]?, revision: Revision) {
     let change = Change(revision: revision, value: value.map { MapValue(encoded: $0, revision: revision) })
-    suites[suite, default: [:]][ElementKey(key), default: []].append(change)
+    suites[suite.exact, default: [:]][ElementKey(key), default: []].append(change)
     if revision > self.revision { revisions.append(revision) }
   }
 
@@ -34,21 +36,21 @@ package struct RegisteredDefaults: Sendable {
   }
 
   /// The suites that have ever had a registered value.
-  package var suiteNames: [String] { suites.keys.sorted() }
+  package var suiteNames: [String] { suites.keys.sorted().map(\.text) }
 
   package func values(of suite: String, at revision: Revision) -> [ElementKey: MapValue] {
-    guard let keys = suites[suite] else { return [:] }
+    guard let keys = suites[suite.exact] else { return [:] }
     return keys.compactMapValues { changes in changes.last { $0.revision <= revision }?.value }
   }
 
   /// The keys of a suite that changed after a revision, up to another one.
   package func changedKeys(of suite: String, after start: Revision, upTo end: Revision) -> [ElementKey] {
-    guard start != end, let keys = suites[suite] else { return [] }
+    guard start != end, let keys = suites[suite.exact] else { return [] }
     return keys.filter { $0.value.contains { start < $0.revision && $0.revision <= end } }.map(\.key)
   }
 
   package func value(of key: String, in suite: String, at revision: Revision) -> MapValue? {
-    suites[suite]?[ElementKey(key)]?.last { $0.revision <= revision }?.value
+    suites[suite.exact]?[ElementKey(key)]?.last { $0.revision <= revision }?.value
   }
 
   /// The values of keys that the user has not set, in order.
@@ -65,7 +67,7 @@ package struct RegisteredDefaults: Sendable {
   /// The last revision, up to `revision`, that changed the visible registered values of a suite. A
   /// key that the user has set hides the registered value.
   package func shownRevision(of suite: String, behind own: MapValues, at revision: Revision) -> Revision {
-    guard let keys = suites[suite] else { return .none }
+    guard let keys = suites[suite.exact] else { return .none }
     return keys.reduce(Revision.none) { last, entry in
       guard own[entry.key] == nil, let change = entry.value.last(where: { $0.revision <= revision }) else {
         return last

@@ -107,7 +107,7 @@ enum CollectionsCommands {
     var text = ""
     var refusals: [String] = []
     for declaration in declarations {
-      guard let known = present.declared[declaration.name] else {
+      guard let known = present.declared[declaration.name.exact] else {
         text += "\(declaration.name): would be created\n"
         continue
       }
@@ -123,7 +123,7 @@ enum CollectionsCommands {
     }
     try Terminal.show(text)
     let limit = DeclaredCollection.Bounds.collections
-    let count = Set(declarations.map(\.name)).union(present.declared.keys).count
+    let count = Set(declarations.map(\.name.exact)).union(present.declared.keys).count
     if count > limit { refusals.append("A store may have \(limit) declared collections, not \(count).") }
     if !refusals.isEmpty { throw CommandError(.cannotCreate, refusals.joined(separator: "\n")) }
     return .success
@@ -195,7 +195,7 @@ enum CollectionsCommands {
       let signals = try SignalInterceptor()
       let administrator = try administrator(settings, program, signals)
       let name = settings.operand
-      guard try administrator.collections(program.modules).declared[name] != nil else { throw missing(name) }
+      guard try administrator.collections(program.modules).declared[name.exact] != nil else { throw missing(name) }
       _ = try run(.delete(name: name, erasesData: settings.erasesData), administrator, signals)
       return Terminal.print("\(name): deleted\n")
     }

@@ -16,7 +16,7 @@ struct UserImportFile {
   /// How many users of Firebase's export are left out, because they have no address.
   private(set) var withoutAddress = 0
   private var faults: [String] = []
-  private var addresses: [String: String] = [:]
+  private var addresses: [ExactText: String] = [:]
 
   /// Throws with all faults if the file is not valid. `hashing` are the parameters of Firebase's
   /// hashes.
@@ -65,7 +65,7 @@ struct UserImportFile {
   private mutating func add(at place: String, _ read: () throws(ImportedUserError) -> ImportedUser) {
     do throws(ImportedUserError) {
       let user = try read()
-      if let first = addresses.updateValue(place, forKey: user.address.key) {
+      if let first = addresses.updateValue(place, forKey: user.address.key.exact) {
         throw ImportedUserError("it has the same address as \(first)")
       }
       users.append(user)

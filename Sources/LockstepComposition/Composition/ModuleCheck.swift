@@ -1,3 +1,5 @@
+import LockstepJSON
+
 /// Checks the declarations of modules before the store is opened. An invalid declaration is a
 /// mistake in the program's code.
 enum ModuleCheck {
@@ -41,7 +43,7 @@ enum ModuleCheck {
           "the verb \(verb) stands for the action “\(action.type)”, which the module does not have."
         )
       }
-      let needed: Set<String>
+      let needed: Set<ExactText>
       switch (module.shape, verb) {
       case (.list, .move): needed = ["id", "index"]
       case (.list, .jsonPatch): needed = ["id", "operations"]

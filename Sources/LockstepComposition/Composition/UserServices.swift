@@ -149,7 +149,7 @@ struct UserServices: Sendable {
     declared = try store.write { [modules, waiters, cache] connection in
       try DeclaredLedger(
         modules,
-        reserved: Services.namesWithoutDeclarations.union(ownScreens.map(\.name)),
+        reserved: Array(Services.namesWithoutDeclarations) + ownScreens.map(\.name),
         from: connection,
         make: { .declared($0) },
         writer: store.writer,
@@ -164,7 +164,7 @@ struct UserServices: Sendable {
         }
       )
     }
-    if let module = own.first(where: { [declared] in declared.current.declared[$0.name] != nil }) {
+    if let module = own.first(where: { [declared] in declared.current.declared[$0.name.exact] != nil }) {
       throw InvalidModuleError(
         module.name,
         "the store declares a collection with this name. Delete the declaration, or rename the module."

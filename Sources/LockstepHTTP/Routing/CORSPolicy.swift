@@ -1,3 +1,5 @@
+import LockstepJSON
+
 /// Which pages of other origins may use this server from a browser (CORS, in the Fetch standard).
 public struct CORSPolicy: Sendable {
   private let origins: [String]
@@ -51,6 +53,6 @@ public struct CORSPolicy: Sendable {
   private func allowed(_ origin: String?) -> String? {
     if allowsAny { return "*" }
     guard let origin else { return nil }
-    return origins.contains(origin) ? origin : nil
+    return origins.containsBytes(of: origin) ? origin : nil
   }
 }

@@ -1,4 +1,5 @@
 import LockstepCryptography
+import LockstepJSON
 
 /// An issuer whose tokens the server accepts, and what a token of it must say.
 public struct TrustedIssuer: Sendable, Equatable {
@@ -54,8 +55,8 @@ public struct TrustedIssuer: Sendable, Equatable {
 
   /// Throws if two of the issuers have the same name.
   package static func expectDifferentIssuers(_ issuers: [TrustedIssuer]) throws(TrustedIssuerError) {
-    var names: Set<String> = []
-    for issuer in issuers where !names.insert(issuer.name).inserted {
+    var names: Set<ExactText> = []
+    for issuer in issuers where !names.insert(issuer.name.exact).inserted {
       throw .issuerRepeated(issuer.name)
     }
   }

@@ -64,6 +64,6 @@ struct JSONWebKey: Sendable, Equatable {
   }
 
   static func == (left: JSONWebKey, right: JSONWebKey) -> Bool {
-    left.id == right.id && left.algorithm == right.algorithm && left.key.numbers == right.key.numbers
+    left.id.hasSameBytes(as: right.id) && left.algorithm == right.algorithm && left.key.numbers == right.key.numbers
   }
 }

@@ -58,7 +58,7 @@ final class KeyFetcher: Sendable {
     let url = trusted.discoveryURL
     let (json, _) = try await document(url)
     guard let issuer = json["issuer"]?.stringValue else { throw KeyFetchError("\(url) has no issuer") }
-    guard issuer == trusted.name else {
+    guard issuer.hasSameBytes(as: trusted.name) else {
       // The name is from outside.
       let name = String(issuer.prefix(200)).filter { !$0.isNewline }
       throw KeyFetchError(

@@ -1,4 +1,5 @@
 import LockstepCryptography
+import LockstepJSON
 
 /// The keys of an issuer with the times of their use, and the rules for fetching them. Times are
 /// nanoseconds of the monotonic clock.
@@ -43,7 +44,7 @@ struct KeySchedule: Sendable {
     guard let current else {
       return !hasWaited && mayWait(now) ? .wait : .unavailable(retryAfter: max(nextAttempt - now, Self.second))
     }
-    guard let keys = current.keys.keys[keyID] else {
+    guard let keys = current.keys.keys[keyID.exact] else {
       return !hasWaited && mayWait(now) ? .wait : .refuse(.unknownKey)
     }
     if !hasWaited, mustWait(now), mayWait(now) { return .wait }

@@ -5,7 +5,7 @@ import LockstepJSON
 struct KeySet: Sendable {
   private static let mostKeys = 100
 
-  private(set) var keys: [String: [JSONWebKey]] = [:]
+  private(set) var keys: [ExactText: [JSONWebKey]] = [:]
   /// A sentence for each key that is not used.
   private(set) var skipped: [String] = []
 
@@ -29,10 +29,10 @@ struct KeySet: Sendable {
   }
 
   private mutating func add(_ key: JSONWebKey) throws(JSONWebKeyError) {
-    if let others = keys[key.id], others.contains(where: { $0.key.kind == key.key.kind }) {
+    if let others = keys[key.id.exact], others.contains(where: { $0.key.kind == key.key.kind }) {
       throw JSONWebKeyError("has the same kid as another key of its type")
     }
-    keys[key.id, default: []].append(key)
+    keys[key.id.exact, default: []].append(key)
   }
 
   var count: Int { keys.values.reduce(0) { $0 + $1.count } }

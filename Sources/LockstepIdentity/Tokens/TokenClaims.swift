@@ -40,7 +40,7 @@ struct TokenClaims {
       guard audiences.count == elements.count, !audiences.isEmpty else { throw .claim("aud") }
     default: throw .claim("aud")
     }
-    guard audiences.contains(where: trusted.audiences.contains) else { throw .audience }
+    guard audiences.contains(where: trusted.audiences.containsBytes(of:)) else { throw .audience }
   }
 
   /// A number of seconds since 1970, perhaps with a fraction. Nil if there is no such claim.

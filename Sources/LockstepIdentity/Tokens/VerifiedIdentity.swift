@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepTime
 
 /// The user whom a valid token names. An issuer never gives the same subject to two users.
@@ -13,5 +14,10 @@ package struct VerifiedIdentity: Sendable, Equatable {
     self.subject = subject
     self.expiresAt = expiresAt
     self.issuedAt = issuedAt
+  }
+
+  package static func == (left: VerifiedIdentity, right: VerifiedIdentity) -> Bool {
+    left.subject.hasSameBytes(as: right.subject) && left.issuer.hasSameBytes(as: right.issuer)
+      && left.expiresAt == right.expiresAt && left.issuedAt == right.issuedAt
   }
 }

@@ -1,4 +1,5 @@
 import LockstepHTTP
+import LockstepJSON
 import LockstepLogging
 import Synchronization
 
@@ -12,7 +13,7 @@ package final class OriginCheck: Sendable {
   private let cors: CORSPolicy
   private let logger: Logger
   private let monotonic: @Sendable () -> Int64
-  private let logged = Mutex<[String: Int64]>([:])
+  private let logged = Mutex<[ExactText: Int64]>([:])
 
   package init(_ cors: CORSPolicy, logger: Logger, monotonic: @escaping @Sendable () -> Int64) {
     self.cors = cors
@@ -41,7 +42,8 @@ package final class OriginCheck: Sendable {
     let schemes = [("http://", ":80"), ("https://", ":443")]
     guard let (scheme, defaultPort) = schemes.first(where: { origin.hasPrefix($0.0) }) else { return false }
     let (authority, host) = (origin.dropFirst(scheme.count).lowercased(), host.lowercased())
-    guard !host.isEmpty else { return false }
+    // The lower case of the Kelvin sign is a k. But an origin is ASCII.
+    guard !host.isEmpty, origin.utf8.allSatisfy({ $0 < 0x80 }) else { return false }
     if authority == host || authority + defaultPort == host { return true }
     return authority.hasPrefix(host + ":")
       && authority.dropFirst(host.count + 1).allSatisfy { ("0"..."9").contains($0) }
@@ -50,10 +52,10 @@ package final class OriginCheck: Sendable {
   private func note(_ origin: String) {
     let now = monotonic()
     let count: Int? = logged.withLock { logged in
-      if let last = logged[origin], now - last < Self.pause { return nil }
+      if let last = logged[origin.exact], now - last < Self.pause { return nil }
       if logged.count >= Self.mostOrigins { logged = logged.filter { now - $0.value < Self.pause } }
       guard logged.count < Self.mostOrigins else { return nil }
-      logged[origin] = now
+      logged[origin.exact] = now
       return logged.count
     }
     guard let count else { return }

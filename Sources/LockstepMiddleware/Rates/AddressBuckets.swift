@@ -1,5 +1,6 @@
 import LockstepAccounts
 import LockstepHTTP
+import LockstepJSON
 import LockstepThreading
 
 /// A rate bucket for each network that sent a request lately, shared by all event loops.
@@ -61,7 +62,7 @@ package struct AddressRates: Sendable {
   package init(meter: RateMeter) { self.meter = meter }
 
   /// Supervisors, load balancers and Prometheus poll these paths. For them, 429 is a failure.
-  private static let unlimited: Set<String> = ["/healthz", "/readyz", "/metrics"]
+  private static let unlimited: Set<ExactText> = ["/healthz", "/readyz", "/metrics"]
 
   func respond(
     to head: RequestHead,
@@ -69,7 +70,7 @@ package struct AddressRates: Sendable {
     at arrival: Int64,
     _ respond: () throws -> HandlerResult
   ) throws -> HandlerResult {
-    if Self.unlimited.contains(head.path) { return try respond() }
+    if Self.unlimited.contains(head.path.exact) { return try respond() }
     return try meter.respond(to: buckets.bucket(ofHost: peer.host, at: arrival), at: arrival, respond)
   }
 }

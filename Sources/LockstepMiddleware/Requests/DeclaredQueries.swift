@@ -1,4 +1,5 @@
 import LockstepHTTP
+import LockstepJSON
 import Synchronization
 
 /// Refuses query parameters that a route does not declare. Otherwise a misspelled parameter would
@@ -32,7 +33,8 @@ final class DeclaredQueries: Sendable {
     guard !QueryParameters.names(in: query, areAllIn: taken) else { return }
     var unknown: [String] = []
     // Stops at the last name that is shown, so that the time does not grow with the square of the names.
-    for name in try QueryParameters(query).names where !taken.contains(name) && !unknown.contains(name) {
+    for name in try QueryParameters(query).names
+    where !taken.containsBytes(of: name) && !unknown.containsBytes(of: name) {
       unknown.append(name)
       if unknown.count == mostNames { break }
     }

@@ -1,5 +1,6 @@
 import LockstepCollections
 import LockstepHTTP
+import LockstepJSON
 import LockstepSync
 
 /// A request's `If-Match` and `If-None-Match` (RFC 9110, 13).
@@ -13,6 +14,10 @@ package struct Preconditions: Sendable {
   package struct Tag: Sendable, Equatable {
     package let text: String
     package let isWeak: Bool
+
+    package static func == (left: Tag, right: Tag) -> Bool {
+      left.text.hasSameBytes(as: right.text) && left.isWeak == right.isWeak
+    }
   }
 
   package let ifMatch: Tags?
@@ -48,7 +53,7 @@ package struct Preconditions: Sendable {
   /// Whether the client has the representation with this tag. The tag is not a cursor.
   package func isFresh(_ tag: String) -> Bool {
     guard case .these(let tags)? = ifNoneMatch else { return ifNoneMatch == .any }
-    return tags.contains { $0.text == tag }
+    return tags.contains { $0.text.hasSameBytes(as: tag) }
   }
 
   /// The client's tag that stands for this representation.
@@ -60,7 +65,7 @@ package struct Preconditions: Sendable {
   package func freshTag(_ cursor: Cursor, _ tag: String) -> String? {
     guard case .these(let tags)? = ifNoneMatch else { return nil }
     // Compares the texts first: they are nearly always equal, and then no cursor has to be parsed.
-    return tags.first { $0.text == tag || cursor.isValidated(by: $0.text) }?.text
+    return tags.first { $0.text.hasSameBytes(as: tag) || cursor.isValidated(by: $0.text) }?.text
   }
 
   /// Whether a write may continue. `cursor` is the cursor of the present representation. `isOwn` is
@@ -87,7 +92,7 @@ package struct Preconditions: Sendable {
   package func allowsWrite(to tag: String, orStateAt state: Cursor? = nil) -> Bool {
     if case .these(let tags)? = ifMatch {
       let isMatch = tags.contains { given in
-        !given.isWeak && (given.text == tag || state?.hasRevision(of: given.text) ?? false)
+        !given.isWeak && (given.text.hasSameBytes(as: tag) || state?.hasRevision(of: given.text) ?? false)
       }
       guard isMatch else { return false }
     }
@@ -138,7 +143,7 @@ extension Cursor {
   /// Whether a tag stands for the same bytes. The tag of a part of a collection, such as a page,
   /// contains a digest of that part. So it stays valid if only the rest of the collection changes.
   package func isValidated(by tag: String) -> Bool {
-    if tag == text { return true }
+    if tag.hasSameBytes(as: text) { return true }
     guard let digest, let other = Cursor(tag) else { return false }
     return other.store == store && other.digest == digest
   }

@@ -1,4 +1,5 @@
 import LockstepHTTP
+import LockstepJSON
 
 /// The decoded parameters of a query. `+` and `%20` are spaces, as forms and browsers write them.
 package struct QueryParameters {
@@ -34,13 +35,13 @@ package struct QueryParameters {
 
   /// The value of a parameter; nil without it. Throws if the query has it more than once.
   package func text(_ name: String) throws(Problem) -> String? {
-    guard let first = values.firstIndex(where: { $0.name == name }) else { return nil }
-    guard !values[(first + 1)...].contains(where: { $0.name == name }) else { throw Self.repeated(name) }
+    guard let first = values.firstIndex(where: { $0.name.hasSameBytes(as: name) }) else { return nil }
+    guard !values[(first + 1)...].contains(where: { $0.name.hasSameBytes(as: name) }) else { throw Self.repeated(name) }
     return values[first].value
   }
 
   /// The values of a parameter that may occur several times, in their order.
-  package func texts(_ name: String) -> [String] { values.filter { $0.name == name }.map(\.value) }
+  package func texts(_ name: String) -> [String] { values.filter { $0.name.hasSameBytes(as: name) }.map(\.value) }
 
   private static func repeated(_ name: String) -> Problem {
     Problem(.invalidParameter, detail: "The query has the parameter “\(name)” more than once.")
@@ -49,8 +50,8 @@ package struct QueryParameters {
   /// All parameters and their values. Throws if a parameter occurs more than once.
   package var all: [(name: String, value: String)] {
     get throws(Problem) {
-      var names: Set<String> = []
-      for (name, _) in values where !names.insert(name).inserted { throw Self.repeated(name) }
+      var names: Set<ExactText> = []
+      for (name, _) in values where !names.insert(name.exact).inserted { throw Self.repeated(name) }
       return values
     }
   }

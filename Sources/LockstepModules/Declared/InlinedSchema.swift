@@ -44,7 +44,7 @@ struct InlinedSchema {
   }
 
   private mutating func resolved(_ name: String, depth: Int) -> JSON {
-    guard let definition = definitions[name], !open.contains(name) else { return [:] }
+    guard let definition = definitions[name], !open.containsBytes(of: name) else { return [:] }
     rest -= definition.encodedByteCount
     guard rest > 0 else { return [:] }
     open.append(name)

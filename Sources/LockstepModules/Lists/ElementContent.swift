@@ -63,7 +63,7 @@ package struct ElementContent: Sendable {
 extension ElementContent: Equatable {
   /// Equal if clients see the same bytes. `String` would treat some different bytes as equal.
   package static func == (left: ElementContent, right: ElementContent) -> Bool {
-    left.title.map { ElementKey($0) } == right.title.map { ElementKey($0) }
+    left.title?.exact == right.title?.exact
       && left.data?.encoded() == right.data?.encoded()
   }
 }

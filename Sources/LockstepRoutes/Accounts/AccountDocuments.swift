@@ -70,10 +70,10 @@ struct PrivateDocument: Sendable {
 
   /// The tag does not depend on the members in `ignored`, because they change without a write.
   /// It also depends on `hidden`, which the document does not show.
-  init(_ json: JSON, passingOver ignored: Set<String> = [], hidden: Int = 0) {
+  init(_ json: JSON, passingOver ignored: Set<ExactText> = [], hidden: Int = 0) {
     self.json = json
     var counted = json.objectValue ?? JSONObject()
-    counted.removeAll { name, _ in ignored.contains(name) }
+    counted.removeAll { name, _ in ignored.contains(name.exact) }
     tag = Digest.text(of: JSON.object(counted).encoded() + (hidden == 0 ? [] : Array("\(hidden)".utf8)))
   }
 

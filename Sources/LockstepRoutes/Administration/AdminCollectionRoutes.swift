@@ -33,7 +33,7 @@ package struct AdminCollectionRoutes: Sendable {
       .described(Self.listing),
       Route(.get, "\(Self.pattern)/{name}", summary: "Shows the declaration of a collection.") { request in
         try gate.admit(request, .read) { _ in
-          guard let found = declared.current.declared[Self.name(in: request)] else { throw Self.missing(request) }
+          guard let found = declared.current.declared[Self.name(in: request).exact] else { throw Self.missing(request) }
           return .response(Self.document(found).response(try Preconditions(of: request.head)))
         }
       }
@@ -96,8 +96,8 @@ package struct AdminCollectionRoutes: Sendable {
       by: agent,
       check: { try Self.check(preconditions, name, in: $0) },
       response: { before, after in
-        let isNew = before.declared[name] == nil
-        let document = after.declared[name].map(Self.document) ?? PrivateDocument(declaration.json)
+        let isNew = before.declared[name.exact] == nil
+        let document = after.declared[name.exact].map(Self.document) ?? PrivateDocument(declaration.json)
         var response = Response.json(document.json, status: isNew ? .created : .ok, cacheControl: "no-store")
         response.fields.append(.etag, "\"\(document.tag)\"")
         if isNew { response.fields.append(.location, "\(Self.pattern)/\(name)") }
@@ -120,7 +120,7 @@ package struct AdminCollectionRoutes: Sendable {
     var erase: (@Sendable (UserID) async throws -> Void)?
     if erases {
       erase = { user in
-        guard let found = declared.current.declared[name] else { return }
+        guard let found = declared.current.declared[name.exact] else { return }
         try await ledger.erase(found.declaration, of: user, by: agent)
       }
     }
@@ -148,7 +148,7 @@ package struct AdminCollectionRoutes: Sendable {
     _ name: String,
     in set: ModuleSet
   ) throws(Problem) {
-    guard let present = set.declared[name] else {
+    guard let present = set.declared[name.exact] else {
       // Nothing is there, so no tag matches it.
       if preconditions.ifMatch != nil { throw Problem(.preconditionFailed, members: [("current", .null)]) }
       return

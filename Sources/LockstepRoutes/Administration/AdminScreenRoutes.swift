@@ -105,7 +105,7 @@ package struct AdminScreenRoutes: Sendable {
     guard let wait, preconditions.ifNoneMatch != nil, wait.seconds > 0, preconditions.isFresh(seen) else {
       return .response(response(screen, preconditions))
     }
-    guard let seat = directory.waiters.seat(for: screen.id, WaitingRequest(request, by: agent.id)) else {
+    guard let seat = directory.waiters.seat(for: screen.id.exact, WaitingRequest(request, by: agent.id)) else {
       throw Problem.tooManyWaits(
         "Too many requests wait for screens already. End one of them, or send the request without “wait”."
       )

@@ -130,7 +130,7 @@ package struct AdminStatusRoutes: Sendable {
     var all = waiters.requests.map { (user: Optional($0.key), request: $0.request) }
     all += commits.requests.map { (user: nil, request: $0) }
     if let screens {
-      let users = Dictionary(screens.open.map { ($0.id, $0.session?.user) }) { first, _ in first }
+      let users = Dictionary(screens.open.map { ($0.id.exact, $0.session?.user) }) { first, _ in first }
       all += screens.waiters.requests.map { (user: users[$0.key] ?? nil, request: $0.request) }
     }
     return all.sorted { $0.request.arrival < $1.request.arrival }

@@ -79,7 +79,7 @@ extension CollectionName {
   init(_ text: Substring, of modules: ModuleSet) throws(Problem) {
     let name = CollectionName(text: text)
     let isSuite = name.module == "defaults" && name.part.map { Suite.fault(of: $0) == nil } ?? true
-    guard modules[name.module] != nil || modules.deleted.contains(name.module),
+    guard modules[name.module] != nil || modules.deleted.contains(name.module.exact),
       name.part == nil || (name.module == "defaults" && isSuite)
     else {
       let all = modules.listing.replacing("defaults", with: "defaults/<suite>", maxReplacements: 1)

@@ -1,5 +1,6 @@
 import LockstepCollections
 import LockstepHTTP
+import LockstepJSON
 import LockstepMiddleware
 import LockstepStore
 import LockstepThreading
@@ -12,7 +13,7 @@ package final class DeclaredRoutes: Sendable {
   /// Nil: there are no other nodes, which could declare collections.
   private let lease: NodeLease?
   private let make: @Sendable (DeclaredModule) -> [Route]
-  private let tables = LockedState<[String: (module: DeclaredModule, table: RouteTable)]>([:])
+  private let tables = LockedState<[ExactText: (module: DeclaredModule, table: RouteTable)]>([:])
 
   package init(
     _ modules: Modules,
@@ -25,7 +26,7 @@ package final class DeclaredRoutes: Sendable {
 
   /// The routes of the collection that a path names; nil if it names none.
   package func table(for head: RequestHead) throws(Problem) -> RouteTable? {
-    guard let name = try Self.collection(in: head) else { return nil }
+    guard let name = try Self.collection(in: head)?.exact else { return nil }
     // Without a lease, the memory does not know whether there is such a collection.
     if let lease, !lease.isHeld { throw .withoutLease }
     guard let module = modules.current.declared[name] else {

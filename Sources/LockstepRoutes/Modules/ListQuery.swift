@@ -8,7 +8,7 @@ import LockstepSync
 ///
 /// `prefix` selects elements by their ids. `elementQuery` selects them by their values and sorts them.
 /// `after` and `limit` select a page of the result.
-struct ListQuery: Sendable, Equatable {
+struct ListQuery: Sendable {
   /// The most bytes of all parameters `where` and `sort` in the link to the next page. So the link is
   /// no longer than the longest request line.
   static let longestQuery = 6 * 1024

@@ -164,7 +164,7 @@ package final class ModuleRoutes: Sendable {
     guard let said else { return nil }
     let pointer = "/\(module.keyName)"
     if verb == .move { return FieldFault(pointer: pointer, detail: PayloadReader.unknown) }
-    guard said.stringValue.map({ ElementKey($0) }) != ElementKey(name) else { return nil }
+    guard said.stringValue?.exact != name.exact else { return nil }
     return FieldFault(pointer: pointer, detail: "It must be the \(module.keyName) in the path, or be left out.")
   }
 

@@ -7,7 +7,7 @@ import LockstepSync
 
 /// A part of a user's state that has a path. Its representation depends only on a `StateView`. So
 /// the same code reads every resource, compares it, waits for it and finds it in the past.
-enum StateResource: Sendable, Equatable {
+enum StateResource: Sendable {
   case list(ListQuery)
   case element(CollectionName, id: String)
   case map(CollectionName, prefix: String?)

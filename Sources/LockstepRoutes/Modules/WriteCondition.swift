@@ -138,7 +138,7 @@ struct PastStates {
 
   let reader: StateReader
   let user: UserID
-  private var states: [String: UserState?] = [:]
+  private var states: [ExactText: UserState?] = [:]
 
   init(reader: StateReader, user: UserID) {
     (self.reader, self.user) = (reader, user)
@@ -146,7 +146,7 @@ struct PastStates {
 
   /// Nil if the history lacks the revision, or if too many states were read already.
   mutating func state(at revision: Revision, _ extent: StateHistory.Extent) async throws -> UserState? {
-    let name = "\(revision) \(extent)"
+    let name = ExactText("\(revision) \(extent)")
     if let known = states[name] { return known }
     guard states.count < Self.most else { return nil }
     let state = try await reader.state(of: user, at: revision, extent)

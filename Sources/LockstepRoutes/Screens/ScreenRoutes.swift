@@ -13,7 +13,7 @@ package struct ScreenRoutes: Sendable {
   static let bodyLimit = 64 * 1024
   static let maximumActions = 500
 
-  private let kinds: [String: ScreenDeclaration]
+  private let kinds: [ExactText: ScreenDeclaration]
   private let catalogue: ModuleDocument
   private let directory: ScreenDirectory
   private let authenticator: TokenAuthenticator
@@ -35,7 +35,7 @@ package struct ScreenRoutes: Sendable {
     lease: NodeLease? = nil,
     forwarder: ScreenForwarder? = nil
   ) {
-    self.kinds = Dictionary(kinds.map { ($0.name, $0) }) { first, _ in first }
+    self.kinds = Dictionary(kinds.map { ($0.name.exact, $0) }) { first, _ in first }
     self.catalogue = catalogue
     self.directory = directory
     self.authenticator = authenticator
@@ -77,7 +77,7 @@ package struct ScreenRoutes: Sendable {
     _ respond: @escaping @Sendable (ScreenDeclaration, LiveSession?) throws -> HandlerResult
   ) throws -> HandlerResult {
     let name = request.parameters["name"] ?? ""
-    guard let kind = kinds[name] else {
+    guard let kind = kinds[name.exact] else {
       throw Problem(.notFound, detail: "There is no screen “\(name)”. GET /v1/reactors lists all screens.")
     }
     guard kind.needsSession else { return try respond(kind, nil) }
@@ -160,7 +160,7 @@ package struct ScreenRoutes: Sendable {
       return try directory.responses.once(
         request,
         [],
-        of: session.map { .session($0.id) } ?? .screen(id),
+        of: session.map { .session($0.id) } ?? .screen(id.exact),
         at: monotonic()
       ) {
         let screen = try find(id, kind, session)
@@ -198,7 +198,7 @@ package struct ScreenRoutes: Sendable {
   }
 
   private func watch(_ screen: Screen, _ request: Request) throws(Problem) -> ScreenWatcher {
-    guard let seat = directory.waiters.seat(for: screen.id, WaitingRequest(request)) else {
+    guard let seat = directory.waiters.seat(for: screen.id.exact, WaitingRequest(request)) else {
       throw Problem.tooManyWaits("Too many requests wait for this screen already.")
     }
     return ScreenWatcher(screen, seat: seat, lease: lease, monotonic: monotonic)
@@ -217,7 +217,7 @@ package struct ScreenRoutes: Sendable {
           throw Problem(.validationFailed, errors: [.init(pointer: "", detail: detail)])
         }
         let network = ClientNetwork(host: request.peer.host)
-        let owner = screen.session.map { ScreenIdempotency.Owner.session($0.id) } ?? .screen(screen.id)
+        let owner = screen.session.map { ScreenIdempotency.Owner.session($0.id) } ?? .screen(screen.id.exact)
         return try directory.responses.once(request, body, of: owner, at: monotonic()) {
           do {
             try await screen.engine.act(actions, from: network) { preconditions.allowsWrite(to: screen.cursor($0)) }

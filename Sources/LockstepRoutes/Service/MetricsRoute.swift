@@ -249,9 +249,9 @@ extension MetricsPage {
 
   package mutating func add(_ screens: ScreenMetrics) {
     single("lockstep_screens", "Open screens.", screens.open)
-    let kinds = screens.opened.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    let kinds = screens.opened.sorted { $0.key < $1.key }.map { ($0.key.text, $0.value) }
     each("lockstep_screens_opened_total", "Screens opened, by kind of screen.", "screen", kinds)
-    let failures = kinds.map { ($0.0, screens.failures[$0.0] ?? 0) }
+    let failures = kinds.map { ($0.0, screens.failures[$0.0.exact] ?? 0) }
     let help = "Failures of screens' effects and merged streams, by kind of screen."
     each("lockstep_screen_failures_total", help, "screen", failures)
     let ended = ScreenEnd.allCases.map { ($0.rawValue, screens.ended[$0] ?? 0) }

@@ -77,7 +77,7 @@ struct SchemaCompiler {
   mutating func add(_ detail: String) { add(path, detail) }
 
   private mutating func addOnce(_ detail: String) {
-    if !faults.contains(where: { $0.detail == detail }) { add(detail) }
+    if !faults.contains(where: { $0.detail.hasSameBytes(as: detail) }) { add(detail) }
   }
 
   private mutating func add(_ path: [String], _ detail: String) {

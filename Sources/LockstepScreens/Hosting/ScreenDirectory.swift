@@ -26,8 +26,8 @@ package final class ScreenDirectory: Sendable {
   private static let mostParts = 256
 
   private struct FailedPart: Hashable {
-    let screen: String
-    let origin: String
+    let screen: ExactText
+    let origin: ExactText
   }
 
   private struct FailureReports {
@@ -37,8 +37,8 @@ package final class ScreenDirectory: Sendable {
 
   private struct Contents: Sendable {
     var reports: [FailedPart: FailureReports] = [:]
-    var screens: [String: Screen] = [:]
-    var bySession: [SessionID: Set<String>] = [:]
+    var screens: [ExactText: Screen] = [:]
+    var bySession: [SessionID: Set<ExactText>] = [:]
     var metrics = ScreenMetrics()
     var anonymous = 0
     var nextExpiry: Int64 = 0
@@ -48,31 +48,31 @@ package final class ScreenDirectory: Sendable {
       guard screens.count < limits.inAll else { throw .inAll }
       if let session = screen.session {
         guard bySession[session.id]?.count ?? 0 < limits.perSession else { throw .ofSession }
-        bySession[session.id, default: []].insert(screen.id)
+        bySession[session.id, default: []].insert(screen.id.exact)
       } else {
         guard anonymous < limits.anonymous else { throw .anonymous }
         anonymous += 1
       }
-      screens[screen.id] = screen
+      screens[screen.id.exact] = screen
       metrics.open += 1
-      metrics.opened[screen.kind, default: 0] += 1
+      metrics.opened[screen.kind.exact, default: 0] += 1
     }
 
     mutating func remove(_ screen: Screen, _ reason: ScreenEnd) {
-      guard screens.removeValue(forKey: screen.id) != nil else { return }
+      guard screens.removeValue(forKey: screen.id.exact) != nil else { return }
       metrics.open -= 1
       metrics.ended[reason, default: 0] += 1
       guard let session = screen.session else {
         anonymous -= 1
         return
       }
-      bySession[session.id]?.remove(screen.id)
+      bySession[session.id]?.remove(screen.id.exact)
       if bySession[session.id]?.isEmpty == true { bySession[session.id] = nil }
     }
   }
 
   /// The requests that wait, by the screen's id.
-  package let waiters: WaiterRegistry<String>
+  package let waiters: WaiterRegistry<ExactText>
   package let responses = ScreenIdempotency()
   private let environment: ScreenEnvironment
   private let limits: ScreenLimits
@@ -134,10 +134,10 @@ package final class ScreenDirectory: Sendable {
 
   private func observer(of id: String, _ kind: ScreenDeclaration) -> ScreenObserver {
     ScreenObserver(
-      changed: { [waiters] in waiters.wake(id) },
+      changed: { [waiters] in waiters.wake(id.exact) },
       failed: { [weak self] failure in
         self?.record(failure, of: kind)
-        self?.waiters.wake(id)
+        self?.waiters.wake(id.exact)
       }
     )
   }
@@ -147,8 +147,8 @@ package final class ScreenDirectory: Sendable {
   private func record(_ failure: ScreenFailure, of kind: ScreenDeclaration) {
     let now = monotonic()
     let suppressed = contents.withLock { contents -> Int? in
-      contents.metrics.failures[kind.name, default: 0] += 1
-      let part = FailedPart(screen: kind.name, origin: failure.origin)
+      contents.metrics.failures[kind.name.exact, default: 0] += 1
+      let part = FailedPart(screen: kind.name.exact, origin: failure.origin.exact)
       let reports = contents.reports[part] ?? (contents.reports.count < Self.mostParts ? FailureReports() : nil)
       guard var reports else { return nil }
       defer { contents.reports[part] = reports }
@@ -178,12 +178,12 @@ package final class ScreenDirectory: Sendable {
 
   /// Finds an open screen by its tag. Unlike the id, the tag gives no right to use the screen. Does
   /// not postpone its deadline.
-  package func find(tag: String) -> Screen? { open.first { $0.tag == tag } }
+  package func find(tag: String) -> Screen? { open.first { $0.tag.hasSameBytes(as: tag) } }
 
   /// Finds an open screen of this kind and session, and postpones its deadline.
   package func find(_ id: String, kind: String, of session: LiveSession?) -> Screen? {
     endExpired()
-    guard let screen = contents.withLock({ $0.screens[id] }), screen.kind == kind, !screen.isEnded,
+    guard let screen = contents.withLock({ $0.screens[id.exact] }), screen.kind.hasSameBytes(as: kind), !screen.isEnded,
       screen.session?.id == session?.id
     else { return nil }
     let now = monotonic()
@@ -196,8 +196,8 @@ package final class ScreenDirectory: Sendable {
   package func end(_ screen: Screen, _ reason: ScreenEnd) {
     screen.end()
     contents.withLock { $0.remove(screen, reason) }
-    if screen.session == nil { responses.forget(.screen(screen.id)) }
-    waiters.wake(screen.id)
+    if screen.session == nil { responses.forget(.screen(screen.id.exact)) }
+    waiters.wake(screen.id.exact)
   }
 
   package func end(sessions: [SessionID]) {
@@ -287,7 +287,7 @@ package enum TooManyScreensError: Error, Equatable {
 package struct ScreenMetrics: Sendable {
   package fileprivate(set) var open = 0
   /// By kind.
-  package fileprivate(set) var opened: [String: Int] = [:]
-  package fileprivate(set) var failures: [String: Int] = [:]
+  package fileprivate(set) var opened: [ExactText: Int] = [:]
+  package fileprivate(set) var failures: [ExactText: Int] = [:]
   package fileprivate(set) var ended: [ScreenEnd: Int] = [:]
 }

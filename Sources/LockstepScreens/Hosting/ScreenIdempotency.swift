@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepStore
 import LockstepSync
 import LockstepThreading
@@ -13,7 +14,7 @@ package final class ScreenIdempotency: Sendable {
   package enum Owner: Sendable, Hashable {
     case session(SessionID)
     /// An anonymous screen, by its id.
-    case screen(String)
+    case screen(ExactText)
   }
 
   /// How many keys of an owner are kept, and how many bytes their responses may have in total.
@@ -28,9 +29,9 @@ package final class ScreenIdempotency: Sendable {
   }
 
   fileprivate struct Keys: Sendable {
-    var kept: [ElementKey: Kept] = [:]
+    var kept: [ExactText: Kept] = [:]
     /// The keys with a response, the oldest first.
-    var order: [ElementKey] = []
+    var order: [ExactText] = []
     var bytes = 0
     var lastUse: Int64
   }
@@ -40,7 +41,7 @@ package final class ScreenIdempotency: Sendable {
     var bytes = 0
     /// The keys that received a response, the oldest first. Entries of dropped responses stay here
     /// until `tidy()`.
-    var order: ArraySlice<(owner: Owner, name: ElementKey)> = []
+    var order: ArraySlice<(owner: Owner, name: ExactText)> = []
     /// The length of `order` at which `tidy()` is called.
     var tidyAt = 1_024
   }
@@ -62,8 +63,8 @@ package final class ScreenIdempotency: Sendable {
       var keys = contents.owners[owner] ?? Keys(lastUse: now)
       defer { contents.owners[owner] = keys }
       keys.lastUse = now
-      guard let known = keys.kept[ElementKey(key.key)] else {
-        keys.kept[ElementKey(key.key)] = Kept(fingerprint: key.fingerprint)
+      guard let known = keys.kept[key.key.exact] else {
+        keys.kept[key.key.exact] = Kept(fingerprint: key.fingerprint)
         return nil
       }
       guard known.fingerprint == key.fingerprint else { throw IdempotencyKeyReusedError() }
@@ -75,7 +76,7 @@ package final class ScreenIdempotency: Sendable {
   /// Ends the use of a key. Without a response, the client may send the request again.
   package func settle(_ key: IdempotencyKey, of owner: Owner, _ response: StoredResponse?) {
     contents.withLock { contents in
-      let name = ElementKey(key.key)
+      let name = key.key.exact
       guard let response else {
         contents.owners[owner]?.kept[name] = nil
         // Otherwise, each request for a screen that does not exist would leave an owner here.
@@ -117,7 +118,7 @@ package final class ScreenIdempotency: Sendable {
 
 extension ScreenIdempotency.Contents {
   /// Drops a response, and its owner if the owner has no other key.
-  fileprivate mutating func drop(_ name: ElementKey, of owner: ScreenIdempotency.Owner) {
+  fileprivate mutating func drop(_ name: ExactText, of owner: ScreenIdempotency.Owner) {
     guard let index = owners[owner]?.order.firstIndex(of: name), let response = owners[owner]?.kept[name]?.response
     else {
       return
@@ -139,7 +140,7 @@ extension ScreenIdempotency.Contents {
 
 extension ScreenIdempotency.Keys {
   /// Keeps a response, and drops the oldest ones if necessary. Returns the growth of `bytes`.
-  fileprivate mutating func keep(_ response: StoredResponse, as name: ElementKey) -> Int {
+  fileprivate mutating func keep(_ response: StoredResponse, as name: ExactText) -> Int {
     let before = bytes
     kept[name]?.response = response
     order.append(name)

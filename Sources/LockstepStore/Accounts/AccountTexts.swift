@@ -21,7 +21,7 @@ package struct EmailAddress: Sendable, Equatable {
 
   /// The address as it was given.
   package let text: String
-  /// The text in lower case. Addresses with the same key are the same.
+  /// The text in lower case. Addresses are the same if the bytes of their keys are.
   package let key: String
 
   /// Checks a text: `local@domain`, 1 to 64 bytes before the `@`, a domain of at least two labels
@@ -41,10 +41,10 @@ package struct EmailAddress: Sendable, Equatable {
     key = Self.key(of: text)
   }
 
-  /// The key of an address that was checked before.
+  /// The key of an address that was checked before, or of the beginning of one.
   package static func key(of text: String) -> String { text.lowercased() }
 
-  package static func == (left: EmailAddress, right: EmailAddress) -> Bool { left.key == right.key }
+  package static func == (left: EmailAddress, right: EmailAddress) -> Bool { left.key.hasSameBytes(as: right.key) }
 
   private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {

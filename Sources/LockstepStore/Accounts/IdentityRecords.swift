@@ -1,13 +1,23 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepTime
 
-/// The user of an issuer of tokens.
+/// The user of an issuer of tokens. Issuers and subjects are compared by bytes, as in the store.
 package struct Identity: Sendable, Hashable {
   package let issuer: String
   package let subject: String
 
   package init(issuer: String, subject: String) {
     (self.issuer, self.subject) = (issuer, subject)
+  }
+
+  package static func == (left: Identity, right: Identity) -> Bool {
+    left.subject.hasSameBytes(as: right.subject) && left.issuer.hasSameBytes(as: right.issuer)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    issuer.hashBytes(into: &hasher)
+    subject.hashBytes(into: &hasher)
   }
 
   /// The hash by which the session of all of the identity's tokens is found. A session's token has

@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepTime
 
 /// A user in the store.
@@ -182,7 +183,7 @@ package struct UserRecords {
   /// Changes the key in the table `addresses`. Returns false if another user has the key.
   private func changeKey(of id: UserID, to key: String) throws -> Bool {
     let present = try account(id)?.emailKey
-    if present == key { return true }
+    if present?.exact == key.exact { return true }
     let inserted = try connection.run(
       "INSERT INTO addresses (email_key, user_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
       key,

@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 
 /// Looks in PostgreSQL for rows that contradict each other. In SQLite, foreign keys and unique columns
 /// prevent such rows. Run it in a snapshot. Each method returns one text for each finding.
@@ -147,9 +148,11 @@ package struct DatabaseAudit {
   }
 
   /// The modules with which the store was served, besides those that each server has.
-  package func modules() throws -> [String: CollectionMutation.Kind] {
+  package func modules() throws -> [ExactText: CollectionMutation.Kind] {
     let rows = try connection.all("SELECT name, kind FROM modules") { (try $0[0] as String, try $0[1] as String) }
-    return Dictionary(rows.compactMap { name, kind in CollectionMutation.Kind(rawValue: kind).map { (name, $0) } }) {
+    return Dictionary(
+      rows.compactMap { name, kind in CollectionMutation.Kind(rawValue: kind).map { (name.exact, $0) } }
+    ) {
       first,
       _ in first
     }

@@ -1,9 +1,10 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepThreading
 
 /// The value of an `Idempotency-Key` field, with a fingerprint of the request. A repeated request
 /// has the same fingerprint.
-package struct IdempotencyKey: Sendable, Hashable {
+package struct IdempotencyKey: Sendable {
   /// The longest key that a client may send.
   package static let maximumBytes = 256
 
@@ -78,7 +79,7 @@ package struct IdempotencyKeyReusedError: Error {
 package final class InFlightKeys: Sendable {
   private struct OwnedKey: Hashable {
     let owner: IdempotencyKeyOwner
-    let key: ElementKey
+    let key: ExactText
   }
 
   private let keys = LockedState<Set<OwnedKey>>([])
@@ -88,11 +89,11 @@ package final class InFlightKeys: Sendable {
   /// Marks a key as in flight, or throws if it already is. Release it when the write has an
   /// outcome.
   package func claim(_ key: IdempotencyKey, of owner: IdempotencyKeyOwner) throws(IdempotencyKeyInUseError) {
-    let isNew = keys.withLock { $0.insert(OwnedKey(owner: owner, key: ElementKey(key.key))).inserted }
+    let isNew = keys.withLock { $0.insert(OwnedKey(owner: owner, key: key.key.exact)).inserted }
     if !isNew { throw IdempotencyKeyInUseError() }
   }
 
   package func release(_ key: IdempotencyKey, of owner: IdempotencyKeyOwner) {
-    _ = keys.withLock { $0.remove(OwnedKey(owner: owner, key: ElementKey(key.key))) }
+    _ = keys.withLock { $0.remove(OwnedKey(owner: owner, key: key.key.exact)) }
   }
 }

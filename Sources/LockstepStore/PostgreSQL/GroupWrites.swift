@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepPostgreSQL
 
 /// The writes of a group's transactions, merged so that each table gets at most a few statements, and
@@ -6,7 +7,7 @@ import LockstepPostgreSQL
 struct GroupWrites {
   private struct Collection: Hashable {
     let user: UserID
-    let name: String
+    let name: ExactText
   }
 
   private struct Row: Hashable {
@@ -35,7 +36,7 @@ struct GroupWrites {
   private var clearedMaps: Set<Collection> = []
   private var removals: [Collection: Revision] = [:]
   private var entries: [(user: UserID, entry: JournalEntry)] = []
-  private var records: [UserID: [String: ResponseRecord]] = [:]
+  private var records: [UserID: [ExactText: ResponseRecord]] = [:]
   private var heads: [UserID: (revision: Revision, written: Int)] = [:]
   private var events: [WebhookEvent] = []
   /// Whether webhooks get an event for each revision.
@@ -48,7 +49,7 @@ struct GroupWrites {
   /// Adds the writes of a transaction.
   mutating func add(_ writes: WriteSet, _ ranks: StoredRanks) throws {
     for (edits, entry) in writes.actions {
-      let collection = Collection(user: writes.user, name: entry.collection.description)
+      let collection = Collection(user: writes.user, name: entry.collection.description.exact)
       switch edits {
       case .list(let edits): for edit in edits { try apply(edit, to: collection, at: entry.revision, ranks) }
       case .map(let edits): for edit in edits { apply(edit, to: collection, at: entry.revision) }
@@ -58,7 +59,7 @@ struct GroupWrites {
       heads[writes.user] = (entry.revision, entry.written)
     }
     if notifiesWebhooks, let event = WebhookEvent(writes) { events.append(event) }
-    if let record = writes.record { records[writes.user, default: [:]][record.key.key] = record }
+    if let record = writes.record { records[writes.user, default: [:]][record.key.key.exact] = record }
   }
 
   // MARK: Merging
@@ -129,7 +130,7 @@ struct GroupWrites {
         case .update(_, let rank?, _)?: return rank
         case .remove?: return nil
         case .update(_, nil, _)?, nil:
-          return isCleared ? nil : try book.rank(of: id, in: collection.name, of: collection.user)
+          return isCleared ? nil : try book.rank(of: id, in: collection.name.text, of: collection.user)
         }
       },
       setRank: { item, rank in spread.append((item.id, rank)) }
@@ -155,7 +156,7 @@ struct GroupWrites {
   private func addClearing(to pipeline: inout PostgreSQLPipeline) {
     for (cleared, statement) in [(clearedLists, Self.clearLists), (clearedMaps, Self.clearMaps)] where !cleared.isEmpty
     {
-      pipeline.add(statement, [.uuids(cleared.map(\.user.value)), .texts(cleared.map(\.name))])
+      pipeline.add(statement, [.uuids(cleared.map(\.user.value)), .texts(cleared.map(\.name.text))])
     }
   }
 
@@ -164,7 +165,7 @@ struct GroupWrites {
     var put = RowColumns()
     var updated = RowColumns()
     for (row, change) in lists {
-      let (user, name, key) = (row.collection.user.value, row.collection.name, row.key.text)
+      let (user, name, key) = (row.collection.user.value, row.collection.name.text, row.key.text)
       switch change {
       case .remove: removed.append(user, name, key)
       case .put(let element, let rank, let revision):
@@ -182,7 +183,7 @@ struct GroupWrites {
     var removed = RowColumns()
     var put = RowColumns()
     for (row, change) in maps {
-      let (user, name, key) = (row.collection.user.value, row.collection.name, row.key.text)
+      let (user, name, key) = (row.collection.user.value, row.collection.name.text, row.key.text)
       switch change {
       case .remove: removed.append(user, name, key)
       case .put(let value, let revision): put.append(user, name, key, value, rank: nil, revision)
@@ -198,7 +199,7 @@ struct GroupWrites {
     pipeline.add(
       Self.putRemovals,
       [
-        .uuids(rows.map(\.key.user.value)), .texts(rows.map(\.key.name)),
+        .uuids(rows.map(\.key.user.value)), .texts(rows.map(\.key.name.text)),
         .integers(rows.map { Int64($0.value.rawValue) }),
       ]
     )

@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepPostgreSQL
 import LockstepTime
 
@@ -7,8 +8,8 @@ package final class LockedFacts {
   var tail = HistoryTail()
   private var sessions: Set<SessionID> = []
   /// Those of the requests that exist until the transaction has ended.
-  private let serviceTokens: Set<String>
-  private var responses: [String: RecordedResponse] = [:]
+  private let serviceTokens: Set<ExactText>
+  private var responses: [ExactText: RecordedResponse] = [:]
 
   struct RecordedResponse {
     let fingerprint: [UInt8]
@@ -16,20 +17,20 @@ package final class LockedFacts {
     let response: StoredResponse
   }
 
-  init(serviceTokens: Set<String>) { self.serviceTokens = serviceTokens }
+  init(serviceTokens: Set<ExactText>) { self.serviceTokens = serviceTokens }
 
   /// The end of the user's history; nil if there is no such user.
   var head: (revision: Revision, written: Int)? { tail.head }
 
   func add(_ session: SessionID) { sessions.insert(session) }
-  func add(_ response: RecordedResponse, for key: String) { responses[key] = response }
+  func add(_ response: RecordedResponse, for key: String) { responses[key.exact] = response }
 
   func has(_ session: SessionID) -> Bool { sessions.contains(session) }
 
-  func has(serviceToken: String) -> Bool { serviceTokens.contains(serviceToken) }
+  func has(serviceToken: String) -> Bool { serviceTokens.contains(serviceToken.exact) }
 
   func response(to key: IdempotencyKey, at now: Timestamp) throws -> StoredResponse? {
-    guard let recorded = responses[key.key],
+    guard let recorded = responses[key.key.exact],
       recorded.at.millisecondsSince1970 > now.millisecondsSince1970 - IdempotencyRecords.lifetime
     else { return nil }
     guard recorded.fingerprint == key.fingerprint else { throw IdempotencyKeyReusedError() }
@@ -40,7 +41,7 @@ package final class LockedFacts {
   func note(_ writes: WriteSet) {
     if let last = writes.actions.last?.entry { tail.head = (last.revision, last.written) }
     guard let record = writes.record else { return }
-    responses[record.key.key] = RecordedResponse(
+    responses[record.key.key.exact] = RecordedResponse(
       fingerprint: record.key.fingerprint,
       at: record.at,
       response: record.response

@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepPostgreSQL
 
 extension ModuleTables {
@@ -68,13 +69,13 @@ extension ModuleTables {
   }
 
   /// The ranks of a user's lists that are damaged, by collection.
-  func damagedRanks(of user: UserID, from session: PostgreSQLSession) throws -> [String: [Int]] {
+  func damagedRanks(of user: UserID, from session: PostgreSQLSession) throws -> [ExactText: [Int]] {
     var pipeline = PostgreSQLPipeline()
     let bounds = [ListRanks.bounds.lowerBound, ListRanks.bounds.upperBound].map { PostgreSQLValue.integer(Int64($0)) }
     pipeline.add(Self.readDamagedRanks, [.uuid(user.value)] + bounds)
-    var ranks: [String: [Int]] = [:]
+    var ranks: [ExactText: [Int]] = [:]
     try session.send(pipeline)[0].forEach { row in
-      ranks[try row.text(at: 0), default: []].append(try row.integer(at: 1))
+      ranks[try row.text(at: 0).exact, default: []].append(try row.integer(at: 1))
     }
     return ranks
   }

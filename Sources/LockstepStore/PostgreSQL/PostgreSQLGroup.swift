@@ -48,8 +48,8 @@ struct PostgreSQLGroup {
     let keys =
       keyed.isEmpty ? nil : pipeline.add(Self.readKeys, [.uuids(keyed.map(\.0.value)), .texts(keyed.map(\.1))])
     let results = try session.send(pipeline)
-    var found: Set<String> = []
-    if let tokens { try results[tokens].forEach { found.insert(try $0.text(at: 0)) } }
+    var found: Set<ExactText> = []
+    if let tokens { try results[tokens].forEach { found.insert(try $0.text(at: 0).exact) } }
     for user in users { facts[user] = LockedFacts(serviceTokens: found) }
     let shared = results[declared].row(0)
     self.declared = Revision(rawValue: try shared.integer(at: 0))

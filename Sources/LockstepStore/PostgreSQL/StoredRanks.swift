@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepPostgreSQL
 
 /// The stored ranks that a group needs for insertions and moves.
@@ -8,7 +9,7 @@ import LockstepPostgreSQL
 final class StoredRanks {
   private struct List: Hashable {
     let user: UserID
-    let collection: String
+    let collection: ExactText
   }
 
   private struct Rank {
@@ -26,7 +27,7 @@ final class StoredRanks {
     var (users, collections, ids): ([PostgreSQLUUID], [String], [String]) = ([], [], [])
     for set in writes {
       for case (.list(let edits), let entry) in set.actions {
-        let list = List(user: set.user, collection: entry.collection.description)
+        let list = List(user: set.user, collection: entry.collection.description.exact)
         for edit in edits {
           guard let gap = edit.gap else { continue }
           for index in [gap.index - 1, gap.index] where gap.list.items.indices.contains(index) {
@@ -35,7 +36,7 @@ final class StoredRanks {
             if ranks[list]?[id] != nil { continue }
             ranks[list, default: [:]][id] = Rank(value: nil)
             users.append(set.user.value)
-            collections.append(list.collection)
+            collections.append(list.collection.text)
             ids.append(id.text)
           }
         }
@@ -47,14 +48,14 @@ final class StoredRanks {
     let result = try session.send(pipeline)[0]
     for index in 0..<result.rowCount {
       let row = result.row(index)
-      let list = List(user: try row.userID(at: 0), collection: try row.text(at: 1))
+      let list = List(user: try row.userID(at: 0), collection: try row.text(at: 1).exact)
       ranks[list]?[ElementKey(try row.text(at: 2))] = Rank(value: try row.integer(at: 3))
     }
   }
 
   /// The stored rank of an element; nil if it has no row.
   func rank(of id: ElementKey, in collection: String, of user: UserID) throws -> Int? {
-    let list = List(user: user, collection: collection)
+    let list = List(user: user, collection: collection.exact)
     if let known = ranks[list]?[id] { return known.value }
     if !complete.contains(list) {
       var pipeline = PostgreSQLPipeline()

@@ -36,7 +36,7 @@ package struct DeclaredCollectionsTable: Sendable {
   package struct Content: Sendable {
     package var declared: [StoredDeclaration] = []
     /// The names of collections that were deleted and not declared again.
-    package var deleted: Set<String> = []
+    package var deleted: Set<ExactText> = []
     /// The revision of the last change.
     package var revision = Revision.none
   }
@@ -47,7 +47,7 @@ package struct DeclaredCollectionsTable: Sendable {
       let (name, revision): (String, Revision) = (try row[0], try row[2])
       content.revision = max(content.revision, revision)
       guard let text: String = try row[1] else {
-        content.deleted.insert(name)
+        content.deleted.insert(name.exact)
         return
       }
       let isClosing = try row[3] as Int != 0

@@ -47,7 +47,7 @@ extension ListTable {
     of user: UserID,
     in connection: SQLiteConnection
   ) throws {
-    let row = try rows(of: user, in: connection).first { ElementKey($0.element.id) == ElementKey(id) }
+    let row = try rows(of: user, in: connection).first { $0.element.id.hasSameBytes(as: id) }
     guard let row else { return }
     try put(ListRow(element: row.element, rank: rank, revision: revision), of: user, in: connection)
   }

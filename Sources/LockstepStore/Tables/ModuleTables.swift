@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepSQLite
 import LockstepThreading
 
@@ -39,9 +40,9 @@ package struct ModuleTables: Sendable {
 
   /// The modules. Declared ones change while the server runs.
   package let modules: Modules
-  private let fixedEntries: [String: Entry]
+  private let fixedEntries: [ExactText: Entry]
   /// Entries of declared collections, each with the declaration that it was made for.
-  private let declaredEntries = LockedState<[String: (module: DeclaredModule, entry: Entry)]>([:])
+  private let declaredEntries = LockedState<[ExactText: (module: DeclaredModule, entry: Entry)]>([:])
 
   private let reader = LockedState<(@Sendable (StoreConnection) throws -> Void)?>(nil)
 
@@ -56,17 +57,20 @@ package struct ModuleTables: Sendable {
 
   package init(_ modules: Modules) {
     self.modules = modules
-    fixedEntries = Dictionary(uniqueKeysWithValues: modules.current.fixed.map { ($0.name, Entry($0)) })
+    fixedEntries = Dictionary(uniqueKeysWithValues: modules.current.fixed.map { ($0.name.exact, Entry($0)) })
   }
 
-  package subscript(module: String) -> Entry? { fixedEntries[module] ?? declaredEntry(module) }
+  package subscript(module: String) -> Entry? {
+    let module = module.exact
+    return fixedEntries[module] ?? declaredEntry(module)
+  }
 
   /// The collections of modules with exactly one collection. Every user has them.
   package var fixed: [(name: CollectionName, kind: CollectionMutation.Kind)] {
     modules.current.all.filter { !$0.hasParts }.map { (CollectionName($0.name), $0.kind) }
   }
 
-  private func declaredEntry(_ name: String) -> Entry? {
+  private func declaredEntry(_ name: ExactText) -> Entry? {
     let present = modules.current.declared[name]
     return declaredEntries.withLock { entries in
       guard let present else {
@@ -99,7 +103,7 @@ package struct ModuleTables: Sendable {
   }
 
   /// The ranks of a user's lists that are damaged, by module.
-  package func damagedRanks(of user: UserID, in connection: StoreConnection) throws -> [String: [Int]] {
+  package func damagedRanks(of user: UserID, in connection: StoreConnection) throws -> [ExactText: [Int]] {
     switch connection {
     case .sqlite(let connection):
       try fixedEntries.mapValues { try $0.table.damagedRanks(of: user, in: connection) }

@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepSQLite
 
 /// One of the two tables for modules without a table of their own. Reads all their collections of a
@@ -63,12 +64,12 @@ struct SharedTable: Sendable {
   }
 
   /// The ranks of a user's lists that are not within `ListRanks.bounds`, by module.
-  func damagedRanks(of user: UserID, in connection: SQLiteConnection) throws -> [String: [Int]] {
+  func damagedRanks(of user: UserID, in connection: SQLiteConnection) throws -> [ExactText: [Int]] {
     guard let readDamagedRanks else { return [:] }
-    var ranks: [String: [Int]] = [:]
+    var ranks: [ExactText: [Int]] = [:]
     let bounds = [ListRanks.bounds.lowerBound.sqliteValue, ListRanks.bounds.upperBound.sqliteValue]
     try connection.forEach(readDamagedRanks, [user.sqliteValue] + bounds) { row in
-      ranks[try row[0], default: []].append(try row[1])
+      ranks[(try row[0] as String).exact, default: []].append(try row[1])
     }
     return ranks
   }

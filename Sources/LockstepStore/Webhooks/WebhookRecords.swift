@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepTime
 
 /// The table `webhooks`.
@@ -24,7 +25,9 @@ package struct WebhookRecords {
     )
   }
 
-  package func webhook(named name: String) throws -> WebhookRecord? { try all().first { $0.name == name } }
+  package func webhook(named name: String) throws -> WebhookRecord? {
+    try all().first { $0.name.hasSameBytes(as: name) }
+  }
 
   /// Whether an enabled webhook gets events of this type.
   package func isSubscribed(to type: WebhookEventType) throws -> Bool {
@@ -47,10 +50,11 @@ package struct WebhookRecords {
     at now: Timestamp
   ) throws -> WebhookRecord {
     let known = try webhook(named: name)
+    let keepsSecret = known?.secret.hasSameBytes(as: secret) ?? false
     let list = events.map(\.rawValue).joined(separator: " ")
     if let known {
       let old =
-        secret == known.secret ? known.oldSecret : (known.secret, now.advanced(byMilliseconds: Self.secretOverlap))
+        keepsSecret ? known.oldSecret : (known.secret, now.advanced(byMilliseconds: Self.secretOverlap))
       try connection.run(
         """
         UPDATE webhooks SET url = ?, events = ?, secret = ?, secret_number = ?, old_secret = ?, old_secret_until = ?,
@@ -60,7 +64,7 @@ package struct WebhookRecords {
         url,
         list,
         secret,
-        known.secretNumber + (secret == known.secret ? 0 : 1),
+        known.secretNumber + (keepsSecret ? 0 : 1),
         old?.text,
         old?.until,
         known.id

@@ -1,5 +1,6 @@
 import LockstepCollections
 import LockstepHTTP
+import LockstepJSON
 import LockstepStore
 
 /// Computes the difference between a user's state and the state at a cursor, with one changeset for
@@ -30,15 +31,14 @@ package struct ChangesFeed: Sendable {
     /// `Modules.version`.
     let modules: Int
     /// The cursor and the collections that the client asks for.
-    let text: String
+    let text: ExactText
 
     package init(registered: Revision, modules: Int, text: String) {
-      (self.registered, self.modules) = (registered, modules)
-      self.text = text
+      (self.registered, self.modules, self.text) = (registered, modules, text.exact)
     }
 
     /// The length of the text in bytes. A client chooses it: it may name many collections.
-    var length: Int { text.utf8.count }
+    var length: Int { text.text.utf8.count }
   }
 
   package struct Document: Sendable {

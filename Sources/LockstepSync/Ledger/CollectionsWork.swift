@@ -33,7 +33,7 @@ package struct CollectionsDifference: Sendable, Equatable {
 
   package init(_ declarations: [DeclaredCollection], before: ModuleSet) {
     for declaration in declarations {
-      switch before.declared[declaration.name] {
+      switch before.declared[declaration.name.exact] {
       case nil: created.append(declaration.name)
       case let present? where present.matches(declaration): unchanged.append(declaration.name)
       default: changed.append(declaration.name)
@@ -80,7 +80,7 @@ extension DeclaredLedger {
         var erasing: (@Sendable (UserID) async throws -> Void)?
         if erasesData {
           erasing = { [self] user in
-            if let found = current.declared[name] { try await erase(found.declaration, user) }
+            if let found = current.declared[name.exact] { try await erase(found.declaration, user) }
           }
         }
         response = try await delete(

@@ -16,14 +16,14 @@ package final class DeclaredLedger: Sendable {
   private let writer: StoreWriter
   private let readers: StoreReaders
   private let make: @Sendable (DeclaredCollection) -> UserModule
-  private let reserved: Set<String>
+  private let reserved: Set<ExactText>
 
   /// `reserved`: names that no declaration can have, besides those of other modules. `make` makes
   /// the module of a declaration. `notify` is called after each committed change. `isOther`:
   /// whether a collection is gone, or is of another kind.
   package init(
     _ modules: Modules,
-    reserved: Set<String>,
+    reserved: [String],
     from connection: StoreConnection,
     make: @escaping @Sendable (DeclaredCollection) -> UserModule,
     writer: StoreWriter,
@@ -34,7 +34,7 @@ package final class DeclaredLedger: Sendable {
     notify: @escaping @Sendable (_ isOther: Bool) -> Void
   ) throws {
     (self.modules, self.writer, self.readers, self.make) = (modules, writer, readers, make)
-    self.reserved = reserved.union(modules.current.fixed.map(\.name))
+    self.reserved = Set(reserved.map(\.exact) + modules.current.fixed.map(\.name.exact))
     let load = { @Sendable (connection: StoreConnection) throws -> ModuleSet in
       modules.current.replacing(try DeclaredCollectionsTable().load(from: connection), make: make)
     }
@@ -69,7 +69,7 @@ package final class DeclaredLedger: Sendable {
 
   /// Why no declaration can have this name; nil if it can.
   package func fault(ofName name: String) -> String? {
-    reserved.contains(name) ? "The server itself uses the name \(name). Choose another name." : nil
+    reserved.contains(name.exact) ? "The server itself uses the name \(name). Choose another name." : nil
   }
 
   package var current: ModuleSet { ledger.current }
@@ -110,7 +110,7 @@ package final class DeclaredLedger: Sendable {
     let result: Result<KeyedResponse, any Error>
     do {
       try await closeForOtherKinds(change, &closings)
-      let emptied = Dictionary(closings.map { ($0.name, $0.revision) }) { $1 }
+      let emptied = Dictionary(closings.map { ($0.name.exact, $0.revision) }) { $1 }
       result = .success(
         try await ledger.change(
           SharedLedger.Change(
@@ -139,7 +139,7 @@ package final class DeclaredLedger: Sendable {
     _ declarations: [DeclaredCollection],
     to set: inout ModuleSet,
     _ revision: Revision,
-    _ emptied: [String: Revision],
+    _ emptied: [ExactText: Revision],
     _ connection: StoreConnection
   ) throws {
     var declared = set.declared
@@ -147,13 +147,13 @@ package final class DeclaredLedger: Sendable {
     for declaration in declarations {
       let name = declaration.name
       if let fault = fault(ofName: name) { throw Refusal.conflict(fault) }
-      let present = declared[name]
+      let present = declared[name.exact]
       if let present, present.matches(declaration) { continue }
-      if let present, present.declaration.kind != declaration.kind, emptied[name] != present.revision {
+      if let present, present.declaration.kind != declaration.kind, emptied[name.exact] != present.revision {
         throw Self.changed(name)
       }
       let new = DeclaredModule(declaration, revision, make(declaration))
-      declared[name] = new
+      declared[name.exact] = new
       changed.append(new)
     }
     let limit = DeclaredCollection.Bounds.collections
@@ -168,7 +168,7 @@ package final class DeclaredLedger: Sendable {
   /// Closes the collections whose kind would change, and checks that no user has data in them.
   private func closeForOtherKinds(_ change: Change, _ closings: inout [Closing]) async throws {
     for declaration in change.declarations {
-      guard let present = current.declared[declaration.name], present.declaration.kind != declaration.kind else {
+      guard let present = current.declared[declaration.name.exact], present.declaration.kind != declaration.kind else {
         continue
       }
       try change.check(current)
@@ -222,7 +222,7 @@ package final class DeclaredLedger: Sendable {
     let name = deletion.name
     var closing: Closing?
     // If there is no such collection, the response may have been recorded for the key.
-    if let present = current.declared[name] {
+    if let present = current.declared[name.exact] {
       try deletion.check(current)
       let made = try await close(name, by: deletion.agent)
       closing = made
@@ -241,11 +241,11 @@ package final class DeclaredLedger: Sendable {
         owner: deletion.owner,
         agent: deletion.agent,
         perform: { [closing] set, revision, connection in
-          guard let present = set.declared[name] else { throw Self.missing(name) }
+          guard let present = set.declared[name.exact] else { throw Self.missing(name) }
           guard present.revision == closing?.revision else { throw Self.changed(name) }
           try DeclaredCollectionsTable().remove(name, at: revision, from: connection)
-          let rest = set.declared.filter { $0.key != name }
-          set = set.replacing(declared: rest, deleted: [name], revision: revision)
+          let rest = set.declared.filter { $0.key != name.exact }
+          set = set.replacing(declared: rest, deleted: [name.exact], revision: revision)
           return response
         },
         refusal: deletion.refusal
@@ -332,12 +332,12 @@ package final class DeclaredLedger: Sendable {
         owner: .administrator,
         agent: agent,
         perform: { [self] set, revision, connection in
-          guard let present = set.declared[name] else { throw Self.missing(name) }
+          guard let present = set.declared[name.exact] else { throw Self.missing(name) }
           if let closedAt, present.revision != closedAt { throw Self.changed(name) }
           let new = DeclaredModule(present.declaration, revision, make(present.declaration), isClosing: isClosing)
           try DeclaredCollectionsTable().write(new.stored, to: connection)
           var declared = set.declared
-          declared[name] = new
+          declared[name.exact] = new
           set = set.replacing(declared: declared, revision: revision)
           made.withLock { $0 = Closing(name: name, revision: revision, wasOpen: !present.isClosing) }
           return StoredResponse(status: 204, fields: [], body: nil)

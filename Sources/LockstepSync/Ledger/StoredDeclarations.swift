@@ -8,13 +8,13 @@ extension ModuleSet {
     _ content: DeclaredCollectionsTable.Content,
     make: (DeclaredCollection) -> UserModule
   ) -> ModuleSet {
-    var declared: [String: DeclaredModule] = [:]
+    var declared: [ExactText: DeclaredModule] = [:]
     for stored in content.declared {
       // A collection that has not changed keeps its object, so that other parts keep what they made of it.
-      if let known = self.declared[stored.name], known.revision == stored.revision {
-        declared[stored.name] = known
+      if let known = self.declared[stored.name.exact], known.revision == stored.revision {
+        declared[stored.name.exact] = known
       } else if let declaration = DeclaredCollection(stored) {
-        declared[stored.name] =
+        declared[stored.name.exact] =
           DeclaredModule(declaration, stored.revision, make(declaration), isClosing: stored.isClosing)
       }
     }

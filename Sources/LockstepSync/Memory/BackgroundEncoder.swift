@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepThreading
 
 /// Encodes long responses outside the event loops, such as lists with thousands of elements.
@@ -34,11 +35,11 @@ package final class BackgroundEncoder: Sendable {
   package struct Name: Hashable, Sendable {
     /// The state. The encoding work retains it, so no other state gets the same identifier.
     let state: ObjectIdentifier
-    let what: String
+    let what: ExactText
 
     package init(_ what: String, of cached: CachedState) {
       state = ObjectIdentifier(cached)
-      self.what = what
+      self.what = what.exact
     }
 
     package init(_ question: ChangesFeed.Question, of cached: CachedState) {

@@ -1,4 +1,5 @@
 import LockstepHTTP
+import LockstepJSON
 import LockstepThreading
 import Synchronization
 
@@ -101,11 +102,12 @@ final class WaiterList: @unchecked Sendable {
 final class WaiterCounts: Sendable {
   let taken = Atomic(0)
   let wakings = Atomic(0)
-  private let byServiceToken = LockedState<[String: Int]>([:])
+  private let byServiceToken = LockedState<[ExactText: Int]>([:])
 
   /// Counts a waiter of a service token; false if the token has too many.
   func enter(_ serviceToken: String) -> Bool {
     byServiceToken.withLock { counts in
+      let serviceToken = serviceToken.exact
       guard counts[serviceToken, default: 0] < WaitingLimits.perServiceToken else { return false }
       counts[serviceToken, default: 0] += 1
       return true
@@ -114,6 +116,7 @@ final class WaiterCounts: Sendable {
 
   func leave(_ serviceToken: String) {
     byServiceToken.withLock { counts in
+      let serviceToken = serviceToken.exact
       let left = counts[serviceToken, default: 1] - 1
       counts[serviceToken] = left == 0 ? nil : left
     }

@@ -46,6 +46,14 @@ struct AttemptLimiterTests {
     _ = try limiter.logIn(account: "ben", from: home)
   }
 
+  @Test("Accounts are distinguished by the bytes of their addresses, as in the store")
+  func equivalentAccounts() throws {
+    for account in ["jos\u{E9}@example.com", "jose\u{301}@example.com"] {
+      let count = failures { () throws(AccountsError) in try limiter.logIn(account: account, from: home) }.0
+      #expect(count == (account.unicodeScalars.contains("\u{E9}") ? 3 : 2), "the network's limit is 5")
+    }
+  }
+
   @Test("Failures from one network are limited, for any account")
   func network() throws {
     for account in ["a", "b", "c", "d", "e"] { _ = try limiter.logIn(account: account, from: home) }

@@ -177,7 +177,7 @@ struct ScreenIdempotencyTests {
   func boundInAll() throws {
     let responses = ScreenIdempotency(bound: 20_000)
     for number in 0..<5_000 {
-      let owner = ScreenIdempotency.Owner.screen("\(number)")
+      let owner = ScreenIdempotency.Owner.screen("\(number)".exact)
       #expect(try responses.take(Self.key("k"), of: owner, at: 0) == nil)
       responses.settle(Self.key("k"), of: owner, Self.response(1_000))
       #expect(responses.bytes <= 20_000)
@@ -208,7 +208,7 @@ struct ScreenIdempotencyTests {
   func forgetting() throws {
     let responses = ScreenIdempotency()
     for (name, time) in [("old", Int64(1)), ("new", 3), ("busy", 1)] {
-      let owner = ScreenIdempotency.Owner.screen(name)
+      let owner = ScreenIdempotency.Owner.screen(name.exact)
       #expect(try responses.take(Self.key("a"), of: owner, at: time) == nil)
       if name != "busy" { responses.settle(Self.key("a"), of: owner, Self.response()) }
     }

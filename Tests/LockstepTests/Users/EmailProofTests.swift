@@ -53,6 +53,25 @@ struct EmailProofTests {
     }
   }
 
+  @Test("An address in another encoding is another address, which gets the mail and ends earlier links")
+  func otherEncoding() async throws {
+    try await MailFixture.run { mail in
+      let ada = try await mail.users.signUp("jos\u{E9}")
+      let (first, other) = ("jos\u{E9}@example.com", "jose\u{301}@example.com")
+      try await mail.ask(first)
+      let reset = try await mail.token()
+      #expect(try await mail.askForProof(other, of: ada).status == 202)
+      let event = try #require(await mail.events(1, of: Self.event).last)
+      #expect(event["email"] == .string(other))
+      #expect(try await mail.prove(try #require(event["token"]?.stringValue)).status == 204)
+      #expect(try await ada.get("/v1/me").json["email"] == .string(other))
+      #expect(try await mail.reset(reset, to: "battery staple").problem == ProblemSummary("not-found"))
+      _ = try await mail.users.logIn("jose\u{301}")
+      // Another user may have the former address.
+      _ = try await mail.users.signUp("jos\u{E9}")
+    }
+  }
+
   @Test("An address of another user gets no mail, and one that was taken meanwhile is a conflict")
   func taken() async throws {
     try await MailFixture.run { mail in

@@ -103,6 +103,26 @@ struct IdentityRouteTests {
     }
   }
 
+  @Test(
+    "Subjects that Unicode considers equal are different users, also in tokens with the same times",
+    arguments: [("jos\u{E9}", "jose\u{301}"), ("Kim", "\u{212A}im")]
+  )
+  func equivalentSubjects(first: String, other: String) async throws {
+    try await IdentityFixture.run { identity in
+      let (victim, attacker) = (identity.token(for: first), identity.token(for: other))
+      #expect(try await identity.put("/v1/favorites/a", "{}", victim).status == 201)
+      let me = try await identity.get("/v1/me", victim).json
+      for _ in 0..<2 {
+        let own = try await identity.get("/v1/me", attacker)
+        #expect(own.status == 200 && own.json["id"] != me["id"])
+        #expect(try await identity.get("/v1/favorites", attacker).json["count"] == 0)
+      }
+      #expect(try await identity.get("/v1/me", victim).json == me)
+      #expect(try await identity.users.count("users") == 2)
+      #expect(try await identity.users.count("sessions") == 2)
+    }
+  }
+
   @Test("A key of a chip with the weakness ROCA verifies nothing, and the log names it")
   func weakKey() async throws {
     try await IdentityFixture.run { identity in

@@ -71,6 +71,15 @@ struct QueryParameterTests {
     }
   }
 
+  @Test("Names are compared by bytes")
+  func equivalentNames() throws {
+    let query = Array("%C3%A9=1&e%CC%81=2&K=3&%E2%84%AA=4".utf8)[...]
+    let parameters = try QueryParameters(query)
+    #expect(try parameters.all.count == 4)
+    #expect(try parameters.text("K") == "3" && parameters.text("e\u{301}") == "2")
+    #expect(throws: Problem.self) { try DeclaredQueries.check(query, against: ["\u{E9}", "K"]) }
+  }
+
   @Test("Known parameters may be percent-encoded, and other paths accept any parameter")
   func known() async throws {
     try await ServerFixture.run { users in
