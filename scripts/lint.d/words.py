@@ -1,13 +1,14 @@
 """Finds words in prose that STYLE forbids; see scripts/lint-words --help."""
 
 import argparse
-import fnmatch
 import io
 import os
 import re
 import subprocess
 import sys
 import tokenize
+
+from exceptions import Exceptions
 
 FORBIDDEN = re.compile(
     r"\b(whoever|whomever|anew|in\s+the\s+place\s+of|nobody|somebody|(?:is|are)\s+told)\b", re.IGNORECASE
@@ -160,21 +161,6 @@ def findings(pieces):
                 yield first + text.count("\n", 0, match.start()), f"{match[0]} without a question mark"
 
 
-def read_allowed():
-    """The exceptions: for each a pattern of paths and a regular expression for the line."""
-    allowed = []
-    with open(ALLOWED, encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            line = line.strip()
-            if not line or line.startswith("#"):
-                continue
-            parts = [part.strip() for part in line.split(" :: ")]
-            if len(parts) != 3 or not all(parts):
-                sys.exit(f"{ALLOWED}:{number}: expected '<path pattern> :: <regular expression> :: <reason>'")
-            allowed.append((parts[0], re.compile(parts[1])))
-    return allowed
-
-
 def tracked_files(paths, skipped):
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *paths]
     names = subprocess.run(command, check=True, capture_output=True).stdout.decode().split("\0")
@@ -189,7 +175,7 @@ def main():
     parser.add_argument("--except", dest="skipped", default="")
     parser.add_argument("paths", nargs="*")
     arguments = parser.parse_args()
-    allowed = read_allowed()
+    allowed = Exceptions(ALLOWED)
     count = 0
     for path in tracked_files(arguments.paths, [skip for skip in arguments.skipped.split(",") if skip]):
         try:
@@ -200,9 +186,8 @@ def main():
         if "\0" in text:
             continue
         lines = text.split("\n")
-        expressions = [expression for pattern, expression in allowed if fnmatch.fnmatch(path, pattern)]
         for line, word in sorted(findings(reader(path, text)(text))):
-            if not any(expression.search(lines[line - 1]) for expression in expressions):
+            if not allowed.allow(path, lines[line - 1]):
                 print(f"{path}:{line}: {word}")
                 count += 1
     return 1 if count else 0
