@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepPostgreSQL
 import LockstepTime
 
@@ -31,7 +32,7 @@ struct PostgreSQLGroup {
     pipeline.add(NamedLock.share, [.integer(NamedLock.declared)])
     let declared = pipeline.add(Self.readDeclared)
     // A token that is not deleted yet stays until the transaction has ended.
-    let agents = Set(transactions.compactMap(\.subject.serviceToken)).sorted()
+    let agents = Set(transactions.compactMap { $0.subject.serviceToken?.exact }).sorted().map(\.text)
     for agent in agents {
       pipeline.add(NamedLock.share, [.integer(NamedLock.seed(of: ServiceTokenRecords.lockName(of: agent)))])
     }
