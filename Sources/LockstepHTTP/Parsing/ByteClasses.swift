@@ -124,15 +124,35 @@ extension UnsafeRawBufferPointer {
   }
 
   /// Calls `body` with each element of a comma-separated list (RFC 9110, 5.6.1), trimmed. Skips
-  /// empty elements.
+  /// empty elements. A comma in a quoted string does not end an element.
   func forEachListElement(_ body: (UnsafeRawBufferPointer) -> Void) {
     var start = 0
     while start < count {
-      let end = self[start...].firstIndex(of: UInt8(ascii: ",")) ?? count
+      let end = self[start...].indexOutsideQuotes(of: UInt8(ascii: ",")) ?? count
       let element = slice(trimmed(start..<end))
       if !element.isEmpty { body(element) }
       start = end + 1
     }
+  }
+}
+
+extension Collection<UInt8> {
+  /// The first index of a byte that is in no quoted string (RFC 9110, 5.6.4). A string that is not
+  /// closed goes on to the end.
+  func indexOutsideQuotes(of byte: UInt8) -> Index? {
+    var (isQuoted, isEscaped) = (false, false)
+    for (index, next) in zip(indices, self) {
+      if isEscaped {
+        isEscaped = false
+      } else if next == UInt8(ascii: "\"") {
+        isQuoted.toggle()
+      } else if isQuoted {
+        isEscaped = next == UInt8(ascii: "\\")
+      } else if next == byte {
+        return index
+      }
+    }
+    return nil
   }
 }
 

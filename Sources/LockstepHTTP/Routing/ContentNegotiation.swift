@@ -62,7 +62,7 @@ extension RequestHead {
   /// 12.4.2). An element without a quality value has 1000, an invalid element 0.
   fileprivate func qualityValues(_ name: FieldName, allowsParameters: Bool) -> [(name: String, quality: Int)] {
     list(name).map { element in
-      let parts = element.lowercased().split(separator: ";").map { $0.trimmingSpaces() }
+      let parts = element.lowercased().parts(separatedBy: ";").filter { !$0.isEmpty }.map { $0.trimmingSpaces() }
       let quality = parts.dropFirst().first { $0.hasPrefix("q=") }
       let isValid = allowsParameters || parts.count <= (quality == nil ? 1 : 2)
       return (parts.first.map(String.init) ?? "", isValid ? quality.map(Self.thousandths) ?? 1000 : 0)
@@ -79,8 +79,21 @@ extension RequestHead {
   }
 }
 
+extension StringProtocol where SubSequence == Substring {
+  /// The parts between separators that are in no quoted string.
+  func parts(separatedBy separator: Unicode.Scalar) -> [Substring] {
+    var parts: [Substring] = []
+    var rest = self[...]
+    while let end = rest.utf8.indexOutsideQuotes(of: UInt8(ascii: separator)) {
+      parts.append(rest[..<end])
+      rest = rest[rest.utf8.index(after: end)...]
+    }
+    return parts + [rest]
+  }
+}
+
 extension Substring {
-  fileprivate func trimmingSpaces() -> Substring {
+  func trimmingSpaces() -> Substring {
     var rest = self
     while let first = rest.first, first == " " || first == "\t" { rest.removeFirst() }
     while let last = rest.last, last == " " || last == "\t" { rest.removeLast() }

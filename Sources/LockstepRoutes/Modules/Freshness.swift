@@ -43,7 +43,9 @@ package final class Freshness: Sendable {
   func need(of request: Request, _ user: UserID) -> Need {
     let head = request.head
     if isStrict, head.method == .get || head.method == .head { return .strict }
-    if head.has(.prefer), Self.asksForStrict(head) { return .strict }
+    if head.preferences.contains(where: { $0.name == "consistency" && $0.value.lowercased() == "strict" }) {
+      return .strict
+    }
     if let cursor = head[.cursor], isAhead(cursor, of: user) { return .cursor }
     if let id = head[.lastEventID], isAhead(id, of: user) { return .cursor }
     for field in [FieldName.ifMatch, .ifNoneMatch] where head.has(field) {
@@ -75,12 +77,5 @@ package final class Freshness: Sendable {
     let tag = tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
     return tag.count >= 2 && tag.hasPrefix("\"") && tag.hasSuffix("\"")
       ? String(tag.dropFirst().dropLast()) : String(tag)
-  }
-
-  private static func asksForStrict(_ head: RequestHead) -> Bool {
-    head.list(.prefer).contains { element in
-      let preference = element.prefix { $0 != ";" }.filter { !$0.isWhitespace && $0 != "\"" }
-      return preference.lowercased() == "consistency=strict"
-    }
   }
 }

@@ -32,14 +32,6 @@ struct WaitPreference: Sendable {
   }
 
   private static func preferred(by head: RequestHead) -> Int? {
-    guard head.has(.prefer) else { return nil }
-    for element in head.list(.prefer) {
-      // The preference without its parameters. It may be empty.
-      let parts = element.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1)
-      guard parts.count == 2, parts[0].filter({ !$0.isWhitespace }).lowercased() == "wait" else { continue }
-      let value = parts[1].filter { !$0.isWhitespace && $0 != "\"" }
-      if let seconds = seconds(value) { return seconds }
-    }
-    return nil
+    head.preferences.lazy.filter { $0.name == "wait" }.compactMap { seconds($0.value) }.first
   }
 }
