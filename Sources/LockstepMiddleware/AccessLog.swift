@@ -4,7 +4,7 @@ import LockstepJSON
 import LockstepLogging
 
 /// Logs a line for each request, and for each refusal of the HTTP server. The line of a request has
-/// the path without ids of screens and tokens. It does not have the query, because clients put secrets there.
+/// the pattern of its route, and neither path nor query, because clients put personal data and secrets there.
 package struct AccessLog: Sendable {
   private let logger: Logger
 
@@ -25,14 +25,15 @@ package struct AccessLog: Sendable {
     )
   }
 
-  func record(_ request: Request, _ response: LoggedResponse, nanoseconds: Int64) {
+  /// `path` is the pattern of the request's route.
+  func record(_ request: Request, _ path: String, _ response: LoggedResponse, nanoseconds: Int64) {
     logger.log(
       .info,
       "request",
       [
         "client": .string(request.peer.host),
         "method": .string(request.head.method.name),
-        "path": .string(request.head.pathWithoutSecrets),
+        "path": .string(path),
         "status": .integer(Int64(response.status.code)),
         "bytes": response.bytes.map { .integer(Int64($0)) } ?? .null,
         "microseconds": .integer(nanoseconds / 1000), "requestId": request.id.map(JSON.string) ?? .null,

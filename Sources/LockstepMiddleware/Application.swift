@@ -43,7 +43,12 @@ public final class Application: Sendable {
     self.nodes = nodes
     self.ids = ids
     self.rates = rates
-    recorder = RequestRecorder(metrics: metrics, accessLog: accessLog, monotonic: monotonic)
+    recorder = RequestRecorder(
+      metrics: metrics,
+      accessLog: accessLog,
+      router: tables.fixed.router,
+      monotonic: monotonic
+    )
     self.logger = logger
   }
 

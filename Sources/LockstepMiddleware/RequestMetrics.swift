@@ -64,10 +64,6 @@ package final class RequestMetrics: Sendable {
     var slots: [Label: Int] = [:]
   }
 
-  /// How many routes have counts of their own. Each takes some memory, also after its collection was
-  /// deleted.
-  private static let mostLabels = 65_536
-
   private let shards: [Shard]
   private let labels = LockedState(Labels())
 
@@ -77,12 +73,11 @@ package final class RequestMetrics: Sendable {
 
   package func shard(ofLoop loop: Int) -> Shard { shards[loop % shards.count] }
 
-  /// The slot for the counts of a route, which is the same for all loops. The counts of routes beyond
-  /// `mostLabels` are those of requests without a route.
+  /// The slot for the counts of a route, which is the same for all loops. Only code may choose labels,
+  /// because each one takes some memory for good.
   package func slot(of label: Label) -> Int {
     labels.withLock { labels in
       if let known = labels.slots[label] { return known }
-      if labels.inOrder.count == Self.mostLabels { return 0 }
       labels.inOrder.append(label)
       labels.slots[label] = labels.inOrder.count
       return labels.inOrder.count

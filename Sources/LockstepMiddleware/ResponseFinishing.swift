@@ -6,25 +6,43 @@ import Synchronization
 final class RequestRecorder: Sendable {
   let metrics: RequestMetrics.Shard
   let accessLog: AccessLog?
+  private let router: Router
   private let monotonic: @Sendable () -> Int64
 
-  init(metrics: RequestMetrics.Shard, accessLog: AccessLog?, monotonic: @escaping @Sendable () -> Int64) {
+  init(
+    metrics: RequestMetrics.Shard,
+    accessLog: AccessLog?,
+    router: Router,
+    monotonic: @escaping @Sendable () -> Int64
+  ) {
     self.metrics = metrics
     self.accessLog = accessLog
+    self.router = router
     self.monotonic = monotonic
   }
 
   func record(_ response: Response, to request: Request, route: MatchedRoute?) {
     let duration = monotonic() - request.arrival
     metrics.record(route: route, status: response.status, nanoseconds: duration)
-    accessLog?.record(request, LoggedResponse(response, to: request), nanoseconds: duration)
+    log(LoggedResponse(response, to: request), to: request, route, duration)
+  }
+
+  private func log(
+    _ response: @autoclosure () -> LoggedResponse,
+    to request: Request,
+    _ route: MatchedRoute?,
+    _ duration: Int64
+  ) {
+    guard let accessLog else { return }
+    let path = route?.route.pattern ?? router.knownBeginning(of: request.head)
+    accessLog.record(request, path, response(), nanoseconds: duration)
   }
 
   /// Records a response that is sent again.
   func record(_ response: LoggedResponse, to request: Request, route: MatchedRoute?) {
     let duration = monotonic() - request.arrival
     metrics.record(route: route, status: response.status, nanoseconds: duration)
-    accessLog?.record(request, response, nanoseconds: duration)
+    log(response, to: request, route, duration)
   }
 
   /// Records a response that is sent again, without an access log.

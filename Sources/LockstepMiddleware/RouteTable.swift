@@ -17,12 +17,17 @@ package final class RouteTable: Sendable {
   let queries: DeclaredQueries
   let matched: [MatchedRoute]
 
-  /// Throws if two routes have the same method and path, or a pattern is malformed.
-  package init(_ routes: [Route], _ metrics: RequestMetrics) throws(Router.TableError) {
+  /// `label` returns the pattern under which a route's requests are counted. Throws if two routes have
+  /// the same method and path, or a pattern is malformed.
+  package init(
+    _ routes: [Route],
+    _ metrics: RequestMetrics,
+    label: (_ pattern: String) -> String = { $0 }
+  ) throws(Router.TableError) {
     router = try Router(routes)
     queries = DeclaredQueries(routes)
     matched = routes.map { route in
-      MatchedRoute(route, slot: metrics.slot(of: .init(method: route.method.name, pattern: route.pattern)))
+      MatchedRoute(route, slot: metrics.slot(of: .init(method: route.method.name, pattern: label(route.pattern))))
     }
   }
 }

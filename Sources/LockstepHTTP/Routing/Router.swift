@@ -73,6 +73,22 @@ package struct Router: Sendable {
     return .route(entry.index, PathParameters(values: values))
   }
 
+  /// The beginning of a path that is part of this table, with `*` instead of the rest. The rest may be
+  /// anything that a client has sent, such as a token.
+  package func knownBeginning(of head: RequestHead) -> String {
+    guard head.targetForm == .path else { return "*" }
+    guard let segments = try? PathSegments(of: head) else { return "/*" }
+    var (current, known) = (0, "")
+    for depth in segments.places.indices {
+      guard let next = segments.withBytes(of: depth, { nodes[current].table.find($0) }),
+        let literal = nodes[current].literals.first(where: { $0.node == next })
+      else { return known + "/*" }
+      known += "/" + String(decoding: literal.part, as: UTF8.self)
+      current = next
+    }
+    return known.isEmpty ? "/" : known
+  }
+
   // Nodes are never copied here, because a copy would retain and release each of their arrays.
   private func node(for segments: PathSegments, from index: Int, depth: Int) -> Int? {
     guard depth < segments.places.count else { return nodes[index].hasRoutes ? index : nil }

@@ -35,9 +35,18 @@ package final class DeclaredRoutes: Sendable {
     }
     if let known = tables.withLock({ $0[name] }), known.module === module { return known.table }
     // The patterns of one collection never collide.
-    guard let table = try? RouteTable(make(module), metrics) else { return nil }
+    guard let table = try? RouteTable(make(module), metrics, label: { Self.label(of: $0, module) }) else { return nil }
     tables.withLock { $0[name] = (module, table) }
     return table
+  }
+
+  /// All declared lists are counted together, and so are all maps. Otherwise the metrics would grow with
+  /// the number of collections.
+  private static func label(of pattern: String, _ module: DeclaredModule) -> String {
+    let declaration = module.declaration
+    var parts = pattern.split(separator: "/", omittingEmptySubsequences: false)
+    if let index = parts.firstIndex(where: { $0 == declaration.name }) { parts[index] = "{\(declaration.kind)}" }
+    return parts.joined(separator: "/")
   }
 
   /// The routes of all declared collections, for descriptions.

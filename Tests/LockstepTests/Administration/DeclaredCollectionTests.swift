@@ -4,6 +4,7 @@ import LockstepTestSupport
 import Testing
 
 @testable import LockstepComposition
+@testable import LockstepSync
 
 @Suite("Declared collections", .timeLimit(.minutes(10)))
 struct DeclaredCollectionTests {
@@ -209,7 +210,29 @@ struct DeclaredCollectionTests {
       #expect(try await robot.put(ada.administered("/levels/bass"), "4").status == 200)
       #expect(try await ada.get("/v1/journal").json["entries"]?[2]?["by"] == "robot")
       let metrics = try await ada.get("/metrics").text
-      #expect(metrics.contains(#"route="/v1/playlist/{id}""#))
+      #expect(metrics.contains(#"route="/v1/{list}/{id}""#) && !metrics.contains("playlist"))
+    }
+  }
+
+  @Test("1,000 declared collections that are in use do not make the metrics longer than two")
+  func metrics() async throws {
+    try await ServerFixture.administered { users in
+      let ada = try await users.signUp()
+      func routes() async throws -> Set<String> {
+        let family = try PrometheusText(try await ada.get("/metrics").text).family("lockstep_http_requests_total")
+        return Set(try #require(family).samples.compactMap { $0.label("route") })
+      }
+      func use(_ numbers: Range<Int>) async throws {
+        let services = try #require(users.running.withLock { $0?.services.users })
+        let all = numbers.map { DeclaredCollection(name: "c\($0)", kind: $0.isMultiple(of: 2) ? .list : .map) }
+        _ = try await services.perform(.apply(all), key: nil)
+        for number in numbers { #expect(try await ada.get("/v1/c\(number)").status == 200) }
+      }
+      try await use(0..<2)
+      let before = try await routes()
+      #expect(before.isSuperset(of: ["/v1/{list}", "/v1/{map}"]))
+      try await use(2..<1000)
+      #expect(try await routes().subtracting(before).isEmpty)
     }
   }
 

@@ -79,6 +79,7 @@ struct StreamedPieceTests {
     let recorder = RequestRecorder(
       metrics: RequestMetrics(loops: 1).shard(ofLoop: 0),
       accessLog: AccessLog(logger),
+      router: try Router([]),
       monotonic: { 0 }
     )
     weak var body: Body?
