@@ -4,8 +4,8 @@ package struct PublicURLError: Error, Equatable {
   package let reason: String
 }
 
-/// The URL by which users reach the server, such as `https://notes.example.com`, for links in
-/// mails.
+/// The URL by which users reach the server, such as `https://notes.example.com`: for links in mails,
+/// and to recognise the server's own pages.
 public struct PublicURL: Sendable, Equatable, CustomStringConvertible {
   /// Without a slash at the end.
   public let description: String
@@ -31,6 +31,13 @@ public struct PublicURL: Sendable, Equatable, CustomStringConvertible {
     while path.hasSuffix("/") { path = path.dropLast() }
     self.server = server.lowercased()
     description = scheme + server.lowercased() + path
+  }
+
+  /// The origin of pages at this URL, in the form of the field `Origin`.
+  package var origin: String {
+    let scheme = description.hasPrefix("https") ? "https" : "http"
+    let defaultPort = scheme == "https" ? ":443" : ":80"
+    return "\(scheme)://\(server.hasSuffix(defaultPort) ? String(server.dropLast(defaultPort.count)) : server)"
   }
 
   /// The page that takes a new password. Browsers do not send the part after the `#`, so opening

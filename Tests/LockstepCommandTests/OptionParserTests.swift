@@ -149,7 +149,8 @@ struct OptionParserTests {
     #expect(try parse(["--smtp", "smtp://127.0.0.1"], variables).mail.templates != nil)
     #expect(refusal([], relay)?.hasPrefix("--smtp needs --mail-from: ") == true)
     #expect(refusal(Array(arguments.prefix(2)), relay)?.hasPrefix("--smtp needs --public-url: ") == true)
-    for option in [Array(arguments.prefix(2)), Array(arguments.suffix(1)), ["--mail-templates", folder.path]] {
+    #expect(try parse(Array(arguments.suffix(1))).mail.publicURL?.origin == "https://notes.example.com")
+    for option in [Array(arguments.prefix(2)), ["--mail-templates", folder.path]] {
       let name = option.first?.prefix { $0 != "=" } ?? ""
       #expect(refusal(option)?.hasPrefix("\(name) needs --smtp: ") == true)
     }

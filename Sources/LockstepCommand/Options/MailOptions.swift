@@ -19,8 +19,9 @@ enum MailOptions {
       ),
     Option("--public-url", \.mail.publicURL, .publicURL, .mail)
       .help(
-        "With --smtp: the address of this server for users' browsers, such as https://notes.example.com, for the links in "
-          + "mails. Default: none."
+        "The address of this server for users' browsers, such as https://notes.example.com: for the links in mails, and to "
+          + "recognise the server's own pages, which may write. Default: none; pages whose origin has the host of the request "
+          + "may write."
       ),
     Option("--mail-templates", \.mail.templates, .templates, .mail)
       .help(
@@ -36,10 +37,7 @@ enum MailOptions {
       if mail.publicURL != nil { return nil }
       return "--smtp needs --public-url: the address of this server for users, such as https://notes.example.com."
     }
-    let others = [
-      ("--mail-from", mail.sender != nil), ("--public-url", mail.publicURL != nil),
-      ("--mail-templates", mail.templates != nil),
-    ]
+    let others = [("--mail-from", mail.sender != nil), ("--mail-templates", mail.templates != nil)]
     guard let option = others.first(where: \.1)?.0 else { return nil }
     return "\(option) needs --smtp: the mail server that passes mails on. Without one, the server sends no mails."
   }

@@ -111,7 +111,12 @@ struct Components: Sendable {
     }
     self.openAPI = openAPI
     let cors = CORSPolicy(origins: configuration.corsOrigins)
-    let origins = OriginCheck(cors, logger: logger, monotonic: time.monotonic)
+    let origins = OriginCheck(
+      cors,
+      own: configuration.mail.publicURL?.origin,
+      logger: logger,
+      monotonic: time.monotonic
+    )
     applications = try (0..<loops).map { loop in
       let declared = declaredRoutes()
       var routes = plainRoutes() + [metricsRoute.route, openAPI.route]

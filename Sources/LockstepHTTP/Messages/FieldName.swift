@@ -56,7 +56,7 @@ public struct FieldName: Sendable, ExpressibleByStringLiteral {
   package static let vary: FieldName = "Vary"
   package static let wwwAuthenticate: FieldName = "WWW-Authenticate"
 
-  // Browsers: the Fetch standard, server-sent events, Content Security Policy, cross-origin
+  // Browsers: the Fetch standard, Fetch Metadata, server-sent events, Content Security Policy, cross-origin
   // policies, Referrer Policy.
   package static let accessControlAllowHeaders: FieldName = "Access-Control-Allow-Headers"
   package static let accessControlAllowMethods: FieldName = "Access-Control-Allow-Methods"
@@ -70,6 +70,7 @@ public struct FieldName: Sendable, ExpressibleByStringLiteral {
   package static let lastEventID: FieldName = "Last-Event-ID"
   package static let origin: FieldName = "Origin"
   package static let referrerPolicy: FieldName = "Referrer-Policy"
+  package static let secFetchSite: FieldName = "Sec-Fetch-Site"
   package static let xContentTypeOptions: FieldName = "X-Content-Type-Options"
 
   // Drafts of the IETF, and names that proxies and servers agree on without a standard.

@@ -11,23 +11,31 @@ package final class OriginCheck: Sendable {
   private static let longestOrigin = 256
 
   private let cors: CORSPolicy
+  /// The origin of the server's own pages. Nil: it is unknown, and `Host` stands for it.
+  private let own: String?
   private let logger: Logger
   private let monotonic: @Sendable () -> Int64
   private let logged = Mutex<[ExactText: Int64]>([:])
 
-  package init(_ cors: CORSPolicy, logger: Logger, monotonic: @escaping @Sendable () -> Int64) {
+  package init(_ cors: CORSPolicy, own: String?, logger: Logger, monotonic: @escaping @Sendable () -> Int64) {
     self.cors = cors
+    self.own = own
     self.logger = logger
     self.monotonic = monotonic
   }
 
-  /// Throws `forbidden` for a write whose `Origin` is neither the server's own nor an allowed one.
+  /// Throws `forbidden` for a write whose `Origin` is neither the server's own nor an allowed one. If a
+  /// browser reports a page of another site without its origin, the write is refused too.
   func check(_ head: RequestHead) throws(Problem) {
     switch head.method {
     case .get, .head, .options: return
     default: break
     }
-    guard let origin = head[.origin], !cors.allows(origin), !Self.isOwn(origin, host: head[.host] ?? "") else { return }
+    guard let origin = head[.origin] else {
+      guard head[.secFetchSite]?.lowercased() == "cross-site", !cors.allows("null") else { return }
+      throw Problem(.forbidden, detail: "Pages of other sites must not write to the server without their Origin.")
+    }
+    guard !cors.allows(origin), !isOwn(origin, of: head) else { return }
     note(String(origin.prefix(Self.longestOrigin)))
     throw Problem(
       .forbidden,
@@ -35,7 +43,15 @@ package final class OriginCheck: Sendable {
     )
   }
 
-  /// Whether an origin is the server's own. Schemes are not compared, because TLS often ends at a
+  /// Whether an origin is the server's own. A page that makes a browser take its own name for the
+  /// server's address (DNS rebinding) also chooses `Host`, so `Host` counts only if the server does
+  /// not know its public name.
+  private func isOwn(_ origin: String, of head: RequestHead) -> Bool {
+    guard let own else { return Self.isOwn(origin, host: head[.host] ?? "") }
+    return origin.lowercased() == own
+  }
+
+  /// Whether an origin is that of `Host`. Schemes are not compared, because TLS often ends at a
   /// proxy. If `Host` has no port, ports are not compared either, because some proxies leave the
   /// port out.
   private static func isOwn(_ origin: String, host: String) -> Bool {

@@ -1,5 +1,6 @@
 import LockstepCollections
 import LockstepJSON
+import LockstepMail
 import LockstepTestSupport
 import Testing
 
@@ -57,6 +58,53 @@ struct OriginTests {
         )
         #expect(try await client.response().status == status, "\(host) \(origin)")
       }
+    }
+  }
+
+  @Test("With a public URL, only its pages may write, whatever Host says, so DNS rebinding does not help a page")
+  func publicURL() async throws {
+    for url in ["https://notes.example", "https://Notes.example:443/app"] {
+      let publicURL = try PublicURL(url)
+      try await ServerFixture.run({
+        $0.mail.publicURL = publicURL
+        $0.corsOrigins = [Self.app]
+      }) { users in
+        let ada = try await users.signUp()
+        for (host, origin, isAllowed) in [
+          ("evil.example", "http://evil.example", false), ("notes.example", "http://notes.example", false),
+          ("127.0.0.1:8080", "https://notes.example", true), ("notes.example", "https://notes.example", true),
+          ("notes.example", "https://notes.example:8443", false), ("h", Self.app, true), ("h", "null", false),
+        ] {
+          let client = try users.connect()
+          defer { client.close() }
+          try await client.send(
+            "PUT /v1/favorites/a HTTP/1.1\r\nHost: \(host)\r\nOrigin: \(origin)\r\nContent-Length: 2\r\n"
+              + "Authorization: Bearer \(ada.token)\r\n\r\n{}"
+          )
+          let status = try await client.response().status
+          #expect((status < 300) == isAllowed, "\(host) \(origin)")
+        }
+      }
+    }
+  }
+
+  @Test("A write that a browser reports to be from another site is refused also without an Origin")
+  func crossSite() async throws {
+    let crossSite = ["Sec-Fetch-Site: cross-site"]
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      #expect(try await signUp(users, crossSite).problem == ProblemSummary("forbidden"))
+      #expect(try await users.post("/v1/sessions", Self.account, crossSite).problem == ProblemSummary("forbidden"))
+      #expect(try await ada.put("/v1/favorites/a", "{}", crossSite).problem == ProblemSummary("forbidden"))
+      #expect(try await ada.get("/v1/favorites", crossSite).status == 200)
+      for site in ["same-origin", "same-site", "none"] {
+        #expect(try await ada.put("/v1/favorites/a", "{}", ["Sec-Fetch-Site: \(site)"]).status < 300)
+      }
+      #expect(try await ada.put("/v1/favorites/a", "{}", crossSite + ["Origin: http://h"]).status == 200)
+    }
+    try await ServerFixture.run({ $0.corsOrigins = ["*"] }) { users in
+      let response = try await signUp(users, crossSite)
+      #expect(response.status == 201)
     }
   }
 
