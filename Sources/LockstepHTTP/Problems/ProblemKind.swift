@@ -29,32 +29,33 @@ public enum ProblemKind: String, Sendable, CaseIterable {
   /// The last part of the problem's `type`, and of the path of its page.
   package var slug: String { rawValue }
   package var status: Status { summary.status }
+  /// A sentence that an app may show to its users. `detail` is for developers.
   package var title: String { summary.title }
 
   private var summary: (status: Status, title: String) {
     switch self {
-    case .malformedRequest: (.badRequest, "The request is not valid HTTP")
-    case .malformedJSON: (.badRequest, "The body is not JSON")
-    case .invalidParameter: (.badRequest, "A parameter is invalid")
-    case .unauthorized: (.unauthorized, "Not logged in")
-    case .forbidden: (.forbidden, "Not allowed")
-    case .notFound: (.notFound, "Not found")
-    case .methodNotAllowed: (.methodNotAllowed, "Method not allowed")
-    case .requestTimeout: (.requestTimeout, "The request took too long to arrive")
-    case .conflict: (.conflict, "Conflict")
-    case .preconditionFailed: (.preconditionFailed, "The resource has changed")
-    case .payloadTooLarge: (.payloadTooLarge, "The body is too large")
-    case .uriTooLong: (.uriTooLong, "The request line is too long")
-    case .unsupportedMediaType: (.unsupportedMediaType, "The type or coding of the body is not supported")
-    case .expectationFailed: (.expectationFailed, "The expectation is not supported")
-    case .validationFailed: (.unprocessableContent, "The body is invalid")
-    case .tooManyRequests: (.tooManyRequests, "Too many requests")
-    case .headersTooLarge: (.headersTooLarge, "The header section is too large")
-    case .internal: (.internalServerError, "Internal error")
-    case .notImplemented: (.notImplemented, "Not implemented")
-    case .overloaded: (.serviceUnavailable, "The server cannot handle the request now")
-    case .versionNotSupported: (.versionNotSupported, "HTTP version not supported")
-    case .quotaExceeded: (.insufficientStorage, "Quota exceeded")
+    case .malformedRequest: (.badRequest, "The app sent something that the server does not understand")
+    case .malformedJSON: (.badRequest, "The app sent something that the server cannot read")
+    case .invalidParameter: (.badRequest, "The app asked for something that the server does not know")
+    case .unauthorized: (.unauthorized, "You are not logged in")
+    case .forbidden: (.forbidden, "You are not allowed to do this")
+    case .notFound: (.notFound, "This could not be found")
+    case .methodNotAllowed: (.methodNotAllowed, "This is not possible here")
+    case .requestTimeout: (.requestTimeout, "The connection is too slow")
+    case .conflict: (.conflict, "This conflicts with what is already there")
+    case .preconditionFailed: (.preconditionFailed, "This has changed in the meantime")
+    case .payloadTooLarge: (.payloadTooLarge, "This is too large")
+    case .uriTooLong: (.uriTooLong, "The app asked for too much at once")
+    case .unsupportedMediaType: (.unsupportedMediaType, "The server does not support this kind of data")
+    case .expectationFailed: (.expectationFailed, "The server does not support what the app expects")
+    case .validationFailed: (.unprocessableContent, "Some of the input is not valid")
+    case .tooManyRequests: (.tooManyRequests, "This was too often; please wait a moment")
+    case .headersTooLarge: (.headersTooLarge, "The app sent too much at once")
+    case .internal: (.internalServerError, "Something went wrong on the server")
+    case .notImplemented: (.notImplemented, "The server does not support this")
+    case .overloaded: (.serviceUnavailable, "The server is not available at the moment")
+    case .versionNotSupported: (.versionNotSupported, "The app and the server do not understand each other")
+    case .quotaExceeded: (.insufficientStorage, "There is no room for more")
     }
   }
 

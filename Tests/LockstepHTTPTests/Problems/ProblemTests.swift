@@ -40,7 +40,7 @@ struct ProblemTests {
     let problem = Problem(.notFound, detail: "There is no \"x\".")
     #expect(
       text(of: problem)
-        == #"{"type":"/problems/not-found","title":"Not found","status":404,"detail":"There is no \"x\"."}"#
+        == #"{"type":"/problems/not-found","title":"This could not be found","status":404,"detail":"There is no \"x\"."}"#
     )
   }
 
@@ -54,7 +54,7 @@ struct ProblemTests {
     )
     #expect(
       text(of: problem)
-        == #"{"type":"/problems/validation-failed","title":"The body is invalid","status":422,"detail":"d","#
+        == #"{"type":"/problems/validation-failed","title":"Some of the input is not valid","status":422,"detail":"d","#
         + #""errors":[{"pointer":"/title","detail":"too long"},{"pointer":"","detail":"no object"}],"#
         + #""failed":3,"current":{"a":null}}"#
     )
@@ -68,7 +68,7 @@ struct ProblemTests {
     let problem = Problem(.conflict, detail: "d", errors: [.init(pointer: "", detail: "e")], members: members)
     #expect(
       text(of: problem)
-        == #"{"type":"/problems/conflict","title":"Conflict","status":409,"detail":"d","#
+        == #"{"type":"/problems/conflict","title":"This conflicts with what is already there","status":409,"detail":"d","#
         + #""errors":[{"pointer":"","detail":"e"}],"cursor":"c"}"#
     )
   }
