@@ -50,7 +50,7 @@ extension StoredAccounts {
     // Avoids a hash if the e-mail address is taken. The transaction checks the address again.
     if try await account(withKey: address.key) != nil { throw .addressTaken }
     let user = UserID(ids.next())
-    let command = AdminCommand(.add(address, try await hasher.hash(password)), user)
+    let command = AdminCommand(.add(address, try await hasher.hash(password, for: .administrator)), user)
     return run([command]) { connection in
       guard let added = try UserRecords(connection: connection).account(user) else { throw AccountsError.noSuchUser }
       return added.user
@@ -58,14 +58,22 @@ extension StoredAccounts {
   }
 
   /// Prepares to change an account. All sessions end with a new password, or if the user is disabled.
-  /// Throws `invalid`, `addressTaken`, `noSuchUser`.
+  /// `check` runs before a password is hashed, and again in the transaction. Throws `invalid`,
+  /// `addressTaken`, `noSuchUser`.
   package func prepareChange(
     of user: UserID,
-    _ change: AccountChange
+    _ change: AccountChange,
+    if check: @escaping @Sendable (StoreConnection) throws -> Void = { _ in }
   ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {
     var commands: [AdminCommand] = []
-    let account = change.password == nil ? nil : try await read { try UserRecords(connection: $0).account(user) }
-    let (newAddress, faults) = check(change, storedAddress: account?.user.email.flatMap { try? EmailAddress($0) })
+    let account: Account? =
+      change.password == nil
+      ? nil
+      : try await read { connection in
+        try check(connection)
+        return try UserRecords(connection: connection).account(user)
+      }
+    let (newAddress, faults) = self.check(change, storedAddress: account?.user.email.flatMap { try? EmailAddress($0) })
     if !faults.isEmpty { throw .invalid(faults) }
     if change.password != nil, let account, account.user.email == nil, newAddress == nil {
       throw .invalid([FieldFault(pointer: "/password", detail: Self.passwordWithoutAddress)])
@@ -73,10 +81,10 @@ extension StoredAccounts {
     // The address comes first, because only this command can be refused after others have written.
     if let newAddress { commands.append(AdminCommand(.changeEmail(newAddress), user)) }
     if let password = change.password {
-      commands.append(AdminCommand(.resetPassword(try await hasher.hash(password)), user))
+      commands.append(AdminCommand(.resetPassword(try await hasher.hash(password, for: .administrator)), user))
     }
     if let isDisabled = change.isDisabled { commands.append(AdminCommand(isDisabled ? .disable : .enable, user)) }
-    return run(commands) { _ in }
+    return run(commands) { _ in }.checked(by: check)
   }
 
   /// Prepares to erase a user. Throws `noSuchUser`.

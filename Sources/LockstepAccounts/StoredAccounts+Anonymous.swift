@@ -29,26 +29,31 @@ extension StoredAccounts {
     }
   }
 
-  /// Prepares to give an anonymous user an address and a password. All sessions go on. Throws
+  /// Prepares to give an anonymous user an address and a password. All sessions go on. `check` runs
+  /// before the password is hashed, and again in the transaction. It counts as a sign-up. Throws
   /// `invalid`, `addressTaken`, `hasCredentials`, `tooManyAttempts`, `sessionEnded`.
   package func prepareCredentials(
     email: String,
     _ password: Password,
-    in session: LiveSession
+    in session: LiveSession,
+    from network: ClientNetwork,
+    if check: @escaping @Sendable (StoreConnection) throws -> Void
   ) async throws(AccountsError) -> PreparedAccountsWrite<User> {
-    let (given, faults) = check(adding: email, password)
+    let (given, faults) = self.check(adding: email, password)
     guard let address = given, faults.isEmpty else { throw .invalid(faults) }
     // Avoids a hash if the change will be refused. The transaction checks both again.
     let (account, other) = try await read { connection in
+      try check(connection)
       let users = UserRecords(connection: connection)
       return (try users.account(session.user), try users.account(withKey: address.key))
     }
     guard let account else { throw .sessionEnded }
     if account.hasCredentials { throw .hasCredentials }
     if other != nil { throw .addressTaken }
-    let hash = try await hasher.hash(password)
+    let hash = try await newHash(of: password, account: address.key, from: network)
     let now = now
     return PreparedAccountsWrite { connection in
+      try check(connection)
       let account = try Self.account(of: session, from: connection)
       if account.hasCredentials { throw AccountsError.hasCredentials }
       let users = UserRecords(connection: connection)

@@ -21,18 +21,22 @@ extension StoredAccounts {
     configuration.passwordRules.faults(in: password, of: address).map { FieldFault(pointer: "/new", detail: $0) }
   }
 
-  /// Prepares to change the password and to end every other session. Throws `invalid`,
-  /// `wrongPassword`, `noPassword`, `tooManyAttempts`, `sessionEnded`.
+  /// Prepares to change the password and to end every other session. `check` runs before the passwords
+  /// are hashed, and again in the transaction. Throws `invalid`, `wrongPassword`, `noPassword`,
+  /// `tooManyAttempts`, `sessionEnded`.
   package func prepareChangePassword(
     from current: Password,
     to new: Password,
-    in session: LiveSession
+    in session: LiveSession,
+    from network: ClientNetwork,
+    if check: @escaping @Sendable (StoreConnection) throws -> Void
   ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {
-    let check = try await confirmed(current, in: session) { (account) throws(AccountsError) in
+    let check = try await confirmed(current, in: session, from: network, if: check) {
+      (account) throws(AccountsError) in
       let faults = self.faults(inNew: new, of: account.user.email.flatMap { try? EmailAddress($0) })
       if !faults.isEmpty { throw .invalid(faults) }
     }
-    let hash = try await hasher.hash(new)
+    let hash = try await hasher.hash(new, for: .change(network))
     let now = now
     return PreparedAccountsWrite { connection in
       try UserRecords(connection: connection).changePassword(of: session.user, to: hash, at: now)
@@ -42,10 +46,13 @@ extension StoredAccounts {
   }
 
   /// Prepares to delete the user. A user without a password confirms it by the session's token
-  /// alone. Throws `invalid`, `wrongPassword`, `tooManyAttempts`, `sessionEnded`.
+  /// alone. `check` runs before the password is hashed, and again in the transaction. Throws
+  /// `invalid`, `wrongPassword`, `tooManyAttempts`, `sessionEnded`.
   package func prepareErase(
     confirmedBy password: Password?,
-    in session: LiveSession
+    in session: LiveSession,
+    from network: ClientNetwork,
+    if check: @escaping @Sendable (StoreConnection) throws -> Void
   ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {
     let now = now
     let write = PreparedAccountsWrite { connection in
@@ -56,13 +63,14 @@ extension StoredAccounts {
     let account = try await read { try UserRecords(connection: $0).account(session.user) }
     guard account?.passwordHash != nil else {
       return write.checked { connection in
+        try check(connection)
         let account = try Self.account(of: session, from: connection)
         // The user may have set a password meanwhile.
         if account.passwordHash != nil { throw AccountsError.wrongPassword }
       }
     }
     guard let password else { throw .invalid([FieldFault(pointer: "/password", detail: "The password is missing.")]) }
-    return try await write.checked(by: confirmed(password, in: session))
+    return try await write.checked(by: confirmed(password, in: session, from: network, if: check))
   }
 
   /// The account of a session, locked until the end of the transaction. Throws `sessionEnded`.
@@ -74,22 +82,29 @@ extension StoredAccounts {
     return account
   }
 
-  /// Verifies the password that confirms a change, after `condition`, which is quick. Returns a
-  /// check for the transaction. The check throws if the session or the password is no longer valid.
+  /// Verifies the password that confirms a change, after `check` and `condition`, which are quick.
+  /// Returns a check for the transaction, with `check` in it. It throws if the session or the
+  /// password is no longer valid.
   func confirmed(
     _ password: Password,
     in session: LiveSession,
-    if condition: (Account) throws(AccountsError) -> Void = { _ in }
+    from network: ClientNetwork,
+    if check: @escaping @Sendable (StoreConnection) throws -> Void,
+    and condition: (Account) throws(AccountsError) -> Void = { _ in }
   ) async throws(AccountsError) -> @Sendable (StoreConnection) throws -> Void {
     let attempt = try await passwords.confirm(in: session.id)
     do throws(AccountsError) {
-      let found = try await read { try UserRecords(connection: $0).account(session.user) }
+      let found = try await read { connection in
+        try check(connection)
+        return try UserRecords(connection: connection).account(session.user)
+      }
       guard let found else { throw .sessionEnded }
       try condition(found)
       guard let hash = found.passwordHash else { throw .noPassword(hasIdentity: found.hasIdentity) }
-      guard try await hasher.verify(password, against: hash) else { throw .wrongPassword }
+      guard try await hasher.verify(password, against: hash, for: .change(network)) else { throw .wrongPassword }
       await passwords.succeeded(attempt)
       return { connection in
+        try check(connection)
         let account = try Self.account(of: session, from: connection)
         guard account.passwordVersion == found.passwordVersion else { throw AccountsError.wrongPassword }
       }

@@ -32,15 +32,7 @@ extension StoredAccounts {
 
     // Avoids a hash if the e-mail address is taken. The transaction checks the address again.
     if try await account(withKey: address.key) != nil { throw .addressTaken }
-    let attempt = try await passwords.signUp(account: address.key, from: credentials.network)
-    let hash: PasswordHash
-    do throws(AccountsError) {
-      hash = try await hasher.hash(credentials.password)
-    } catch {
-      await passwords.abandoned(attempt)
-      throw error
-    }
-    await passwords.succeeded(attempt)
+    let hash = try await newHash(of: credentials.password, account: address.key, from: credentials.network)
     let account = Account(UserID(ids.next()), address, hash, at: now)
     let new = newSession(of: account.user, device: device)
     return PreparedAccountsWrite { connection in
@@ -48,6 +40,24 @@ extension StoredAccounts {
       try SessionRecords(connection: connection).insert(new.stored)
       return (new.signedIn, [])
     }
+  }
+
+  /// The hash of an account's first password. Counts as a sign-up from the network.
+  func newHash(
+    of password: Password,
+    account: String,
+    from network: ClientNetwork
+  ) async throws(AccountsError) -> PasswordHash {
+    let attempt = try await passwords.signUp(account: account, from: network)
+    let hash: PasswordHash
+    do throws(AccountsError) {
+      hash = try await hasher.hash(password, for: .change(network))
+    } catch {
+      await passwords.abandoned(attempt)
+      throw error
+    }
+    await passwords.succeeded(attempt)
+    return hash
   }
 
   /// Prepares a new session. An unknown e-mail address takes as long as a wrong password, except
@@ -61,16 +71,17 @@ extension StoredAccounts {
     // An invalid e-mail address belongs to no user, and must take as long as an unknown one.
     let key = addressKey(of: credentials)
     let attempt = try await passwords.logIn(account: key, from: credentials.network)
+    let owner = HashingOwner.login(credentials.network, isKnown: attempt.isKnown)
     let account: Account
     let newHash: PasswordHash?
     do throws(AccountsError) {
       let found = try await self.account(withKey: key)
       // One hash, whether or not there is such a user.
       let hash = found?.passwordHash ?? hasher.dummy
-      let isRight = try await hasher.verify(credentials.password, against: hash)
+      let isRight = try await hasher.verify(credentials.password, against: hash, for: owner)
       guard let found, isRight else { throw .wrongCredentials }
       account = found
-      newHash = hasher.isOutdated(hash) ? try await hasher.hash(credentials.password) : nil
+      newHash = hasher.isOutdated(hash) ? try await hasher.hash(credentials.password, for: owner) : nil
     } catch {
       if error == .wrongCredentials { passwords.failed(attempt) } else { await passwords.abandoned(attempt) }
       throw error
@@ -171,9 +182,13 @@ extension StoredAccounts {
   }
 
   /// A seal with the credentials' password, for the response to one idempotency key.
-  package func seal(for credentials: Credentials, key: String) async throws(AccountsError) -> ResponseSeal {
+  package func seal(
+    for credentials: Credentials,
+    key: String,
+    _ owner: HashingOwner
+  ) async throws(AccountsError) -> ResponseSeal {
     let salt = DomainHash.of("seal", Array(addressKey(of: credentials).utf8), Array(key.utf8), count: 16)
-    return try await ResponseSeal(credentials.password, salt: salt, hasher: hasher)
+    return try await ResponseSeal(credentials.password, salt: salt, hasher: hasher, for: owner)
   }
 
   /// Passes the seal of the credentials to `open`. If `open` returns nil, this counts like a login
@@ -186,7 +201,7 @@ extension StoredAccounts {
     let attempt = try await passwords.logIn(account: addressKey(of: credentials), from: credentials.network)
     let seal: ResponseSeal
     do throws(AccountsError) {
-      seal = try await self.seal(for: credentials, key: key)
+      seal = try await self.seal(for: credentials, key: key, .login(credentials.network, isKnown: attempt.isKnown))
     } catch {
       await passwords.abandoned(attempt)
       throw error

@@ -105,7 +105,7 @@ package struct TokenAuthenticator: Sendable {
   private func loadOfIssuer(_ request: Request) async throws(Problem) -> LiveSession {
     guard let identities else { throw .unauthorized(true) }
     do throws(AccountsError) {
-      let network = ClientNetwork(host: request.peer.host)
+      let network = request.network
       return try await identities.load(request.token, from: network, at: millisecondsSince1970())
     } catch {
       switch error {

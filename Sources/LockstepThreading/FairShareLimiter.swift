@@ -69,6 +69,9 @@ package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
     contents.withLock { !$0.queues.isEmpty && $0.queues[owner] != nil }
   }
 
+  /// How much work of all owners waits for its turn.
+  package var waitingCount: Int { contents.withLock { $0.queues.values.reduce(0) { $0 + $1.waiting.count } } }
+
   package func waiting(of owner: Owner) -> Int { contents.withLock { $0.queues[owner]?.waiting.count ?? 0 } }
 
   nonisolated(nonsending) private func waitForTurn(of owner: Owner) async throws {

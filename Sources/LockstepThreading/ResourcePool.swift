@@ -66,20 +66,25 @@ public final class ResourcePool<Resource>: Sendable {
     try await withCompletion { try submit(work, completion: $0) }
   }
 
-  /// Queues work like `run`. `completion` is called once, on the thread of the pool.
+  /// Queues work like `run`. `completion` is called once, on the thread of the pool. Throws
+  /// `PoolOverloadedError` if only `places` of the queue are free, because they are for other work.
   package func submit<Result: Sendable>(
     _ work: @escaping @Sendable (inout Resource) throws -> Result,
+    leaving places: Int = 0,
     completion: @escaping @Sendable (Swift.Result<Result, any Error>) -> Void
   ) throws {
     guard let counter else {
-      return try queue.offer { resource in completion(Swift.Result { try work(&resource) }) }
+      return try queue.offer({ resource in completion(Swift.Result { try work(&resource) }) }, leaving: places)
     }
     counter.begin()
     do {
-      try queue.offer { resource in
-        completion(Swift.Result { try work(&resource) })
-        counter.end()
-      }
+      try queue.offer(
+        { resource in
+          completion(Swift.Result { try work(&resource) })
+          counter.end()
+        },
+        leaving: places
+      )
     } catch {
       counter.end()
       throw error

@@ -54,12 +54,13 @@ public final class WorkQueue<Work: Sendable>: Sendable {
 
   package var count: Int { contents.withLock { $0.count } }
 
-  /// Throws `PoolOverloadedError` if the queue is full, and `PoolShutDownError` if it is closed.
+  /// Throws `PoolOverloadedError` if only `places` are free, which are for other work, and
+  /// `PoolShutDownError` if the queue is closed.
   @inlinable
-  public func offer(_ work: Work) throws {
+  public func offer(_ work: Work, leaving places: Int = 0) throws {
     try contents.withLock { contents in
       if contents.isClosed { throw PoolShutDownError(pool: name) }
-      if contents.count >= capacity { throw PoolOverloadedError(pool: name, capacity: capacity) }
+      if contents.count >= capacity - places { throw PoolOverloadedError(pool: name, capacity: capacity - places) }
       contents.waiting.append(work)
     }
     contents.wakeOne()

@@ -11,6 +11,8 @@ import LockstepThreading
 ///
 /// - An account has one limit for all unknown networks, and one for each network of a recent login.
 ///   So attackers who use up the first limit do not lock the owner out of a known network.
+/// - A network has one limit for the accounts that have logged in from there lately, and one for all
+///   others. So a client that tries any addresses does not lock out the other users of its network.
 /// - During an attack, the server may refuse the owner on an unknown network, even with the right
 ///   password. If the right password were accepted beyond the limit, the limit would not stop
 ///   guessing.
@@ -25,6 +27,13 @@ package final class AttemptLimiter: Sendable {
   package struct Attempt: Sendable {
     let uses: [Use]
     let login: Login?
+
+    /// Whether this is a login to an account that has logged in from the network lately.
+    var isKnown: Bool {
+      uses.contains { use in
+        if case .login = use { true } else { false }
+      }
+    }
   }
 
   struct Login: Hashable, Sendable {
@@ -33,7 +42,10 @@ package final class AttemptLimiter: Sendable {
   }
 
   enum Use: Hashable, Sendable {
+    /// Of logins to accounts that have not logged in from there lately.
     case network(ClientNetwork)
+    /// Of logins to accounts that have logged in from there lately.
+    case knownNetwork(ClientNetwork)
     case account(ExactText)
     case login(Login)
     case session(SessionID)
@@ -79,8 +91,12 @@ package final class AttemptLimiter: Sendable {
   package func logIn(account: String, from network: ClientNetwork) throws(AccountsError) -> Attempt {
     let login = Login(account: account.exact, network: network)
     return try count(login) { state in
-      [.network(network), state.known.contains(login) ? .login(login) : .account(login.account)]
+      Self.uses(login, isKnown: state.known.contains(login))
     }
+  }
+
+  static func uses(_ login: Login, isKnown: Bool) -> [Use] {
+    isKnown ? [.knownNetwork(login.network), .login(login)] : [.network(login.network), .account(login.account)]
   }
 
   package func confirm(in session: SessionID) throws(AccountsError) -> Attempt {
@@ -164,7 +180,7 @@ extension AttemptLimits {
   /// The limit; nil for no limit.
   func limit(for use: AttemptLimiter.Use) -> RateLimit? {
     switch use {
-    case .network: perNetwork
+    case .network, .knownNetwork: perNetwork
     case .account: perAccount
     case .login: perKnownNetwork
     case .session: perSession

@@ -33,6 +33,9 @@ final class SharedAttempts: Sendable {
   /// Refusals for a network, for a session and, for logins, for an account from a network. Whether
   /// such a network is known does not matter here.
   private let refusals: LockedState<GenerationalCache<Use, Refusal>>
+  /// Logins of which the database has said lately that they are known. A refusal for the unknown logins
+  /// of a network does not count for these.
+  private let known: LockedState<GenerationalCache<Login, Void>>
 
   /// The rows in the database have hashes with `key` instead of addresses.
   init(
@@ -43,13 +46,14 @@ final class SharedAttempts: Sendable {
   ) {
     (self.limits, self.counter, self.key, self.elapsed) = (limits, counter, key, elapsed)
     refusals = LockedState(GenerationalCache(capacity: limits.remembered))
+    known = LockedState(GenerationalCache(capacity: limits.remembered))
   }
 
   func logIn(account: String, from network: ClientNetwork) async throws(AccountsError) -> Attempt {
     let login = Login(account: account.exact, network: network)
-    return try await count(login, refusedAs: [.network(network), .login(login)]) { isKnown in
-      [.network(network), isKnown ? .login(login) : .account(login.account)]
-    }
+    let isKnown = known.withLock { $0.contains(login) }
+    let keys: [Use] = [isKnown ? .knownNetwork(network) : .network(network), .login(login)]
+    return try await count(login, refusedAs: keys) { AttemptLimiter.uses(login, isKnown: $0) }
   }
 
   func confirm(in session: SessionID) async throws(AccountsError) -> Attempt {
@@ -67,6 +71,7 @@ final class SharedAttempts: Sendable {
   }
 
   func succeeded(_ attempt: Attempt) async {
+    if let login = attempt.login { known.withLock { $0.insert(login) } }
     await giveBack(attempt.uses.filter(\.isGivenBack), recentLogin: attempt.login.map(recentLoginKey))
   }
 
@@ -87,11 +92,13 @@ final class SharedAttempts: Sendable {
       }
     }
     let wait = outcome.map(\.wait).max() ?? 0
+    let attempt = Attempt(uses: outcome.map(\.kind), login: login)
+    if attempt.isKnown, let login { known.withLock { $0.insert(login) } }
     guard wait == 0 else {
       note(outcome, login)
       throw .tooManyAttempts(wait: wait)
     }
-    return Attempt(uses: outcome.map(\.kind), login: login)
+    return attempt
   }
 
   /// Throws if the database has just refused one of these.
@@ -129,6 +136,7 @@ final class SharedAttempts: Sendable {
     let key =
       switch use {
       case .network(let network): hash("network", network.description)
+      case .knownNetwork(let network): hash("knownNetwork", network.description)
       case .account(let account): hash("account", account.text)
       case .login(let login): hash("login", login.account.text, login.network.description)
       case .session(let session): hash("session", session.description)

@@ -10,12 +10,13 @@ extension AccountMail {
   /// `noSuchLink`, `disabled`, `invalid`.
   package func prepareReset(
     _ token: MailToken,
-    to password: Password
+    to password: Password,
+    from network: ClientNetwork
   ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {
     let (_, account) = try await accounts.read { try self.linked(.passwordReset, token, in: $0) }
     let faults = faults(inNew: password, of: account.user.email.flatMap { try? EmailAddress($0) })
     if !faults.isEmpty { throw .invalid(faults) }
-    let hash = try await accounts.hasher.hash(password)
+    let hash = try await accounts.hasher.hash(password, for: .change(network))
     return PreparedAccountsWrite { [self] connection in
       let (link, _) = try locked(.passwordReset, token, in: connection)
       let (users, now) = (UserRecords(connection: connection), accounts.now)

@@ -10,7 +10,7 @@ import LockstepTime
 package final class AccountMail: Sendable {
   /// The network of the client that asks for a mail, and the languages that its user prefers.
   package struct Context: Sendable {
-    let network: ClientNetwork
+    package let network: ClientNetwork
     let languages: [String]
 
     /// `languages` are tags in lower case, the preferred one first.
@@ -62,7 +62,7 @@ package final class AccountMail: Sendable {
   // MARK: Asking for mails
 
   /// Queues a mail with a link to reset the password, if there is such an account. Call
-  /// `queue.reserve()` before.
+  /// `queue.reserve(for:)` before.
   package func queueResetLink(for email: String, _ context: Context) {
     queue.add(from: context.network) { [self] in
       let key = StoredAccounts.addressKey(of: email)
@@ -81,16 +81,19 @@ package final class AccountMail: Sendable {
     }
   }
 
-  /// Prepares to ask for the proof of an address. Throws `invalid`, `wrongPassword`, `noPassword`,
-  /// `tooManyAttempts`, `sessionEnded`.
+  /// Prepares to ask for the proof of an address. `check` runs before the password is hashed, and again
+  /// in the transaction. Throws `invalid`, `wrongPassword`, `noPassword`, `tooManyAttempts`,
+  /// `sessionEnded`.
   package func prepareProofRequest(
     of email: String,
     confirmedBy password: Password,
-    in session: LiveSession
+    in session: LiveSession,
+    from network: ClientNetwork,
+    if check: @escaping @Sendable (StoreConnection) throws -> Void
   ) async throws(AccountsError) -> PreparedAccountsWrite<AddressProofRequest> {
     let address: EmailAddress
     do { address = try EmailAddress(email) } catch { throw .invalid(Self.faults(in: email)) }
-    let check = try await accounts.confirmed(password, in: session)
+    let check = try await accounts.confirmed(password, in: session, from: network, if: check)
     return PreparedAccountsWrite { connection in
       try check(connection)
       let account = try StoredAccounts.account(of: session, from: connection)
@@ -105,7 +108,7 @@ package final class AccountMail: Sendable {
   }
 
   /// Queues a mail with a link that proves the address, unless another user has it. Call
-  /// `queue.reserve()` before.
+  /// `queue.reserve(for:)` before.
   package func queueProofLink(for request: AddressProofRequest, _ context: Context) {
     queue.add(from: context.network) { [self] in
       let (key, user) = (request.address.key, request.session.user)

@@ -8,8 +8,8 @@ package final class MailQueue: Sendable {
 
   /// How much work may wait. Each piece has an address and less than 16 KiB.
   package static let capacity = 256
-  /// How much work of one network may wait. More is dropped, like mails past the limit of a
-  /// network.
+  /// How much work of one network may wait, and how many places it may reserve. More work is dropped,
+  /// like mails past the limit of a network.
   private static let capacityOfNetwork = 32
 
   private struct Item: Sendable {
@@ -21,10 +21,15 @@ package final class MailQueue: Sendable {
   private struct Contents: Sendable {
     var waiting: [Item] = []
     /// The places of requests whose work comes later.
-    var reserved = 0
+    var reserved: [ClientNetwork: Int] = [:]
     var isRunning = false
     var isStopped = false
     var noteFailure: @Sendable (any Error) -> Void = { _ in }
+
+    mutating func release(_ network: ClientNetwork) {
+      let rest = reserved[network, default: 1] - 1
+      reserved[network] = rest == 0 ? nil : rest
+    }
   }
 
   private let contents = LockedState(Contents())
@@ -42,17 +47,21 @@ package final class MailQueue: Sendable {
     contents.withLock { $0.noteFailure = note }
   }
 
-  /// Reserves a place for `add` or `abandon`. Throws `overloaded` if there is none.
-  package func reserve() throws(AccountsError) {
+  /// Reserves a place for `add` or `abandon`. Throws `overloaded` if there is none, or if the network
+  /// has too many.
+  package func reserve(for network: ClientNetwork) throws(AccountsError) {
     try contents.withLock { contents throws(AccountsError) in
-      guard !contents.isStopped, contents.waiting.count + contents.reserved < Self.capacity else { throw .overloaded }
-      contents.reserved += 1
+      let taken = contents.waiting.count + contents.reserved.values.reduce(0, +)
+      guard !contents.isStopped, taken < Self.capacity,
+        contents.reserved[network, default: 0] < Self.capacityOfNetwork
+      else { throw .overloaded }
+      contents.reserved[network, default: 0] += 1
     }
   }
 
   /// Gives a reserved place back.
-  package func abandon() {
-    contents.withLock { $0.reserved -= 1 }
+  package func abandon(for network: ClientNetwork) {
+    contents.withLock { $0.release(network) }
     contents.wakeAll()
   }
 
@@ -60,7 +69,7 @@ package final class MailQueue: Sendable {
   func add(from network: ClientNetwork, _ work: @escaping Work) {
     let item = Item(start: .now + delay(), network: network, work: work)
     let (isAdded, mustStart) = contents.withLock { contents in
-      contents.reserved -= 1
+      contents.release(network)
       guard contents.waiting.count(where: { $0.network == network }) < Self.capacityOfNetwork else {
         return (false, false)
       }
@@ -83,7 +92,7 @@ package final class MailQueue: Sendable {
   package func stop() {
     contents.withLock { $0.isStopped = true }
     _ = contents.wait(atMost: timeAtStop.wholeNanoseconds) { contents in
-      contents.waiting.isEmpty && !contents.isRunning && contents.reserved == 0 ? () : nil
+      contents.waiting.isEmpty && !contents.isRunning && contents.reserved.isEmpty ? () : nil
     }
   }
 

@@ -1,23 +1,32 @@
 import CLockstepSodium
 import LockstepCryptography
 import LockstepStore
-import LockstepThreading
 
 /// Hashes and verifies passwords on other threads, because hashing is slow on purpose.
 ///
-/// Each call may throw `overloaded` if too many calls are waiting, `store(.closed)` after the pool
-/// has shut down, and `outOfMemory`.
+/// Each call is for an owner, whose calls do not delay those of others for long. A call may throw
+/// `overloaded` if too many calls are waiting, `store(.closed)` after the pool has shut down, and
+/// `outOfMemory`.
 package protocol PasswordHashing: Sendable {
   /// A hash that no password matches. Verifying against it takes as long as against any other.
   var dummy: PasswordHash { get }
 
-  func hash(_ password: Password) async throws(AccountsError) -> PasswordHash
+  func hash(_ password: Password, for owner: HashingOwner) async throws(AccountsError) -> PasswordHash
 
   /// Whether the password matches. No password matches a text that is not a hash.
-  func verify(_ password: Password, against hash: PasswordHash) async throws(AccountsError) -> Bool
+  func verify(
+    _ password: Password,
+    against hash: PasswordHash,
+    for owner: HashingOwner
+  ) async throws(AccountsError) -> Bool
 
   /// Derives bytes from a password and 16 bytes of salt, at the cost of a hash.
-  func derive(_ count: Int, from password: Password, salt: [UInt8]) async throws(AccountsError) -> [UInt8]
+  func derive(
+    _ count: Int,
+    from password: Password,
+    salt: [UInt8],
+    for owner: HashingOwner
+  ) async throws(AccountsError) -> [UInt8]
 
   func isOutdated(_ hash: PasswordHash) -> Bool
 }
@@ -40,10 +49,10 @@ public struct Argon2Strength: Sendable, Equatable {
 /// logins. The number of threads limits the memory for hashing. The caller shuts the pool down.
 package struct Argon2Hasher: PasswordHashing {
   private let strength: Argon2Strength
-  private let workers: WorkerPool
+  private let workers: HashingPool
 
   /// `sodium` proves that libsodium is initialised. Hashing takes random salts from it.
-  package init(_ sodium: Sodium, strength: Argon2Strength = Argon2Strength(), workers: WorkerPool) {
+  package init(_ sodium: Sodium, strength: Argon2Strength = Argon2Strength(), workers: HashingPool) {
     self.strength = strength
     self.workers = workers
   }
@@ -55,9 +64,9 @@ package struct Argon2Hasher: PasswordHashing {
     return PasswordHash("$argon2id$v=19$m=\(strength.memoryKiB),t=\(strength.passes),p=1$\(salt)$\(output)")
   }
 
-  package func hash(_ password: Password) async throws(AccountsError) -> PasswordHash {
+  package func hash(_ password: Password, for owner: HashingOwner) async throws(AccountsError) -> PasswordHash {
     let (passes, memory) = (UInt64(strength.passes), strength.memoryKiB * 1024)
-    return try await run {
+    return try await run(for: owner) {
       try password.withBytes { bytes in
         var text = [CChar](repeating: 0, count: Int(crypto_pwhash_STRBYTES))
         let code = crypto_pwhash_str_alg(
@@ -76,8 +85,12 @@ package struct Argon2Hasher: PasswordHashing {
   }
 
   /// Compares in constant time. An imported user may have the hash of another system.
-  package func verify(_ password: Password, against hash: PasswordHash) async throws(AccountsError) -> Bool {
-    try await run {
+  package func verify(
+    _ password: Password,
+    against hash: PasswordHash,
+    for owner: HashingOwner
+  ) async throws(AccountsError) -> Bool {
+    try await run(for: owner) {
       try password.withBytes { bytes in
         if hash.isArgon2id { return crypto_pwhash_str_verify(hash.text, bytes, UInt64(bytes.count)) == 0 }
         guard let foreign = try? ForeignPasswordHash(hash.text) else { return false }
@@ -88,9 +101,14 @@ package struct Argon2Hasher: PasswordHashing {
     }
   }
 
-  package func derive(_ count: Int, from password: Password, salt: [UInt8]) async throws(AccountsError) -> [UInt8] {
+  package func derive(
+    _ count: Int,
+    from password: Password,
+    salt: [UInt8],
+    for owner: HashingOwner
+  ) async throws(AccountsError) -> [UInt8] {
     let (passes, memory) = (UInt64(strength.passes), strength.memoryKiB * 1024)
-    return try await run {
+    return try await run(for: owner) {
       try password.withBytes { bytes in
         var derived = [UInt8](repeating: 0, count: count)
         // libsodium always reads this many bytes of salt.
@@ -118,9 +136,10 @@ package struct Argon2Hasher: PasswordHashing {
   }
 
   private func run<Result: Sendable>(
+    for owner: HashingOwner,
     _ work: @escaping @Sendable () throws -> Result
   ) async throws(AccountsError) -> Result {
-    try await AccountsError.converting { try await workers.run(work) }
+    try await AccountsError.converting { try await workers.run(for: owner, work) }
   }
 }
 

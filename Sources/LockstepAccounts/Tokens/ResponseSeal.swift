@@ -11,9 +11,11 @@ package struct ResponseSeal: Sendable, Redacted {
   /// has the store guesses no faster with sealed bytes and fingerprints than with the hash.
   ///
   /// The salt has 16 bytes, and must differ for each idempotency key.
-  init(_ password: Password, salt: [UInt8], hasher: any PasswordHashing) async throws(AccountsError) {
+  init(_ password: Password, salt: [UInt8], hasher: any PasswordHashing, for owner: HashingOwner)
+    async throws(AccountsError)
+  {
     let length = Int(crypto_secretbox_KEYBYTES)
-    let derived = try await hasher.derive(2 * length, from: password, salt: salt)
+    let derived = try await hasher.derive(2 * length, from: password, salt: salt, for: owner)
     sealingKey = Array(derived.prefix(length))
     fingerprintKey = Array(derived.dropFirst(length))
   }

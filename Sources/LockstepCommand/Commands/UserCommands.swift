@@ -216,10 +216,10 @@ enum UserCommands {
     let password = try PasswordPrompt.read()
     let faults = settings.configuration.accounts.passwordRules.faults(in: password, of: address)
     guard faults.isEmpty else { throw CommandError(.usage, faults.joined(separator: " ")) }
-    let workers = try WorkerPool(name: "hash", threads: 1, capacity: 1)
+    let workers = try HashingPool(threads: 1, capacity: 1)
     defer { workers.shutDown() }
     let hasher = Argon2Hasher(try Sodium(), strength: settings.configuration.passwordStrength, workers: workers)
-    return try CurrentThread.run { try await hasher.hash(password) }
+    return try CurrentThread.run { try await hasher.hash(password, for: .administrator) }
   }
 
   private static func confirm(_ question: String) throws(CommandError) {

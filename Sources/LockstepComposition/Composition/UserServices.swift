@@ -22,7 +22,7 @@ struct UserServices: Sendable {
   let time: TimeSource
   let placement: WorkPlacement
   // Two password hashes run at a time, and up to 64 wait. So many logins at once delay only logins.
-  private let hashing: WorkerPool
+  private let hashing: HashingPool
   private let encoding: WorkerPool
   // One thread is enough, because time zones stay in memory and their files are rarely read.
   private let zones: WorkerPool
@@ -89,7 +89,7 @@ struct UserServices: Sendable {
     self.ownScreens = ownScreens
     self.store = String(store.id.prefix(Cursor.storeDigits))
     path = configuration.store == nil ? configuration.data : nil
-    hashing = try WorkerPool(name: "hash", threads: 2, capacity: 64, counter: counter)
+    hashing = try HashingPool(threads: 2, capacity: 64, counter: counter)
     encoding = try WorkerPool(name: "encode", threads: encoders, capacity: 4_096, counter: counter)
     zones = try WorkerPool(name: "zone", threads: 1, capacity: 64, counter: counter)
     upstream = try configuration.profileUpstream.map { try HTTPProfileUpstream($0) }

@@ -125,7 +125,8 @@ package struct AccountsRoutes: Sendable {
     _ document: @escaping @Sendable (LiveSession) async throws -> PrivateDocument
   ) throws -> HandlerResult {
     try responding(to: request) { session, preconditions in
-      try await shares.run(for: session.user) { try await document(session) }.response(preconditions)
+      let document = try await shares.run(for: session.user) { try await document(session) }
+      return try document.response(preconditions)
     }
   }
 
@@ -187,8 +188,13 @@ package struct AccountsRoutes: Sendable {
     let key = try Self.key(request, body, secret: request.token, owner: .user(session.user))
     let check = try accountCheck(request, session)
     return later(key) { () throws(AccountsError) in
-      try await accounts.prepareChangePassword(from: passwords.current, to: passwords.new, in: session)
-        .checked(by: check)
+      try await accounts.prepareChangePassword(
+        from: passwords.current,
+        to: passwords.new,
+        in: session,
+        from: request.network,
+        if: check
+      )
     }
   }
 
@@ -199,14 +205,14 @@ package struct AccountsRoutes: Sendable {
     let password = text.map { Password($0) }
     let check = try accountCheck(request, session, orStateOf: store)
     return later(try Self.erasureKey(request, body)) { () throws(AccountsError) in
-      try await accounts.prepareErase(confirmedBy: password, in: session).checked(by: check)
+      try await accounts.prepareErase(confirmedBy: password, in: session, from: request.network, if: check)
     } done: {
       cache.forget(session.user)
     }
   }
 
-  /// Returns a check of the request's preconditions on the account, for the write's transaction. If
-  /// `store` is given, `If-Match` may also have a cursor of the user's whole state in that store.
+  /// Returns a check of the request's preconditions on the account, which runs before any hash and in
+  /// the write's transaction. If `store` is given, `If-Match` may also have a cursor of the user's whole state in that store.
   func accountCheck(
     _ request: Request,
     _ session: LiveSession,
@@ -288,6 +294,9 @@ package struct AccountsRoutes: Sendable {
 }
 
 extension Request {
+  /// The network of the client.
+  var network: ClientNetwork { ClientNetwork(host: peer.host) }
+
   /// The bearer token as the client sent it, or empty if the request has none.
   var token: [UInt8] {
     head.withBytes(of: .authorization) { TokenAuthenticator.bearerToken(in: $0).map(Array.init) ?? [] } ?? []

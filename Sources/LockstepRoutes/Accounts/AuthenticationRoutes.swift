@@ -13,6 +13,8 @@ struct AuthenticationRoutes: Sendable {
     let faults: @Sendable (Credentials) -> [FieldFault]
     let prepare: @Sendable (Credentials) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn>
     let location: @Sendable (SignedIn) -> String
+    /// The owner of the hashes after `prepare`. A login is a known one then.
+    let owner: @Sendable (ClientNetwork) -> HashingOwner
   }
 
   /// The largest body, in bytes, of a sign-up, a login and a change of the password.
@@ -48,7 +50,8 @@ struct AuthenticationRoutes: Sendable {
       let entrance = Entrance(
         faults: accounts.signUpFaults(in:),
         prepare: { (credentials) throws(AccountsError) in try await accounts.prepareSignUp(credentials) },
-        location: Self.me
+        location: Self.me,
+        owner: { .change($0) }
       )
       return try enter(request, body, &reader, entrance)
     }
@@ -61,7 +64,8 @@ struct AuthenticationRoutes: Sendable {
       let entrance = Entrance(
         faults: accounts.logInFaults(in:),
         prepare: { (credentials) throws(AccountsError) in try await accounts.prepareLogIn(credentials) },
-        location: Self.session
+        location: Self.session,
+        owner: { .login($0, isKnown: true) }
       )
       return try enter(request, body, &reader, entrance)
     }
@@ -74,7 +78,7 @@ struct AuthenticationRoutes: Sendable {
     _ body: [UInt8],
     _ reader: inout PayloadReader
   ) throws -> HandlerResult {
-    let client = ClientDevice(device: reader.nullableText("device"), network: ClientNetwork(host: request.peer.host))
+    let client = ClientDevice(device: reader.nullableText("device"), network: request.network)
     reader.add(accounts.faults(in: client))
     try reader.finishProblem()
     let key = try IdempotencyKey.text(of: request)
@@ -107,7 +111,7 @@ struct AuthenticationRoutes: Sendable {
     _ reader: inout PayloadReader
   ) throws -> HandlerResult {
     let (token, device) = (reader.text("idToken") ?? "", reader.nullableText("device"))
-    let client = ClientDevice(device: device, network: ClientNetwork(host: request.peer.host))
+    let client = ClientDevice(device: device, network: request.network)
     reader.add(accounts.faults(in: client))
     try reader.finishProblem()
     let key = try IdempotencyKey.text(of: request)
@@ -150,7 +154,7 @@ struct AuthenticationRoutes: Sendable {
       email: email ?? "",
       password: Password(password ?? ""),
       device: device,
-      network: ClientNetwork(host: request.peer.host)
+      network: request.network
     )
     reader.add(entrance.faults(credentials))
     try reader.finishProblem()
@@ -170,6 +174,7 @@ struct AuthenticationRoutes: Sendable {
     }
     let keyed = try await ledger.enter(
       credentials,
+      for: entrance.owner(credentials.network),
       key: key,
       request: request,
       prepare: { () throws(AccountsError) in try await entrance.prepare(credentials) },

@@ -60,12 +60,13 @@ extension AccountsRoutes {
       return .making(Problem.init(accounts:)) {
         try await mail.expect(.passwordReset)
         guard key != nil else {
-          try mail.queue.reserve()
+          try mail.queue.reserve(for: context.network)
           mail.queueResetLink(for: email, context)
           return .accepted
         }
         return try await commitAndQueue(
           key,
+          context.network,
           prepare: { () throws(AccountsError) in PreparedAccountsWrite { _ in ((), []) } },
           queue: { mail.queueResetLink(for: email, context) }
         )
@@ -85,8 +86,15 @@ extension AccountsRoutes {
       try await mail.expect(.emailProof)
       return try await commitAndQueue(
         key,
+        context.network,
         prepare: { () throws(AccountsError) in
-          try await mail.prepareProofRequest(of: email, confirmedBy: password, in: session).checked(by: check)
+          try await mail.prepareProofRequest(
+            of: email,
+            confirmedBy: password,
+            in: session,
+            from: request.network,
+            if: check
+          )
         },
         queue: { mail.queueProofLink(for: $0, context) }
       )
@@ -96,12 +104,13 @@ extension AccountsRoutes {
   /// Reserves a place in the queue of mails. After the commit, `queue` uses it.
   private func commitAndQueue<Value: Sendable>(
     _ key: AccountsLedger.Key?,
+    _ network: ClientNetwork,
     prepare: @escaping @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Value>,
     queue: @escaping @Sendable (Value) -> Void
   ) async throws -> Response {
-    try mail.queue.reserve()
+    try mail.queue.reserve(for: network)
     let isQueued = LockedState(false)
-    defer { if !isQueued.withLock({ $0 }) { mail.queue.abandon() } }
+    defer { if !isQueued.withLock({ $0 }) { mail.queue.abandon(for: network) } }
     let keyed = try await ledger.commit(
       key: key,
       prepare: prepare,
@@ -127,7 +136,7 @@ extension AccountsRoutes {
       let secret = Array(token.utf8)
       let key = try Self.key(request, body, secret: secret, owner: .holder(of: secret))
       return useLink(.passwordReset, key) { () throws(AccountsError) in
-        try await mail.prepareReset(MailToken(token), to: password)
+        try await mail.prepareReset(MailToken(token), to: password, from: request.network)
       }
     }
   }
@@ -161,7 +170,7 @@ extension AccountsRoutes {
 
 extension AccountMail.Context {
   fileprivate init(_ request: Request) {
-    self.init(from: ClientNetwork(host: request.peer.host), languages: request.head.preferredLanguages)
+    self.init(from: request.network, languages: request.head.preferredLanguages)
   }
 }
 

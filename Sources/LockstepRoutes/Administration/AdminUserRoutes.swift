@@ -122,7 +122,7 @@ package struct AdminUserRoutes: Sendable {
       let page = try await page(prefix, after: last, limit: limit + 1)
       var items: [JSON] = []
       for listing in page.prefix(limit) { items.append(Item(listing, try await state(of: listing.user.id)).json) }
-      var response = PrivateDocument(["items": .array(items)]).response(preconditions)
+      var response = try PrivateDocument(["items": .array(items)]).response(preconditions)
       if page.count > limit {
         var parameters = ["limit=\(limit)", "after=\(page[limit - 1].user.id)"]
         if !prefix.isEmpty { parameters.append("prefix=\(PercentEncoding.text(prefix))") }
@@ -248,7 +248,7 @@ package struct AdminUserRoutes: Sendable {
           key: key,
           by: agent,
           prepare: { () throws(AccountsError) in
-            try await accounts.prepareChange(of: user, change).checked { try check(preconditions, listing($0), $0) }
+            try await accounts.prepareChange(of: user, change) { try check(preconditions, listing($0), $0) }
               .returning(listing)
           },
           committed: { _ in gate.log("change user", "\(user)", agent.name) },

@@ -71,7 +71,7 @@ package struct AdministratorGate: Sendable {
   /// Counts a wrong token. Returns the problem for the response.
   private func problem(forWrongTokenOf request: Request) -> Problem {
     do throws(AccountsError) {
-      try limiter.failedAdministration(from: ClientNetwork(host: request.peer.host))
+      try limiter.failedAdministration(from: request.network)
       return Self.unauthorized(hasToken: true)
     } catch {
       return Problem(error)

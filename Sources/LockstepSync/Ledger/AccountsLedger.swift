@@ -91,9 +91,11 @@ package struct AccountsLedger: Sendable {
   /// Signs a user up or logs a user in, or returns the recorded response.
   ///
   /// The response contains a token, which must not be readable in the store. So the response is
-  /// recorded encrypted, and only the password decrypts it. Throws the same errors as `commit`.
+  /// recorded encrypted, and only the password decrypts it. `owner` is the owner of the hash for
+  /// that. Throws the same errors as `commit`.
   package func enter(
     _ credentials: Credentials,
+    for owner: HashingOwner,
     key: String,
     request: [UInt8],
     prepare: @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<SignedIn>,
@@ -107,7 +109,7 @@ package struct AccountsLedger: Sendable {
       return KeyedResponse(response: known, isReplay: true)
     }
     let prepared = try await prepare()
-    let seal = try await accounts.seal(for: credentials, key: key)
+    let seal = try await accounts.seal(for: credentials, key: key, owner)
     let fingerprint = seal.fingerprint(of: request)
     let visitor = Key(key: visitorKey, owner: .visitor(address: address))
     do throws(AccountsError) {
@@ -126,7 +128,7 @@ package struct AccountsLedger: Sendable {
     }
   }
 
-  /// Like `enter(_:key:request:prepare:response:)`, for a request whose secret cannot be guessed. The
+  /// Like `enter(_:for:key:request:prepare:response:)`, for a request whose secret cannot be guessed. The
   /// response is recorded for the holder of the secret, and only the secret decrypts it.
   package func enter(
     secret: [UInt8],

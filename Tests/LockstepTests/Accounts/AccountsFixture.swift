@@ -114,6 +114,20 @@ final class AccountsFixture: Sendable {
   }
 }
 
+extension ClientNetwork {
+  static let test = ClientNetwork(host: "192.0.2.1")
+}
+
+extension PasswordHashing {
+  func hash(_ password: Password) async throws(AccountsError) -> PasswordHash {
+    try await hash(password, for: .administrator)
+  }
+
+  func verify(_ password: Password, against hash: PasswordHash) async throws(AccountsError) -> Bool {
+    try await verify(password, against: hash, for: .administrator)
+  }
+}
+
 /// A hasher that does no work and records its computations. It can be made to wait or to refuse.
 final class StubHasher: PasswordHashing {
   private struct State {
@@ -124,6 +138,10 @@ final class StubHasher: PasswordHashing {
   }
 
   private let state = Mutex(State())
+  /// The threads that compute, and the gate at which each computation stops. Nil: no threads.
+  private let threads: (pool: HashingPool, gate: ThreadGate)?
+
+  init(on threads: (pool: HashingPool, gate: ThreadGate)? = nil) { self.threads = threads }
 
   let dummy = PasswordHash("dummy")
 
@@ -141,19 +159,28 @@ final class StubHasher: PasswordHashing {
   /// The next computations wait at one gate each before they return.
   func stopNext(at gates: Gate...) { state.withLock { $0.gates += gates } }
 
-  func hash(_ password: Password) async throws(AccountsError) -> PasswordHash {
+  func hash(_ password: Password, for owner: HashingOwner) async throws(AccountsError) -> PasswordHash {
     let strength = state.withLock { $0.strength }
-    try await compute("hash")
+    try await compute("hash", owner)
     return PasswordHash("\(strength):" + password.withBytes { "\($0)" })
   }
 
-  func verify(_ password: Password, against hash: PasswordHash) async throws(AccountsError) -> Bool {
-    try await compute("verify")
+  func verify(
+    _ password: Password,
+    against hash: PasswordHash,
+    for owner: HashingOwner
+  ) async throws(AccountsError) -> Bool {
+    try await compute("verify", owner)
     return hash.text.drop { $0 != ":" } == ":" + password.withBytes { "\($0)" }
   }
 
-  func derive(_ count: Int, from password: Password, salt: [UInt8]) async throws(AccountsError) -> [UInt8] {
-    try await compute("derive")
+  func derive(
+    _ count: Int,
+    from password: Password,
+    salt: [UInt8],
+    for owner: HashingOwner
+  ) async throws(AccountsError) -> [UInt8] {
+    try await compute("derive", owner)
     return password.withBytes { bytes in
       (0..<count).map { salt[$0 % salt.count] &+ UInt8(bitPattern: bytes[$0 % bytes.count]) }
     }
@@ -163,13 +190,15 @@ final class StubHasher: PasswordHashing {
     !hash.text.hasPrefix("\(state.withLock { $0.strength }):")
   }
 
-  private func compute(_ what: String) async throws(AccountsError) {
+  private func compute(_ what: String, _ owner: HashingOwner) async throws(AccountsError) {
     let (isOverloaded, gate) = state.withLock { state in
       if !state.isOverloaded { state.computations.append(what) }
       return (state.isOverloaded, state.gates.isEmpty ? nil : state.gates.removeFirst())
     }
     if isOverloaded { throw .overloaded }
     await gate?.pass()
+    guard let threads else { return }
+    try await AccountsError.converting { try await threads.pool.run(for: owner) { threads.gate.pass() } }
   }
 }
 
@@ -212,6 +241,8 @@ final class ThreadGate: Sendable {
     isOpen.withLock { $0 = true }
     isOpen.wakeAll()
   }
+
+  func shut() { isOpen.withLock { $0 = false } }
 }
 
 extension AccountsError {

@@ -15,9 +15,9 @@ struct Argon2HasherTests {
     _ strength: Argon2Strength = weak,
     threads: Int = 1,
     capacity: Int = 100,
-    _ body: (Argon2Hasher, WorkerPool) async throws -> Void
+    _ body: (Argon2Hasher, HashingPool) async throws -> Void
   ) async throws {
-    let workers = try WorkerPool(name: "hash", threads: threads, capacity: capacity)
+    let workers = try HashingPool(threads: threads, capacity: capacity)
     try await body(Argon2Hasher(try Sodium(), strength: strength, workers: workers), workers)
     workers.shutDown()
   }
@@ -105,7 +105,7 @@ struct Argon2HasherTests {
   func overloaded() async throws {
     try await withHasher(capacity: 1) { hasher, workers in
       let (isRunning, gate) = (ThreadGate(), ThreadGate())
-      async let running: Void = workers.run {
+      async let running: Void = workers.run(for: .administrator) {
         isRunning.open()
         gate.pass()
       }

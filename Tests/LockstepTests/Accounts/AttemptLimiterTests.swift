@@ -61,6 +61,19 @@ struct AttemptLimiterTests {
     _ = try limiter.logIn(account: "f", from: office)
   }
 
+  @Test(
+    "A client that tries any addresses does not lock known users out of its network, whose failures are limited too"
+  )
+  func networkOfKnownUsers() throws {
+    let known = ["ann", "ben", "cid"]
+    for account in known { limiter.succeeded(try limiter.logIn(account: account, from: home)) }
+    for number in 1...5 { _ = try limiter.logIn(account: "\(number)", from: home) }
+    #expect(throws: AccountsError.tooManyAttempts(retryAfter: 10)) { try limiter.logIn(account: "dan", from: home) }
+    for account in known { limiter.succeeded(try limiter.logIn(account: account, from: home)) }
+    for account in ["ann", "ann", "ann", "ben", "ben"] { _ = try limiter.logIn(account: account, from: home) }
+    #expect(throws: AccountsError.tooManyAttempts(retryAfter: 10)) { try limiter.logIn(account: "cid", from: home) }
+  }
+
   @Test("After the announced wait, one more attempt is allowed")
   func waiting() throws {
     #expect(failures { () throws(AccountsError) in try limiter.logIn(account: "ann", from: home) } == (3, 60))

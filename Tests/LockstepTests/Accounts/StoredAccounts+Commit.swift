@@ -20,11 +20,11 @@ extension StoredAccounts {
     to new: Password,
     in session: LiveSession
   ) async throws(AccountsError) {
-    try await commit(prepareChangePassword(from: current, to: new, in: session))
+    try await commit(prepareChangePassword(from: current, to: new, in: session, from: .test) { _ in })
   }
 
   func erase(confirmedBy password: Password, in session: LiveSession) async throws(AccountsError) {
-    try await commit(prepareErase(confirmedBy: password, in: session))
+    try await commit(prepareErase(confirmedBy: password, in: session, from: .test) { _ in })
   }
 
   /// Disables or enables a user as an admin command does. Returns whether the user exists.

@@ -51,8 +51,9 @@ struct StoredAccountsTests {
     let change = try await accounts.prepareChangePassword(
       from: Password("a good password"),
       to: Password("a better password"),
-      in: live
-    )
+      in: live,
+      from: .test
+    ) { _ in }
     await #expect(throws: Elsewhere.self) {
       try await fixture.store.writer.write { connection in
         _ = try signUp.run(in: connection)

@@ -168,7 +168,7 @@ struct ServedAdminCommandTests {
   }
 
   private static func hash(_ password: String) async throws -> PasswordHash {
-    let workers = try WorkerPool(name: "hash", threads: 1, capacity: 1)
+    let workers = try HashingPool(threads: 1, capacity: 1)
     defer { workers.shutDown() }
     let hasher = Argon2Hasher(try Sodium(), strength: Argon2Strength(memoryKiB: 8, passes: 1), workers: workers)
     return try await hasher.hash(Password(password))

@@ -161,6 +161,20 @@ struct SharedAttemptsTests {
     }
   }
 
+  @Test("A client that tries any addresses does not lock known users out of its network, on any server")
+  func networkOfKnownUsers() async throws {
+    try await Self.serve {
+      $1.accounts.attempts.perNetwork = RateLimit(requests: 1, seconds: 86_400, burst: 3)
+    } _: { servers, _ in
+      _ = try await servers[0].signUp()
+      for server in servers { #expect(try await Self.logIn(server, Self.password, from: "192.0.2.1").status == 201) }
+      for (number, status) in [401, 401, 401, 429, 429].enumerated() {
+        #expect(try await Self.logIn(servers[0], "wrong", name: "x\(number)", from: "192.0.2.1").status == status)
+      }
+      for server in servers { #expect(try await Self.logIn(server, Self.password, from: "192.0.2.1").status == 201) }
+    }
+  }
+
   @Test("Sign-ups are limited for all servers together, and their networks are known")
   func signUps() async throws {
     try await Self.serve {

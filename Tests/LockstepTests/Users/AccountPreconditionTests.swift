@@ -57,13 +57,15 @@ struct AccountPreconditionTests {
     }
   }
 
-  @Test("Any present account satisfies If-Match: *, and a wrong password is reported before a failed precondition")
+  @Test(
+    "Any present account satisfies If-Match: *, and a failed precondition is reported before the password is verified"
+  )
   func anyAccount() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       #expect(try await ada.put("/v1/me/password", Self.change, ["If-Match: *"]).status == 204)
       let wrong = try await ada.ask("DELETE", "/v1/me", Self.erasure, [#"If-Match: "x""#])
-      #expect(wrong.problem == ProblemSummary("forbidden"))
+      #expect(wrong.problem == ProblemSummary("precondition-failed"))
     }
   }
 
