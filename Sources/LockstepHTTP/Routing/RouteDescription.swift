@@ -42,7 +42,8 @@ public struct RouteDescription: Sendable {
     self.parameters = parameters
     self.body = body
     self.responses = responses
-    self.problems = problems
+    // Any route that takes If-Match may respond with 412.
+    self.problems = parameters.contains { $0.name == "If-Match" } ? problems.union([.preconditionFailed]) : problems
     self.schemas = schemas
   }
 }

@@ -30,11 +30,18 @@ package struct Preconditions: Sendable {
 
   /// The precondition that a resource has this tag.
   package init(ifMatch tag: String) {
-    ifMatch = .these([Tag(text: Cursor.plainTag(tag), isWeak: false)])
-    ifNoneMatch = nil
+    self.init(ifMatch: .these([Tag(text: Cursor.plainTag(tag), isWeak: false)]), ifNoneMatch: nil)
   }
 
+  private init(ifMatch: Tags?, ifNoneMatch: Tags?) { (self.ifMatch, self.ifNoneMatch) = (ifMatch, ifNoneMatch) }
+
   package var isEmpty: Bool { ifMatch == nil && ifNoneMatch == nil }
+
+  /// The part that a read must meet before `If-None-Match` is compared (RFC 9110, 13.2.2).
+  package var withoutIfNoneMatch: Preconditions { Preconditions(ifMatch: ifMatch, ifNoneMatch: nil) }
+
+  /// The part that ends a wait. `If-Match` holds for the state at the beginning of the wait.
+  package var withoutIfMatch: Preconditions { Preconditions(ifMatch: nil, ifNoneMatch: ifNoneMatch) }
 
   /// The strong tags of `If-Match`.
   package var requiredTags: [String] {
@@ -97,6 +104,17 @@ package struct Preconditions: Sendable {
       guard isMatch else { return false }
     }
     return !isFresh(tag)
+  }
+
+  /// Throws `precondition-failed` if `If-Match` forbids to read the representation with this tag.
+  /// `current` is that representation if it is JSON.
+  package func checkRead(of tag: String, current: @autoclosure () -> JSON? = nil) throws(Problem) {
+    guard !withoutIfNoneMatch.allowsWrite(to: tag) else { return }
+    throw Problem(
+      .preconditionFailed,
+      members: (current().map { [("current", $0)] } ?? []) + [("cursor", .string(tag))],
+      fields: HeaderFields([.etag: "\"\(tag)\""])
+    )
   }
 
   private static func tags(_ head: RequestHead, _ name: FieldName) throws(Problem) -> Tags? {

@@ -81,8 +81,8 @@ struct PrivateDocument: Sendable {
     self.init(Session.format.encode((session, isCurrent)), passingOver: ["lastSeenAt", "cursor"])
   }
 
-  func response(_ preconditions: Preconditions) -> Response {
-    .document(tag, preconditions) { .bytes(json.encoded()) }
+  func response(_ preconditions: Preconditions) throws(Problem) -> Response {
+    try .document(tag, preconditions, current: json) { .bytes(json.encoded()) }
   }
 
   /// Throws `AccountsError.changed` if the preconditions of a write do not hold.
@@ -93,13 +93,15 @@ struct PrivateDocument: Sendable {
 }
 
 extension Response {
-  /// A document for one user only, or 304.
+  /// A document for one user only, or 304. Throws 412 with `current`, if there is one.
   fileprivate static func document(
     _ tag: String,
     _ preconditions: Preconditions,
+    current: JSON? = nil,
     position: StatePosition? = nil,
     body: () -> Response.Body
-  ) -> Response {
+  ) throws(Problem) -> Response {
+    try preconditions.checkRead(of: tag, current: current)
     var fields = HeaderFields([.etag: "\"\(tag)\"", .cacheControl: "private, no-cache", .vary: "Authorization"])
     if let position { fields.append(position) }
     if preconditions.isFresh(tag) { return Response(status: .notModified, fields: fields) }
@@ -111,7 +113,7 @@ extension Response {
 extension UserExport {
   func response(of user: UserID, _ preconditions: Preconditions) async throws -> Response {
     guard let contents = try await contents(of: user) else { throw Problem.unauthorized(true) }
-    return .document(contents.tag, preconditions, position: contents.position) {
+    return try .document(contents.tag, preconditions, position: contents.position) {
       .stream(holding: contents.cost) { try await write(contents, of: user, to: $0) }
     }
   }

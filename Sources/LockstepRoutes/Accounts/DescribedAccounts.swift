@@ -18,7 +18,7 @@ extension RouteDescription {
       name,
       part: "Accounts",
       access: .user,
-      parameters: parameters + [.ifNoneMatch],
+      parameters: parameters + [.ifMatchOfRead, .ifNoneMatch],
       responses: [.shown(schema, fields: RouteField.validators + fields), .unmodified],
       problems: problems.union([.invalidParameter, .unauthorized, .overloaded]),
       schemas: schemas

@@ -27,14 +27,14 @@ package struct AdminCollectionRoutes: Sendable {
       Route(.get, Self.pattern, summary: "Lists the declared collections.") { request in
         try gate.admit(request, .read) { _ in
           let items = declared.current.declared.sorted { $0.key < $1.key }.map(\.value.json)
-          return .response(PrivateDocument(["items": .array(items)]).response(try Preconditions(of: request.head)))
+          return .response(try PrivateDocument(["items": .array(items)]).response(Preconditions(of: request.head)))
         }
       }
       .described(Self.listing),
       Route(.get, "\(Self.pattern)/{name}", summary: "Shows the declaration of a collection.") { request in
         try gate.admit(request, .read) { _ in
           guard let found = declared.current.declared[Self.name(in: request).exact] else { throw Self.missing(request) }
-          return .response(Self.document(found).response(try Preconditions(of: request.head)))
+          return .response(try Self.document(found).response(Preconditions(of: request.head)))
         }
       }
       .described(Self.showing),
@@ -192,7 +192,7 @@ package struct AdminCollectionRoutes: Sendable {
   private static var listing: RouteDescription {
     .administration(
       "listCollections",
-      parameters: [.ifNoneMatch],
+      parameters: [.ifMatchOfRead, .ifNoneMatch],
       responses: [
         .shown(
           .schema(["items": .arraySchema(of: .reference("CollectionDeclaration"))]),
@@ -207,7 +207,7 @@ package struct AdminCollectionRoutes: Sendable {
   private static var showing: RouteDescription {
     .administration(
       "getCollection",
-      parameters: [nameParameter, .ifNoneMatch],
+      parameters: [nameParameter, .ifMatchOfRead, .ifNoneMatch],
       responses: [.shown(.reference("CollectionDeclaration"), fields: RouteField.validators), .unmodified],
       problems: [.notFound],
       schemas: schemas

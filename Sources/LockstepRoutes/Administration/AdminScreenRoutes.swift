@@ -57,7 +57,7 @@ package struct AdminScreenRoutes: Sendable {
         .administration(
           "getOpenScreen",
           parameters: [RouteParameter("id", in: .path, "The screen's id in the list.", schema: .textSchema)]
-            + RouteParameter.waiting + [.ifNoneMatch],
+            + RouteParameter.waiting + [.ifMatchOfRead, .ifNoneMatch],
           responses: [
             .shown(
               ["allOf": [.reference("OpenScreen"), .schema(["state": ["type": "object"]])]],
@@ -103,8 +103,9 @@ package struct AdminScreenRoutes: Sendable {
     let wait = try WaitPreference(of: request, query, upTo: longestWait)
     let seen = ScreenActivity(screen).tag
     guard let wait, preconditions.ifNoneMatch != nil, wait.seconds > 0, preconditions.isFresh(seen) else {
-      return .response(response(screen, preconditions))
+      return .response(try response(screen, preconditions))
     }
+    try checkRead(of: screen, preconditions)
     guard let seat = directory.waiters.seat(for: screen.id.exact, WaitingRequest(request, by: agent.id)) else {
       throw Problem.tooManyWaits(
         "Too many requests wait for screens already. End one of them, or send the request without “wait”."
@@ -116,23 +117,35 @@ package struct AdminScreenRoutes: Sendable {
         if agent.isEnded { throw Problem.serviceTokenEnded }
         if screen.isEnded { throw Problem.noSuchScreen }
         if !isLast, !watcher.hasChanged { return .parked(poll) }
-        return .response(response(screen, preconditions).waited(wait))
+        return .response(try response(screen, preconditions.withoutIfMatch).waited(wait))
       }
     )
   }
 
-  private func response(_ screen: Screen, _ preconditions: Preconditions) -> Response {
-    let shown = screen.engine.shown
-    let activity = ScreenActivity(screen, number: shown.number)
+  private func response(_ screen: Screen, _ preconditions: Preconditions) throws(Problem) -> Response {
+    let (activity, item) = shown(screen)
+    try preconditions.checkRead(of: activity.tag, current: item)
     var fields = Representation.validatorFields(ofTag: activity.tag)
     if preconditions.isFresh(activity.tag) { return Response(status: .notModified, fields: fields) }
+    fields.append(.contentType, "application/json")
+    return Response(status: .ok, fields: fields, body: .bytes(item.encoded()))
+  }
+
+  private func checkRead(of screen: Screen, _ preconditions: Preconditions) throws(Problem) {
+    guard preconditions.ifMatch != nil else { return }
+    let (activity, item) = shown(screen)
+    try preconditions.checkRead(of: activity.tag, current: item)
+  }
+
+  private func shown(_ screen: Screen) -> (ScreenActivity, JSON) {
+    let shown = screen.engine.shown
+    let activity = ScreenActivity(screen, number: shown.number)
     var item = item(screen, activity)
     var state = JSON(trusting: shown.encoded).objectValue ?? JSONObject()
     // After a login, this member has the new session's token.
     if screen.session == nil { state.removeAll { name, _ in name == "session" } }
     item["state"] = .object(state)
-    fields.append(.contentType, "application/json")
-    return Response(status: .ok, fields: fields, body: .bytes(JSON.object(item).encoded()))
+    return (activity, .object(item))
   }
 }
 

@@ -26,7 +26,7 @@ extension AdminUserRoutes {
           "The most users in a page. If there are more, the response field Link refers to the next page.",
           schema: ["type": "integer", "minimum": 1, "maximum": JSON(mostUsers), "default": 100]
         ),
-        .ifNoneMatch,
+        .ifMatchOfRead, .ifNoneMatch,
       ],
       responses: [
         .shown(
@@ -42,7 +42,7 @@ extension AdminUserRoutes {
   static var showing: RouteDescription {
     .administration(
       "getUser",
-      parameters: [.user, .ifNoneMatch],
+      parameters: [.user, .ifMatchOfRead, .ifNoneMatch],
       responses: [.shown(.reference("ManagedUser"), fields: RouteField.validators), .unmodified],
       problems: [.notFound],
       schemas: schemas

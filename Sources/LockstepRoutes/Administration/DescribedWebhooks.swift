@@ -18,7 +18,7 @@ extension WebhookRoutes {
   static var listing: RouteDescription {
     .administration(
       "listWebhooks",
-      parameters: [.ifNoneMatch],
+      parameters: [.ifMatchOfRead, .ifNoneMatch],
       responses: [
         .shown(.schema(["items": .arraySchema(of: .reference("Webhook"))]), fields: RouteField.validators),
         .unmodified,
@@ -30,7 +30,7 @@ extension WebhookRoutes {
   static var showing: RouteDescription {
     .administration(
       "getWebhook",
-      parameters: [webhookName, .ifNoneMatch],
+      parameters: [webhookName, .ifMatchOfRead, .ifNoneMatch],
       responses: [.shown(.reference("Webhook"), fields: RouteField.validators), .unmodified],
       problems: [.notFound],
       schemas: schemas

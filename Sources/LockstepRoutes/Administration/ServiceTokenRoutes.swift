@@ -29,7 +29,7 @@ package struct ServiceTokenRoutes: Sendable {
         try gate.admit(request, .read) { _ in
           let items = tokens.all.map { Self.format.encode($0) }
           return .response(
-            PrivateDocument(["items": .array(items)]).response(try Preconditions(of: request.head))
+            try PrivateDocument(["items": .array(items)]).response(Preconditions(of: request.head))
           )
         }
       }
@@ -43,7 +43,7 @@ package struct ServiceTokenRoutes: Sendable {
           guard let token = tokens.token(id: Self.id(in: request)) else {
             throw Problem(AccountsError.noSuchToken)
           }
-          return .response(Self.document(token).response(try Preconditions(of: request.head)))
+          return .response(try Self.document(token).response(Preconditions(of: request.head)))
         }
       }
       .described(Self.showing),
@@ -204,7 +204,7 @@ package struct ServiceTokenRoutes: Sendable {
   private static var listing: RouteDescription {
     .administration(
       "listTokens",
-      parameters: [.ifNoneMatch],
+      parameters: [.ifMatchOfRead, .ifNoneMatch],
       responses: [
         .shown(.schema(["items": .arraySchema(of: .reference("ServiceToken"))]), fields: RouteField.validators),
         .unmodified,
@@ -216,7 +216,7 @@ package struct ServiceTokenRoutes: Sendable {
   private static var showing: RouteDescription {
     .administration(
       "getToken",
-      parameters: [id, .ifNoneMatch],
+      parameters: [id, .ifMatchOfRead, .ifNoneMatch],
       responses: [.shown(.reference("ServiceToken"), fields: RouteField.validators), .unmodified],
       schemas: schemas
     )

@@ -86,7 +86,7 @@ package struct WebhookRoutes: Sendable {
       let documents = try await readers.read(length: .long) { connection in
         try WebhookRecords(connection: connection).all().map { try WebhookDocument($0, in: connection).document }
       }
-      return PrivateDocument(["items": .array(documents.map(\.json))]).response(preconditions)
+      return try PrivateDocument(["items": .array(documents.map(\.json))]).response(preconditions)
     }
   }
 
@@ -98,7 +98,7 @@ package struct WebhookRoutes: Sendable {
           .map { try WebhookDocument($0, in: connection).document }
       }
       guard let document else { throw Problem(AccountsError.noSuchWebhook) }
-      return document.response(preconditions)
+      return try document.response(preconditions)
     }
   }
 

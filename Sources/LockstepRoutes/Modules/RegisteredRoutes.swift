@@ -28,7 +28,11 @@ package struct RegisteredRoutes: Sendable {
         try gate.admit(request, .read) { _ in
           let suite = try request.suiteName()
           let representation = representation(of: suite, registry.current)
-          guard try !Preconditions(of: request.head).isFresh(representation) else {
+          let preconditions = try Preconditions(of: request.head)
+          guard preconditions.withoutIfNoneMatch.allowsWrite(to: representation.cursor) else {
+            throw changed(representation)
+          }
+          guard !preconditions.isFresh(representation) else {
             return .response(Response(status: .notModified, fields: representation.validatorFields))
           }
           return .response(response(representation))
@@ -74,7 +78,7 @@ package struct RegisteredRoutes: Sendable {
       name,
       part: "Administration",
       access: .administrator,
-      parameters: [.suite] + (body == nil ? [.ifNoneMatch] : RouteParameter.writing),
+      parameters: [.suite] + (body == nil ? [.ifMatchOfRead, .ifNoneMatch] : RouteParameter.writing),
       body: body,
       responses: body == nil ? [response, .unmodified] : [response],
       problems: body == nil ? problems : problems.union(written).union(RouteDescription.bodyProblems(body)),
@@ -136,11 +140,7 @@ package struct RegisteredRoutes: Sendable {
     let isNew =
       preconditions.ifNoneMatch == .any && preconditions.ifMatch == nil && registered.values(of: suite).isEmpty
     guard isNew || preconditions.allowsWrite(to: present.cursor) else {
-      throw Problem(
-        .preconditionFailed,
-        members: [("current", JSON(trusting: present.body.joined ?? [])), ("cursor", .string(present.tag))],
-        fields: HeaderFields([.etag: "\"\(present.tag)\""])
-      )
+      throw changed(present)
     }
     let state = MapState(registered.values(of: suite).map { ($0.key, $0.value) })
     let mutations = try ValuesReactor(quota: quota, registered: { _ in nil }).mutate(action, in: state)
@@ -152,6 +152,15 @@ package struct RegisteredRoutes: Sendable {
       case .cleared: nil
       }
     }
+  }
+
+  /// The problem if a precondition is false for the present representation.
+  private func changed(_ present: Representation) -> Problem {
+    Problem(
+      .preconditionFailed,
+      members: [("current", JSON(trusting: present.body.joined ?? [])), ("cursor", .string(present.tag))],
+      fields: HeaderFields([.etag: "\"\(present.tag)\""])
+    )
   }
 
   private func representation(of suite: String, _ registered: RegisteredDefaults) -> Representation {

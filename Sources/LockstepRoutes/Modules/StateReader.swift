@@ -136,14 +136,44 @@ package final class StateReader: Sendable {
       }
       return .async { [self] in try await past(resource, at: point, of: session, preconditions, wait, request) }
     }
-    if let wait { return try held(request, resource, preconditions, wait, session) }
     let isRepetition = request.isRepetition
+    if preconditions.ifMatch != nil {
+      return .async { [self] in
+        let cached = try await cache.load(session.user)
+        try await expect(preconditions, of: resource, in: cached, of: session.user)
+        if let wait { return try held(request, resource, preconditions, wait, session) }
+        return try current(resource, cached, preconditions, session, isRepetition)
+      }
+    }
+    if let wait { return try held(request, resource, preconditions, wait, session) }
     if let cached = cache.state(of: session.user) {
       return try current(resource, cached, preconditions, session, isRepetition)
     }
     return .async { [self] in
       try current(resource, try await cache.load(session.user), preconditions, session, isRepetition)
     }
+  }
+
+  /// Throws `precondition-failed` if the resource exists and does not meet `If-Match`. Without the
+  /// resource, the request fails anyway, so its preconditions do not count (RFC 9110, 13.2.1).
+  private func expect(
+    _ preconditions: Preconditions,
+    of resource: StateResource,
+    in cached: CachedState,
+    of user: UserID
+  ) async throws {
+    let condition = WriteCondition(action: nil, resource: resource, preconditions: preconditions.withoutIfNoneMatch)
+    let points =
+      switch points(of: [condition], of: user) {
+      case .known(let points): points
+      case .stored(let read): try await read()
+      }
+    let view = StateView(store: store, LedgerView(state: cached.state, registered: registry.current))
+    let problem = try await backgroundEncoder.run(for: user) { () throws -> Problem? in
+      guard let problem = condition.refusal(in: view, points.first ?? []) else { return nil }
+      return try resource.representation(of: view) == nil ? nil : problem
+    }
+    if let problem { throw problem }
   }
 
   /// Responds with a resource in its current state.
@@ -336,6 +366,11 @@ package final class StateReader: Sendable {
       )
     }
     let view = StateView(store: store, state: state, registered: registered, at: point.registered)
+    if preconditions.ifMatch != nil, try await representation(of: resource, view, session.user) != nil,
+      let problem = preconditions.withoutIfNoneMatch.refusal(of: resource, in: view, isUnchanged: false)
+    {
+      throw problem
+    }
     let response =
       if let unchanged = unchanged(resource, preconditions, view) {
         unchanged

@@ -207,7 +207,9 @@ enum StateResource: Sendable {
       content.append(contentsOf: #","count":\#(state.count),"bytes":\#(state.bytes)}"#.utf8)
     }
     content.append(contentsOf: "]}".utf8)
-    return Representation(cursor: view.cursor(revision, detail: Digest.text(of: content)), rest: content)
+    // With the revision of the registered defaults, the cursor is a precondition for a suite too.
+    let cursor = view.cursor(revision, registered: view.registeredRevision, detail: Digest.text(of: content))
+    return Representation(cursor: cursor, rest: content)
   }
 
   private static func suite(_ name: String, prefix: String?, _ view: StateView) -> Representation {

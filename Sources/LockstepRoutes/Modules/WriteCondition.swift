@@ -13,12 +13,12 @@ struct WriteCondition: Sendable {
   let resource: StateResource?
   let preconditions: Preconditions
 
-  /// Tags that are cursors of the user's whole state. A resource meets such a cursor if it has not
-  /// changed since.
+  /// Tags that are cursors of the user's state. A resource meets such a cursor if it has not changed
+  /// since. The rest of the cursor, such as the digest of a page, does not matter here.
   func cursors(of store: String, _ registered: RegisteredDefaults) -> [Cursor] {
     guard resource != nil else { return [] }
     return preconditions.requiredTags.prefix(Self.mostCursors).compactMap { Cursor($0) }.filter {
-      $0.detail == nil && $0.store == store && registered.knows($0.registered)
+      $0.store == store && registered.knows($0.registered)
     }
   }
 
@@ -27,17 +27,29 @@ struct WriteCondition: Sendable {
   /// The problem if the state before the write does not meet the condition. `points` are those
   /// cursors that are in the user's history.
   func refusal(in view: StateView, _ points: [PastPoint]) -> Problem? {
-    let isUnchanged = resource.map { resource in points.contains { resource.isUnchanged(since: $0, in: view) } }
-    guard var problem = preconditions.refusal(of: resource, in: view, isUnchanged: isUnchanged ?? false) else {
-      return nil
-    }
+    let isUnchanged =
+      if let resource {
+        points.contains { resource.isUnchanged(since: $0, in: view) }
+      } else {
+        preconditions.requiredTags.contains { Cursor($0)?.isOfState(in: view) ?? false }
+      }
+    guard var problem = preconditions.refusal(of: resource, in: view, isUnchanged: isUnchanged) else { return nil }
     if let action {
       problem.detail =
-        "The resource of the action with the index `failed` has changed since the cursor in its `ifMatch`. `current` is "
-        + "the resource now, or null, and `cursor` is its ETag. Nothing was changed."
+        "Action \(action), counted from 0, is about something that has changed since the cursor in its `ifMatch`. "
+        + "`current` is how it is now, or null if it does not exist, and `cursor` is its ETag. Nothing was changed."
       problem.members.append(("failed", .integer(Int64(action))))
     }
     return problem
+  }
+}
+
+extension Cursor {
+  /// Whether the user's whole state is still as it was at this cursor.
+  fileprivate func isOfState(in view: StateView) -> Bool {
+    var cursor = self
+    cursor.detail = nil
+    return cursor == view.cursor
   }
 }
 
@@ -101,8 +113,9 @@ extension StateResource {
         guard now?.revision == then?.revision else { return .changed }
       }
       return compared(own[key]?.revision, in: own.revision)
-    // No write has this resource.
-    case .suites: return .changed
+    case .suites:
+      let revision = view.state.collections(of: "defaults").map(\.state.revision).max() ?? .none
+      return compared(revision, in: revision)
     }
   }
 

@@ -9,7 +9,7 @@ import LockstepStore
 
 extension RouteParameter {
   /// The parameters of a read of a user's state: for a past state, a wait and a precondition.
-  static let reading = [at] + waiting + [ifNoneMatch, newEnough]
+  static let reading = [at] + waiting + [ifMatchOfRead, ifNoneMatch, newEnough]
   static let waiting = [wait, prefer]
   /// The parameters of a write: preconditions and an idempotency key.
   static let writing = [ifMatch, ifNoneMatchOfWrite, idempotencyKey]
@@ -49,6 +49,14 @@ extension RouteParameter {
     "`*`: write only if the resource does not exist. Entity tags: write only if it has none of them. Otherwise 412.",
     schema: .tagsSchema,
     sharedName: "If-None-Match-of-a-write"
+  )
+
+  static let ifMatchOfRead = RouteParameter(
+    "If-Match",
+    in: .header,
+    "Entity tags: 412 if the resource has none of them. It comes before If-None-Match.",
+    schema: .tagsSchema,
+    sharedName: "If-Match-of-a-read"
   )
 
   static let ifMatch = header(

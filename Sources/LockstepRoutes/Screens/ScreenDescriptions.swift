@@ -66,7 +66,7 @@ struct ScreenDescriptions {
       "getScreen",
       part: Self.part,
       access: Self.access,
-      parameters: [name, Self.id] + RouteParameter.waiting + [.ifNoneMatch, .lastEventID],
+      parameters: [name, Self.id] + RouteParameter.waiting + [.ifMatchOfRead, .ifNoneMatch, .lastEventID],
       responses: [
         RouteResponse(
           .ok,

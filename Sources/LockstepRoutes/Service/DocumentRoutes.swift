@@ -26,9 +26,11 @@ package struct PreparedDocument: Sendable {
     whole = Response(status: .ok, fields: fields, body: .bytes(bytes))
   }
 
-  /// The document, or 304. Throws `invalid-parameter` if a precondition is malformed.
+  /// The document, or 304. Throws if a precondition is malformed or not met.
   func respond(to request: Request) throws(Problem) -> HandlerResult {
-    .response(try Preconditions(of: request.head).isFresh(tag) ? unmodified : whole)
+    let preconditions = try Preconditions(of: request.head)
+    try preconditions.checkRead(of: tag)
+    return .response(preconditions.isFresh(tag) ? unmodified : whole)
   }
 }
 
@@ -70,7 +72,7 @@ extension RouteDescription {
     RouteDescription(
       name,
       part: part,
-      parameters: [.ifNoneMatch],
+      parameters: [.ifMatchOfRead, .ifNoneMatch],
       responses: [.shown(schema, fields: [.etag, .cacheControl]), .unmodified],
       problems: [.invalidParameter],
       schemas: schemas

@@ -38,9 +38,11 @@ package struct StaticFile: Sendable {
     whole = Response(status: .ok, fields: fields, body: .bytes(bytes))
   }
 
-  /// The file, or 304. Throws `invalid-parameter` if a precondition is malformed.
+  /// The file, or 304. Throws if a precondition is malformed or not met.
   func respond(to request: Request) throws(Problem) -> HandlerResult {
-    if try Preconditions(of: request.head).isFresh(tag) { return .response(unmodified) }
+    let preconditions = try Preconditions(of: request.head)
+    try preconditions.checkRead(of: tag)
+    if preconditions.isFresh(tag) { return .response(unmodified) }
     guard Compression.applies(to: whole), ContentCoding.preferred(by: request.head) == .gzip else {
       return .response(whole)
     }
@@ -79,7 +81,7 @@ package enum FileRoutes {
         RouteDescription(
           name,
           part: "Service",
-          parameters: [.ifNoneMatch],
+          parameters: [.ifMatchOfRead, .ifNoneMatch],
           responses: [
             RouteResponse(
               .ok,

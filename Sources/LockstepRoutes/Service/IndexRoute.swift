@@ -80,7 +80,7 @@ package enum IndexRoute {
     return RouteDescription(
       "getIndex",
       part: "Service",
-      parameters: [.ifNoneMatch],
+      parameters: [.ifMatchOfRead, .ifNoneMatch],
       responses: [response, .unmodified],
       problems: [.invalidParameter]
     )

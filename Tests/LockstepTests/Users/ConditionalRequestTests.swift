@@ -44,6 +44,56 @@ struct ConditionalRequestTests {
     }
   }
 
+  @Test("A read whose If-Match is false gets 412 with the present representation, whatever If-None-Match says")
+  func ifMatchOfReads() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      try await Self.fill(ada)
+      let cursor = try #require(try await ada.get("/v1/profile").cursor)
+      for path in Self.resources + Self.resources.map({ $0 + ($0.contains("?") ? "&" : "?") + "at=\(cursor)" }) {
+        let full = try await ada.get(path)
+        let tag = try #require(full.field("ETag"))
+        for condition in [#""x""#, "W/\(tag)", #""x", W/\#(tag)"#] {
+          for others in [[], ["If-None-Match: \(tag)"], ["If-None-Match: \(tag)", "Prefer: wait=5"]] {
+            let refused = try await ada.get(path, ["If-Match: \(condition)"] + others)
+            #expect(refused.problem == ProblemSummary("precondition-failed"), "\(path) \(condition) \(others)")
+            #expect(refused.json["current"] == full.json, "\(path)")
+            #expect(refused.json["cursor"]?.stringValue == full.tag && refused.field("ETag") == tag, "\(path)")
+            #expect(refused.cursor == cursor, "\(path)")
+          }
+          let head = try await ada.ask("HEAD", path, nil, ["If-Match: \(condition)"])
+          #expect(head.status == 412 && head.body.isEmpty, "\(path)")
+        }
+        for condition in [tag, "*", #""x", \#(tag)"#] + (path.contains("at=") ? [] : ["\"\(cursor)\""]) {
+          let read = try await ada.get(path, ["If-Match: \(condition)"])
+          #expect(read.status == 200 && read.body == full.body, "\(path) \(condition)")
+          let unmodified = try await ada.get(path, ["If-Match: \(condition)", "If-None-Match: \(tag)"])
+          #expect(unmodified.status == 304, "\(path) \(condition)")
+        }
+      }
+      // Without the precondition, the response would be an error too.
+      #expect(try await ada.get("/v1/favorites/none", ["If-Match: \"x\""]).status == 404)
+      #expect(try await ada.get("/v1/favorites?after=none", ["If-Match: \"x\""]).status == 400)
+    }
+  }
+
+  @Test("A response that is sent again does not pass over If-Match, and a wait begins only if If-Match holds")
+  func ifMatchOfRepetitions() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      try await Self.fill(ada)
+      for path in ["/v1/favorites", "/v1/favorites/a"] {
+        let tag = try #require(try await ada.get(path).field("ETag"))
+        for _ in 1...4 { #expect(try await ada.get(path, ["If-Match: \(tag)"]).status == 200) }
+        let waiter = try await ada.waiting(path, ["If-Match: \(tag)", "If-None-Match: \(tag)", "Prefer: wait=30"])
+        await eventually { users.waiting == 1 }
+        _ = try await ada.patch("/v1/favorites/a", #"{"title":"\#(path)"}"#)
+        #expect(try await waiter.response().status == 200, "the resource has changed during the wait")
+        for _ in 1...4 { #expect(try await ada.get(path, ["If-Match: \(tag)"]).status == 412) }
+      }
+    }
+  }
+
   @Test("A condition that is not a list of tags is refused")
   func badConditions() async throws {
     try await ServerFixture.run { users in
@@ -158,12 +208,17 @@ struct ConditionalRequestTests {
   func accounts() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
-      for path in ["/v1/me", "/v1/sessions", "/v1/me/export"] {
+      for path in ["/v1/me", "/v1/sessions", "/v1/sessions/current", "/v1/me/export"] {
         let full = try await ada.get(path)
         let tag = try #require(full.field("ETag"), "\(path)")
         let response = try await ada.get(path, ["If-None-Match: \(tag)"])
         #expect(response.status == 304, "\(path)")
         #expect(response.field("ETag") == tag)
+        #expect(try await ada.get(path, ["If-Match: \(tag)"]).status == 200, "\(path)")
+        let refused = try await ada.get(path, ["If-Match: \"x\"", "If-None-Match: \(tag)"])
+        #expect(refused.problem == ProblemSummary("precondition-failed"), "\(path)")
+        #expect(refused.json["cursor"]?.stringValue == full.tag && refused.field("ETag") == tag, "\(path)")
+        if path != "/v1/me/export" { #expect(refused.json["current"] == full.json, "\(path)") }
       }
       let tag = try #require(try await ada.get("/v1/sessions").field("ETag"))
       _ = try await users.logIn()

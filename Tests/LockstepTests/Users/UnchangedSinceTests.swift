@@ -86,7 +86,7 @@ struct UnchangedSinceTests {
     }
   }
 
-  @Test("A cursor of another store or of the future, and one with a part, do not hold")
+  @Test("A cursor of another store or of the future does not hold")
   func foreign() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -98,7 +98,7 @@ struct UnchangedSinceTests {
       let other = try #require(try await bob.get("/v1/changes?since=now").cursor)
       let era = parts[1].split(separator: "-")[1]
       let future = "\(parts[0]).99-\(era).0"
-      for cursor in ["00000000.1.0", other, future, "\(parts[0]).1.0", mine + ".i5", "nonsense"] {
+      for cursor in ["00000000.1.0", other, future, "\(parts[0]).1.0", "nonsense"] {
         #expect(try await ada.put("/v1/favorites/a", "{}", [#"If-Match: "\#(cursor)""#]).status == 412, "\(cursor)")
       }
       #expect(try await ada.put("/v1/favorites/a", "{}", [#"If-Match: "x", "\#(mine)""#]).status == 200)
