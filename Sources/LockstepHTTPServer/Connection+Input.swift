@@ -202,16 +202,20 @@ extension Connection {
 
   /// Counts `count` more bytes of the body as in memory. Returns false if there is no room.
   func holdBody(_ count: Int) -> Bool {
-    guard loop.holdBody(count) else { return false }
+    let memory = loop.bodyMemory
+    if bodyOwner == nil, memory.dependsOnOwner(count), let head, let owner = loop.outputOwner(head, peer) {
+      bodyOwner = owner
+      memory.assign(heldBody, to: owner)
+    }
+    guard memory.hold(count, of: bodyOwner) == nil else { return false }
     heldBody += count
     return true
   }
 
   /// Counts the body as no longer in memory. Called after every request, however it ends.
   func releaseBody() {
-    guard heldBody > 0 else { return }
-    loop.releaseBody(heldBody)
-    heldBody = 0
+    if heldBody > 0 { loop.bodyMemory.release(heldBody, of: bodyOwner) }
+    (heldBody, bodyOwner) = (0, nil)
   }
 }
 
@@ -223,7 +227,7 @@ extension Problem {
   }
 
   fileprivate static var noMemoryForBody: Problem {
-    noRoom("The bodies of running requests use all memory that this server has for them.")
+    noRoom("The bodies of running requests use all memory that this server has for them, or your share of it.")
   }
 
   fileprivate static var incompleteBody: Problem {

@@ -37,7 +37,7 @@ extension Connection {
   /// Counts `output` bytes and `heldByStream` as the connection's output in memory. If there is no
   /// room, returns the reason and changes nothing.
   @discardableResult
-  func settleOutput(_ output: Int) -> OutputMemory.Refusal? {
+  func settleOutput(_ output: Int) -> SharedMemory.Refusal? {
     let count = output + heldByStream
     guard count != heldOutput else { return nil }
     defer { if heldOutput == 0 { outputOwner = nil } }

@@ -65,7 +65,7 @@ extension Connection {
   /// short response is always sent, because it usually fits into the kernel's buffer. So is a
   /// response to a method other than `GET`: it may confirm a change, which a 503 would deny. Both
   /// are counted afterwards.
-  private func reserveOutput(for response: Response) -> OutputMemory.Refusal? {
+  private func reserveOutput(for response: Response) -> SharedMemory.Refusal? {
     guard head?.method == .get else { return nil }
     switch response.body {
     case .none: return nil
@@ -79,13 +79,13 @@ extension Connection {
     }
   }
 
-  private func reserveOutput(_ count: Int) -> OutputMemory.Refusal? {
+  private func reserveOutput(_ count: Int) -> SharedMemory.Refusal? {
     // A head usually has at most 1024 bytes.
     count < OutputBuffer.longBody ? nil : settleOutput(output.memory + count + 1024)
   }
 
   /// Responds with 503, because there is no memory for the response. The connection stays open.
-  private func refuse(for refusal: OutputMemory.Refusal) -> Action {
+  private func refuse(for refusal: SharedMemory.Refusal) -> Action {
     loop.counters.add(1, to: .refusedResponses)
     let detail =
       switch refusal {

@@ -34,6 +34,8 @@ final class Connection: @unchecked Sendable {
   /// Stays true until a read empties the socket, because epoll reports new input only once.
   var canRead = false
   var heldBody = 0
+  /// The owner of `heldBody`; nil until the connection needs it.
+  var bodyOwner: String?
   var heldOutput = 0
   /// The owner of `heldOutput`; nil until the connection needs it.
   var outputOwner: String?

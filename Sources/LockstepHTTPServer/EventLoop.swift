@@ -252,19 +252,11 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
 
   // MARK: Memory for bodies and output
 
-  var outputMemory: OutputMemory { shared.output }
-
-  /// Counts bytes of a body as in memory, if there is room.
-  func holdBody(_ count: Int) -> Bool {
-    let total = shared.bodyBytes.add(count, ordering: .relaxed).newValue
-    if total > limits.bodyMemory { releaseBody(count) }
-    return total <= limits.bodyMemory
-  }
-
-  func releaseBody(_ count: Int) { shared.bodyBytes.subtract(count, ordering: .relaxed) }
+  var outputMemory: SharedMemory { shared.output }
+  var bodyMemory: SharedMemory { shared.bodies }
 
   /// Counts more bytes of output as in memory, if there is room. Otherwise returns the reason.
-  func holdOutput(_ count: Int, beside own: Int, of owner: String?) -> OutputMemory.Refusal? {
+  func holdOutput(_ count: Int, beside own: Int, of owner: String?) -> SharedMemory.Refusal? {
     let refusal = shared.output.hold(count, beside: own, of: owner)
     // Responses that do not fit have taken memory too.
     if shared.output.bytes >= Self.muchOutput || refusal != nil,
@@ -374,14 +366,15 @@ final class SharedState: Sendable {
   /// Connections beyond the limit that are being refused.
   let refused = Atomic(0)
   var open: Int { served.load(ordering: .relaxed) + refused.load(ordering: .relaxed) }
-  let bodyBytes = Atomic(0)
-  let output: OutputMemory
+  let bodies: SharedMemory
+  let output: SharedMemory
   /// Whether much output has been in memory since memory was last returned to the system.
   let hasHeldMuch = Atomic(false)
   private let pauseReport = Atomic(-Int64.max / 2)
 
   init(limits: Limits) {
-    output = OutputMemory(limit: limits.outputMemory)
+    bodies = SharedMemory(limit: limits.bodyMemory)
+    output = SharedMemory(limit: limits.outputMemory)
   }
 
   /// Whether to report that the server cannot accept connections. All loops together report at most

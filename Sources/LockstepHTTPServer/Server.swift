@@ -114,7 +114,7 @@ package final class Server: Sendable {
 
   package func count(_ counter: ServerCounter) -> Int {
     switch counter {
-    case .bodyBytes: shared.bodyBytes.load(ordering: .relaxed)
+    case .bodyBytes: shared.bodies.bytes
     case .outputBytes: shared.output.bytes
     default: loops.reduce(0) { $0 + $1.counters[counter] }
     }

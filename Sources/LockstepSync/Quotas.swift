@@ -38,9 +38,11 @@ public struct WaitingLimits: Sendable, Equatable {
 public struct ScreenLimits: Sendable, Equatable {
   /// For one session. A request above the limit gets 429. Default: 64.
   public var perSession: Int
-  /// Without a session. A request above the limit gets 429. Default: 10,000.
+  /// Without a session. A request above the limit gets 429, and so does one from a network that has half
+  /// of the places that others leave. Default: 10,000.
   public var anonymous: Int
-  /// In total. A request above the limit gets 503. Default: 50,000.
+  /// In total. A request above the limit gets 503. A request of a user who has half of the places that
+  /// others leave gets 429. Default: 50,000.
   public var inAll: Int
 
   /// Creates limits. A limit that is left out has its default value.

@@ -2,6 +2,8 @@ import LockstepHTTP
 import LockstepTestSupport
 import Testing
 
+@testable import LockstepHTTPServer
+
 @Suite("Memory for bodies is bounded and released", .timeLimit(.minutes(10)))
 struct BodyMemoryTests {
   private static let half = "PUT /half HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n"
@@ -43,6 +45,48 @@ struct BodyMemoryTests {
       #expect(try await third.response().status == 200)
       await eventually { server.server.count(.bodyBytes) == 0 }
     }
+  }
+
+  @Test("An owner may hold at most half of the memory for bodies that other owners leave")
+  func shares() async throws {
+    // The query names the owner.
+    let time = ManualTime()
+    var configuration = Server.Configuration()
+    configuration.limits.bodyMemory = 1000
+    let server = TestServer(server: try Server(configuration, time: time.serverTime), time: time)
+    try server.server.start(noteRefusal: { _ in }, outputOwner: { head, _ in head.query }) { _ in
+      { request in .async { .response(await echo(request)) } }
+    }
+    var (clients, held): ([RawClient], Int) = ([], 0)
+    // Sends a part of a body, and expects that it stays in memory.
+    func upload(_ owner: String, _ count: Int) async throws {
+      let client = try server.connect()
+      try await client.send("PUT /x?\(owner) HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n")
+      try await client.send(String(repeating: "a", count: count))
+      held += count
+      await eventually { server.server.count(.bodyBytes) == held }
+      clients.append(client)
+    }
+    func expectRefusal(_ owner: String, _ count: Int) async throws {
+      let client = try server.connect()
+      let body = String(repeating: "a", count: count)
+      try await client.send("PUT /x?\(owner) HTTP/1.1\r\nHost: h\r\nContent-Length: \(count)\r\n\r\n\(body)")
+      #expect(try await client.response().status == 503, "\(owner)")
+    }
+    // The owners of the first half are not looked up.
+    try await upload("eve", 400)
+    try await upload("eve", 300)
+    try await expectRefusal("eve", 100)
+    try await upload("ann", 100)
+    try await expectRefusal("ann", 100)
+    try await upload("ben", 50)
+    for client in clients { client.close() }
+    await eventually { server.server.count(.bodyBytes) == 0 }
+    (clients, held) = ([], 0)
+    try await upload("eve", 400)
+    try await upload("eve", 300)
+    for client in clients { client.close() }
+    await stop(server.server)
   }
 
   /// The ways in which a request with a partly read body may end.

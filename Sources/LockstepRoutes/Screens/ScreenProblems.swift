@@ -28,8 +28,9 @@ extension Problem {
     case let tooMany as TooManyScreensError:
       let detail =
         tooMany == .ofSession
-        ? "This session has the maximum number of screens. Close one with DELETE /v1/reactors/{name}/{id}."
-        : "The maximum number of anonymous screens is open. Try again in a few minutes."
+        ? "This session, or this user, has the maximum number of screens. Close one with DELETE "
+          + "/v1/reactors/{name}/{id}."
+        : "The maximum number of anonymous screens is open, in all or for your network. Try again in a few minutes."
       self.init(.tooManyRequests, detail: detail)
       fields.append(.retryAfter, tooMany == .ofSession ? "1" : "60")
     case is TaskScope.ShutDownError: self = .overloaded("The server is shutting down.")

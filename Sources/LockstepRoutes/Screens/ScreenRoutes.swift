@@ -103,6 +103,7 @@ package struct ScreenRoutes: Sendable {
       try request.withBody { body in
         let opening = ScreenOpening(
           session: session,
+          network: request.network,
           arguments: .object(try arguments(of: request, body)),
           languages: request.head.preferredLanguages
         )
@@ -177,7 +178,10 @@ package struct ScreenRoutes: Sendable {
 
   private func read(_ request: Request) throws -> HandlerResult {
     try found(request) { screen in
-      let (query, preconditions) = (try request.query, try Preconditions(of: request.head))
+      let (query, given) = (try request.query, try Preconditions(of: request.head))
+      let shown = screen.engine.number
+      if !given.withoutIfNoneMatch.allowsWrite(to: screen.cursor(shown)) { throw Problem(changed: screen) }
+      let preconditions = given.withoutIfMatch
       if request.head.wantsEventStream {
         let sent = request.head[.lastEventID].map(Cursor.plainTag)
         return .eventStream(
@@ -216,7 +220,7 @@ package struct ScreenRoutes: Sendable {
           let detail = "It must be an action, or an array of 1 to \(Self.maximumActions) actions."
           throw Problem(.validationFailed, errors: [.init(pointer: "", detail: detail)])
         }
-        let network = ClientNetwork(host: request.peer.host)
+        let network = request.network
         let owner = screen.session.map { ScreenIdempotency.Owner.session($0.id) } ?? .screen(screen.id.exact)
         return try directory.responses.once(request, body, of: owner, at: monotonic()) {
           do {

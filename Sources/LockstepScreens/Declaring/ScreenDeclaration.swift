@@ -143,12 +143,19 @@ public struct ScreenDeclaration: Sendable {
 package struct ScreenOpening: Sendable {
   /// Nil if the kind of screen needs no session.
   package var session: LiveSession?
+  package var network: ClientNetwork
   package var arguments: JSON = [:]
   /// The languages that the client prefers, as tags, the best first.
   package var languages: [String] = []
 
-  package init(session: LiveSession? = nil, arguments: JSON = [:], languages: [String] = []) {
+  package init(
+    session: LiveSession? = nil,
+    network: ClientNetwork,
+    arguments: JSON = [:],
+    languages: [String] = []
+  ) {
     self.session = session
+    self.network = network
     self.arguments = arguments
     self.languages = languages
   }

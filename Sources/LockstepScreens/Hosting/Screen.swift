@@ -1,5 +1,16 @@
 import LockstepAccounts
+import LockstepCollections
 import Synchronization
+
+/// The owner of a screen. Owners share the places for screens.
+enum ScreenOwner: Hashable, Sendable {
+  case user(UserID)
+  case network(ClientNetwork)
+
+  init(_ opening: ScreenOpening) {
+    self = opening.session.map { .user($0.user) } ?? .network(opening.network)
+  }
+}
 
 package final class Screen: Sendable {
   /// The name of the node, if there are others (`ScreenNode`), and 128 random bits in hexadecimal.
@@ -8,6 +19,8 @@ package final class Screen: Sendable {
   package let kind: String
   /// The session that the screen belongs to; `nil` if the screen is anonymous.
   package let session: LiveSession?
+  /// The user, or the network of the client that opened an anonymous screen.
+  let owner: ScreenOwner
   package let engine: any ScreenEngine
   /// Distinguishes the screen's cursors from those of other screens. The tag reveals nothing about
   /// `id`.
@@ -18,11 +31,12 @@ package final class Screen: Sendable {
   private let watchers = Atomic(0)
   private let ended = Atomic(false)
 
-  init(id: String, tag: String, kind: String, session: LiveSession?, engine: any ScreenEngine, now: Int64) {
+  init(id: String, tag: String, kind: String, _ opening: ScreenOpening, engine: any ScreenEngine, now: Int64) {
     self.id = id
     self.tag = tag
     self.kind = kind
-    self.session = session
+    session = opening.session
+    owner = ScreenOwner(opening)
     self.engine = engine
     opened = now
     lastUse = Atomic(now)

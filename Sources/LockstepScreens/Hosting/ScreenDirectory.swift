@@ -39,27 +39,38 @@ package final class ScreenDirectory: Sendable {
     var reports: [FailedPart: FailureReports] = [:]
     var screens: [ExactText: Screen] = [:]
     var bySession: [SessionID: Set<ExactText>] = [:]
+    var byOwner: [ScreenOwner: Int] = [:]
     var metrics = ScreenMetrics()
     var anonymous = 0
     var nextExpiry: Int64 = 0
     var nextEviction: Int64 = 0
 
+    /// Whether an owner has one more place of `limit` places. An owner gets at most half of what the
+    /// others leave, so that no user and no network takes all places.
+    func hasPlace(for owner: ScreenOwner, taken: Int, of limit: Int) -> Bool {
+      byOwner[owner, default: 0] < limit - taken
+    }
+
     mutating func insert(_ screen: Screen, _ limits: ScreenLimits) throws(TooManyScreensError) {
       guard screens.count < limits.inAll else { throw .inAll }
       if let session = screen.session {
         guard bySession[session.id]?.count ?? 0 < limits.perSession else { throw .ofSession }
+        guard hasPlace(for: screen.owner, taken: screens.count, of: limits.inAll) else { throw .ofSession }
         bySession[session.id, default: []].insert(screen.id.exact)
       } else {
-        guard anonymous < limits.anonymous else { throw .anonymous }
+        guard hasPlace(for: screen.owner, taken: anonymous, of: limits.anonymous) else { throw .anonymous }
         anonymous += 1
       }
       screens[screen.id.exact] = screen
+      byOwner[screen.owner, default: 0] += 1
       metrics.open += 1
       metrics.opened[screen.kind.exact, default: 0] += 1
     }
 
     mutating func remove(_ screen: Screen, _ reason: ScreenEnd) {
       guard screens.removeValue(forKey: screen.id.exact) != nil else { return }
+      let rest = byOwner[screen.owner, default: 1] - 1
+      byOwner[screen.owner] = rest == 0 ? nil : rest
       metrics.open -= 1
       metrics.ended[reason, default: 0] += 1
       guard let session = screen.session else {
@@ -112,11 +123,11 @@ package final class ScreenDirectory: Sendable {
   package func open(_ kind: ScreenDeclaration, _ opening: ScreenOpening) async throws -> Screen {
     let session = opening.session
     endExpired()
-    if session == nil { evictAnonymous() }
+    if session == nil { evictAnonymous(of: ScreenOwner(opening)) }
     let id = ofNode(word() + word())
     let engine = try await kind.makeEngine(opening, environment, observer(of: id, kind))
     let now = monotonic()
-    let screen = Screen(id: id, tag: ofNode(word()), kind: kind.name, session: session, engine: engine, now: now)
+    let screen = Screen(id: id, tag: ofNode(word()), kind: kind.name, opening, engine: engine, now: now)
     do {
       try contents.withLock { contents throws(TooManyScreensError) in try contents.insert(screen, limits) }
       try tasks.start { await engine.run() }
@@ -217,15 +228,21 @@ package final class ScreenDirectory: Sendable {
     for screen in expired { end(screen, .idle) }
   }
 
-  /// Ends idle anonymous screens when all anonymous slots are taken. So a client that takes all
-  /// slots keeps other clients out only as long as it uses all its screens.
-  private func evictAnonymous() {
+  /// Ends idle anonymous screens when all anonymous slots are taken, or those of a network when its
+  /// share is taken. So clients that take all slots keep other clients out only as long as they use
+  /// all their screens.
+  private func evictAnonymous(of owner: ScreenOwner) {
     let now = monotonic()
     let idle = contents.withLock { contents -> [Screen] in
-      guard contents.anonymous >= limits.anonymous, now >= contents.nextEviction else { return [] }
+      let isFull = contents.anonymous >= limits.anonymous
+      guard isFull || !contents.hasPlace(for: owner, taken: contents.anonymous, of: limits.anonymous),
+        now >= contents.nextEviction
+      else { return [] }
       contents.nextEviction = now + Self.evictionInterval
       let latestDeadline = now + Self.lifetime - Self.evictableAfter
-      return contents.screens.values.filter { $0.session == nil && $0.deadline <= latestDeadline }
+      return contents.screens.values.filter {
+        $0.session == nil && $0.deadline <= latestDeadline && (isFull || $0.owner == owner)
+      }
     }
     for screen in idle { end(screen, .idle) }
   }

@@ -145,7 +145,7 @@ struct HostedScreenTests {
     }
     for seconds in [0.0, 59, 1] {
       time.advance(by: seconds)
-      let screen = try await directory.open(kind, ScreenOpening())
+      let screen = try await directory.open(kind, ScreenOpening(network: ClientNetwork(host: "192.0.2.1")))
       await #expect(throws: StepRefusal.self) {
         let action: JSON = ["type": "do", "payload": ["value": "fail at once"]]
         try await screen.engine.act([action], from: ClientNetwork(host: "")) { _ in true }

@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepMiddleware
 import LockstepTestSupport
 import Testing
 
@@ -91,8 +92,9 @@ struct ScreenLifeTests {
 
   @Test("The screens of a session, all anonymous screens, and all screens together are limited")
   func limits() async throws {
-    try await ServerFixture.run({ $0.screens = ScreenLimits(perSession: 2, anonymous: 3, inAll: 6) }) { users in
-      let (phone, tablet) = (try await users.signUp(), try await users.logIn())
+    try await ServerFixture.run({ $0.screens = ScreenLimits(perSession: 2, anonymous: 5, inAll: 7) }) { users in
+      let (phone, other) = (try await users.signUp(), try await users.signUp("bob"))
+      let third = try await users.signUp("cid")
       let first = try await phone.open("favoritesTop")
       _ = try await phone.open("workingHistory")
       let full = try await phone.post("/v1/reactors/favoritesTop", "")
@@ -104,18 +106,42 @@ struct ScreenLifeTests {
       let anonymous = try await users.post("/v1/reactors/login", "")
       #expect(anonymous.problem == ProblemSummary("too-many-requests"))
       #expect(anonymous.field("Retry-After") == "60")
-      _ = try await tablet.open("favoritesTop")
-      #expect(try await tablet.post("/v1/reactors/favoritesTop", "").problem == ProblemSummary("overloaded"))
+      for user in [other, third] { _ = try await user.open("favoritesTop") }
+      #expect(try await third.post("/v1/reactors/favoritesTop", "").problem == ProblemSummary("overloaded"))
       // Idle screens are found within a minute.
       users.advance(by: 16 * 60)
-      _ = try await tablet.open("favoritesTop")
+      _ = try await other.open("favoritesTop")
       #expect(OpenedScreen.count(of: users) == 1)
+    }
+  }
+
+  @Test("A network gets half of the anonymous screens that others leave, and a user half of all screens")
+  func shares() async throws {
+    try await ServerFixture.run({
+      $0.screens = ScreenLimits(perSession: 100, anonymous: 8, inAll: 20)
+      $0.trustedProxies = [IPNetwork("127.0.0.1")].compactMap { $0 }
+    }) { users in
+      func open(from network: String) async throws -> Int {
+        try await users.post("/v1/reactors/login", "", ["X-Forwarded-For: \(network)"]).status
+      }
+      for status in [201, 201, 201, 201, 429, 429] { #expect(try await open(from: "192.0.2.1") == status) }
+      for host in ["2001:db8::1", "2001:db8::2"] { #expect(try await open(from: host) == 201) }
+      #expect(try await open(from: "2001:db8::3") == 429, "the addresses of a /64 share")
+      #expect(try await open(from: "192.0.2.3") == 201)
+      // Idle screens of the network make room for its own.
+      users.advance(by: 61)
+      #expect(try await open(from: "192.0.2.1") == 201)
+      #expect(OpenedScreen.count(of: users) == 4)
+      let (phone, tablet) = (try await users.signUp(), try await users.logIn())
+      for _ in 1...4 { for device in [phone, tablet] { _ = try await device.open("favoritesTop") } }
+      #expect(try await tablet.post("/v1/reactors/favoritesTop", "").problem == ProblemSummary("too-many-requests"))
+      _ = try await users.signUp("bob").open("favoritesTop")
     }
   }
 
   @Test("When all anonymous slots are taken, screens that were idle for a minute are evicted")
   func room() async throws {
-    try await ServerFixture.run({ $0.screens = ScreenLimits(perSession: 2, anonymous: 2, inAll: 6) }) { users in
+    try await ServerFixture.run({ $0.screens = ScreenLimits(perSession: 2, anonymous: 3, inAll: 6) }) { users in
       let (used, unused) = (
         try await users.open("/v1/reactors/login", token: nil), try await users.open("/v1/reactors/login", token: nil)
       )

@@ -1,12 +1,13 @@
 import LockstepThreading
 import Synchronization
 
-/// The memory of output that clients have not taken yet, of all connections together.
+/// The memory for one purpose of all connections together: output that clients have not taken yet, or
+/// the bodies of requests.
 ///
-/// It has a limit. Output may also have an owner, such as a user. An owner may hold at most half
+/// It has a limit. Bytes may also have an owner, such as a user. An owner may hold at most half
 /// of what the others leave. So one owner gets at most half of the memory, and there is always room
-/// for a short response of another owner.
-final class OutputMemory: Sendable {
+/// for a short response or body of another owner.
+final class SharedMemory: Sendable {
   enum Refusal: Error {
     case full
     /// There is room, but the owner would hold more than its share.
@@ -26,12 +27,12 @@ final class OutputMemory: Sendable {
   /// Whether `count` more bytes could exceed an owner's share.
   func dependsOnOwner(_ count: Int) -> Bool { bytes + count > limit / 2 }
 
-  /// Counts more bytes of a connection's output, if there is room. There is always room if no other
-  /// connection has output in memory. `own` is what the connection has already.
-  func hold(_ count: Int, beside own: Int, of owner: String?) -> Refusal? {
+  /// Counts more bytes, if there is room. If `own` is given, it is what the connection has already, and
+  /// there is always room if no other connection has anything.
+  func hold(_ count: Int, beside own: Int? = nil, of owner: String?) -> Refusal? {
     let total = total.add(count, ordering: .relaxed).newValue
     let held = owner.map { assign(count, to: $0) } ?? 0
-    guard total > own + count else { return nil }
+    if let own, total <= own + count { return nil }
     guard total > limit || held > limit - total else { return nil }
     release(count, of: owner)
     return total > limit ? .full : .shareUsed
