@@ -41,13 +41,12 @@ struct SignalTests {
     arguments: [SIGTERM, SIGINT]
   )
   func waiting(signal: Int32) async throws {
-    let folder = try TemporaryDirectory()
-    // No database server listens in the folder.
-    let arguments = ["serve", "--port", "0", "--store", "host=\(folder.path) dbname=none user=none"]
-    let process = try LockstepProcess(arguments, in: folder, name: "server")
-    await eventually { process.errors.contains("waiting for the database") }
+    // It accepts the connection, and does not respond.
+    let database = try RawServer()
+    let store = "host=127.0.0.1 port=\(database.port) dbname=none user=none connect_timeout=3600"
+    let process = try LockstepProcess(["serve", "--port", "0", "--store", store], in: TemporaryDirectory())
+    await eventually { database.hasClient }
     process.send(signal)
-    // After its patience, the server would exit with 69.
     #expect(await process.ended() == .exit(0))
     #expect(process.errors.hasSuffix("INFO stopped before the server was ready\n"), "\(process.errors)")
   }
