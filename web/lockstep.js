@@ -27,7 +27,6 @@ function same(left, right) {
     names.every(name => Object.hasOwn(right, name) && same(left[name], right[name]))
 }
 
-const mapped = (object, change) => Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
 const keep = (object, wanted) => Object.fromEntries(Object.entries(object).filter(([name]) => wanted(name)))
 
 function changed(object, changes) {
@@ -37,7 +36,8 @@ function changed(object, changes) {
 function merged(value, patch) {
   if (!isPlain(patch)) return patch
   const old = like(empty, value)
-  return changed(old, mapped(patch, (change, name) => merged(Object.hasOwn(old, name) ? old[name] : empty, change)))
+  const changes = Object.entries(patch).map(([name, change]) => [name, merged(Object.hasOwn(old, name) ? old[name] : empty, change)])
+  return changed(old, Object.fromEntries(changes))
 }
 
 const byIndex = (left, right) => left.index - right.index
@@ -104,47 +104,61 @@ function longestAscending(numbers) {
 
 const time = now => new Date(now).toISOString()
 
-const find = (items, id) => items.find(item => item.id === id)
+const closed = draft => draft.value ??= draft.order?.map(id => draft.items.get(id)) ?? Object.fromEntries(draft.items)
 
-function inserted(items, index, item) {
-  const result = items.slice()
-  result.splice(index, 0, item)
-  return result
+function open(draft) {
+  const { value, items } = draft
+  if (!items) {
+    if (!isPlain(value)) draft.order = value.map(({ id }) => id)
+    draft.items = new Map(draft.order ? value.map(item => [item.id, item]) : Object.entries(value))
+  }
+  draft.value = undefined
+  return draft
 }
 
-function replaced(items, id, change, now) {
-  return items.map(item => {
-    if (item.id !== id) return item
-    const { id: _, addedAt, updatedAt, ...old } = item
-    const value = change(old)
-    return same(old, value) ? item : { id, ...value, addedAt, updatedAt: time(now) }
-  })
+function edit({ items }, id, change, now) {
+  if (!items.has(id)) return
+  const { id: _, addedAt, updatedAt, ...old } = items.get(id)
+  const value = change(old)
+  if (!same(old, value)) items.set(id, { id, ...value, addedAt, updatedAt: time(now) })
 }
+
+const take = (order, id) => order.splice(order.indexOf(id), 1)
 
 const list = {
-  add(items, payload, now) {
-    const { id, index = items.length, ...rest } = payload
+  __proto__: null,
+  add(draft, { id, index, ...rest }, now) {
     const content = changed(empty, rest)
-    if (find(items, id)) return replaced(items, id, () => content, now)
-    return inserted(items, index, { id, ...content, addedAt: time(now), updatedAt: time(now) })
+    const { items, order } = draft
+    if (items.has(id)) return edit(draft, id, () => content, now)
+    items.set(id, { id, ...content, addedAt: time(now), updatedAt: time(now) })
+    order.splice(index ?? order.length, 0, id)
   },
-  update: (items, { id, ...patch }, now) => replaced(items, id, old => merged(old, patch), now),
-  remove: (items, { id }) => items.filter(item => item.id !== id),
-  move: (items, { id, index }) => find(items, id) ? inserted(list.remove(items, { id }), index, find(items, id)) : items,
-  toggle: (items, payload, now) => find(items, payload.id) ? list.remove(items, payload) : list.add(items, payload, now),
-  clear: () => none
+  update: (draft, { id, ...patch }, now) => edit(draft, id, old => merged(old, patch), now),
+  remove({ items, order }, { id }) { if (items.delete(id)) take(order, id) },
+  move({ items, order }, { id, index }) { if (items.has(id)) order.splice(index, 0, ...take(order, id)) },
+  toggle: (draft, payload, now) => list[draft.items.has(payload.id) ? 'remove' : 'add'](draft, payload, now),
+  clear({ items, order }) {
+    items.clear()
+    order.length = 0
+  }
 }
 
 const map = {
-  set: (values, { key, value }) => changed(values, { [key]: value }),
-  remove: (values, { key }) => changed(values, { [key]: null }),
-  merge: (values, payload) => changed(values, payload.values),
-  increment(values, { key, by }) {
-    const value = Object.hasOwn(values, key) ? values[key] : 0
-    return typeof value === 'number' ? changed(values, { [key]: value + by }) : values
+  __proto__: null,
+  set: (draft, { key, value }) => map.merge(draft, { values: { [key]: value } }),
+  remove: ({ items }, { key }) => items.delete(key),
+  merge({ items }, { values }) {
+    for (const [key, value] of Object.entries(values)) value === null ? items.delete(key) : items.set(key, value)
   },
-  clear: () => empty,
-  save: (values, fields) => ({ ...values, ...mapped(fields, value => typeof value === 'string' ? value.trim() : value) })
+  increment({ items }, { key, by }) {
+    const value = items.has(key) ? items.get(key) : 0
+    if (typeof value === 'number') items.set(key, value + by)
+  },
+  clear: ({ items }) => items.clear(),
+  save({ items }, fields) {
+    for (const [key, value] of Object.entries(fields)) items.set(key, typeof value === 'string' ? value.trim() : value)
+  }
 }
 
 const connected = ['connecting', 'live']
@@ -174,8 +188,8 @@ export function next(state, { type, ...details }) {
 function memoryStore() {
   const rows = new Map()
   return {
-    read: async key => rows.get(key),
-    write: async changes => { for (const [key, value] of changes) rows.set(key, value) }
+    read: async key => key === 'outbox' ? [...rows].filter(([key]) => key.startsWith('o:')).map(([, row]) => row) : rows.get(key),
+    write: async changes => { for (const [key, value] of changes) value === undefined ? rows.delete(key) : rows.set(key, value) }
   }
 }
 
@@ -198,7 +212,7 @@ function indexedStore(name) {
   return {
     read: key => run('readonly', rows => key === 'outbox' ? rows.getAll(IDBKeyRange.bound('o:', 'o;')) : rows.get(key)),
     write: changes => run('readwrite', rows => {
-      for (const [key, value] of changes) if (key !== 'outbox') value === undefined ? rows.delete(key) : rows.put(value, key)
+      for (const [key, value] of changes) value === undefined ? rows.delete(key) : rows.put(value, key)
     })
   }
 }
@@ -271,12 +285,13 @@ class Values extends Collection {
 
 export class Refused extends Error {
   constructor({ status, problem }) {
-    super(problem?.detail ?? problem?.title ?? `The server responded with ${status}`)
-    Object.assign(this, { name: 'Refused', status, problem })
+    const title = problem?.title ?? `The server responded with ${status}`
+    super(problem?.detail ?? title)
+    Object.assign(this, { name: 'Refused', status, problem, title })
   }
 }
 
-const plain = ({ status = 0, message: title, problem = { title, status } }) => ({ status, problem })
+const plain = ({ status = 0, message, problem = message && { title: message, status } }) => ({ status, problem })
 
 const failure = message => plain({ message })
 
@@ -286,17 +301,26 @@ const beginning = { cursor: undefined, revision: -1 }
 export class Lockstep {
   refused = none
   storeError
+  user
   #url
   #name
   #names
   #options
   #store
   #listeners = new Set()
+  #userListeners = new Set()
   #collections = new Map()
   #session = empty
+  #ending
   #copy = new Map()
   #position = beginning
-  #outbox = []
+  #own = empty
+  #date
+  #confirmed = new Map()
+  #waiting = new Map()
+  #unsaved = new Map()
+  #refused = new Map()
+  #last = 0
   #pending = none
   #writes = new Map()
   #state = { name: 'idle', attempt: 0 }
@@ -316,7 +340,9 @@ export class Lockstep {
   #isShared
   #isLeader = false
   #channel
-  #waiting = new Map()
+  #number
+  #news = new Map()
+  #asks = new Map()
 
   constructor(url, options = empty) {
     this.#options = { now: Date.now, random: Math.random, fetch, setTimeout, clearTimeout, ...options }
@@ -350,6 +376,7 @@ export class Lockstep {
   }
 
   onState(listener) { return subscribe(this.#listeners, listener) }
+  onUser(listener) { return subscribe(this.#userListeners, listener) }
 
   transaction(body, options) {
     const actions = []
@@ -364,18 +391,16 @@ export class Lockstep {
   logIn(credentials) { return this.#enter('/v1/sessions', credentials) }
 
   async #enter(path, body) {
-    const response = await this.#request(path, { method: 'POST', body, bearer: '', id: randomID() })
-    if (response.status !== 201) throw new Refused(response)
-    const { token, user } = response.body
-    await this.#change({ type: 'session', session: { token, user: user.id } })
+    const response = await this.#request(path, { method: 'POST', body, bearer: '', headers: { 'Idempotency-Key': randomID() } })
+    const { token, user } = response.body ?? empty
+    if (response.status !== 201 || !token) throw new Refused(response)
+    await this.#change({ type: 'session', session: { token, ...accountOf(user) } })
     return response.body
   }
 
   async logOut({ keepCopy = false } = {}) {
-    await this.#open()
-    const bearer = this.#session.token ?? this.#checked
     await this.#change({ type: 'session', session: empty, wipe: !keepCopy })
-    if (bearer) await this.#request('/v1/sessions/current', { method: 'DELETE', bearer }).catch(() => {})
+    await this.#change({ type: 'end' })
   }
 
   start() {
@@ -405,13 +430,13 @@ export class Lockstep {
     const { key } = entry
     if (ifUnchanged) {
       if (!this.#position.cursor) throw new Refused(failure('The client has no copy'))
-      entry.base = this.#outbox.reduce((base, other) => advanced(base, other, entry), this.#position)
+      entry.base = this.#position
     }
     const confirmed = new Promise((done, fail) => this.#writes.set(key, { done, fail, resolve }))
-    this.#outbox.push(entry)
-    this.#show('local')
-    const saved = this.#change({ type: 'write', key, entry }).then(() => { entry.isSaved = true }, error => {
-      this.#remove(key)
+    this.#add(entry)
+    const saved = this.#change({ type: 'write', key, entry }).then(() => {}, error => {
+      this.#remove(entry)
+      this.#show('local')
       this.#settle({ key, error })
       throw error
     })
@@ -423,22 +448,48 @@ export class Lockstep {
   #entry(actions) {
     const at = this.#later()
     const key = `${at}-${randomID()}`
-    return { key, id: key, user: this.#session.user, at, actions }
+    return { key, id: key, user: this.#session.user, at, made: this.#date, actions }
   }
 
-  #later(at = this.#options.now()) { return Math.max(at, (this.#outbox.at(-1)?.at || 0) + 1) }
-
-  #keep(entry, changes) { this.#rows.set(rowName(entry.key), Object.assign(entry, changes)) }
-
-  #filter(wanted) {
-    const outbox = this.#outbox.filter(entry => wanted(entry) || !this.#rows.set(rowName(entry.key)))
-    if (outbox.length < this.#outbox.length) this.#outbox = outbox
-  }
-
-  #remove(key) {
-    this.#filter(entry => entry.key !== key)
+  #add(entry) {
+    if (!this.#unsaved.has(entry.key)) this.#fold(entry)
+    this.#unsaved.set(entry.key, entry)
     this.#show('local')
   }
+
+  #later(at = this.#options.now()) { return this.#last = this.#waiting.size + this.#unsaved.size ? Math.max(at, this.#last + 1) : at }
+
+  #find(key) { return this.#waiting.get(key) ?? this.#confirmed.get(key) ?? this.#refused.get(key) }
+
+  #put(entry) {
+    const { key } = entry
+    const old = this.#find(key)
+    const [first] = this.#unsaved.keys()
+    if (old ? old.id !== entry.id || isShown(old) !== isShown(entry) : first && first !== key) this.#touch(entry)
+    else if (!old && !first) this.#fold(entry)
+    const part = entry.refused ? this.#refused : isWaiting(entry) ? this.#waiting : this.#confirmed
+    this.#takeOut(key, part)
+    part.set(key, entry)
+    this.#rows.set(rowName(key), entry)
+    this.#news.set(key, entry)
+    return entry
+  }
+
+  #takeOut(key, part) {
+    for (const other of [this.#unsaved, this.#waiting, this.#confirmed, this.#refused]) if (other !== part) other.delete(key)
+  }
+
+  #remove(entry) {
+    const { key } = entry
+    if (isShown(entry)) this.#touch(entry)
+    this.#takeOut(key)
+    this.#rows.set(rowName(key))
+    this.#news.set(key)
+  }
+
+  #touch({ actions }) { for (const action of actions) delete this.#collections.get(collectionName(action))?.draft }
+
+  #touchAll() { for (const collection of this.#collections.values()) delete collection.draft }
 
   async #change(command) {
     await this.#open()
@@ -467,61 +518,92 @@ export class Lockstep {
   }
 
   async #execute({ type, key, entry, session, wipe, current }) {
-    const known = this.#outbox.find(entry => entry.key === key)
+    const known = this.#find(key) ?? (type === 'cancel' && this.#unsaved.get(key))
     switch (type) {
       case 'write':
-        if (entry.user && entry.user !== this.#session.user) throw new Refused(failure('The user logged out'))
-        if (!known) {
-          entry.at = this.#later(entry.at)
-          this.#outbox.push(entry)
-          this.#show('local')
-        }
-        this.#keep(entry = known ?? entry)
+        if (entry.user && entry.user !== this.#session.user) throw new Refused(failure(otherUser))
+        if (known) return
+        entry.at = this.#later(entry.at)
+        this.#add(entry)
+        this.#rows.set(rowName(key), entry)
         const error = await this.#save()
-        if (!error) return entry.isSaved = true
-        this.#remove(key)
-        throw error
-      case 'resolve': return this.#writes.get(key).resolve?.(current, clone(known.actions))
-      case 'session':
+        if (error) {
+          this.#remove(entry)
+          this.#show('local')
+          throw error
+        }
+        if (!this.#unsaved.has(key)) return
+        this.#put(entry)
+        this.#rows.delete(rowName(key))
+        return
+      case 'resolve': {
+        const { resolve } = this.#writes.get(key)
+        return resolve && (await resolve(current, clone(known.actions)) ?? none)
+      }
+      case 'session': {
         this.#abort?.abort()
-        if (wipe || session.user && this.#session.user && session.user !== this.#session.user) await this.#wipe()
-        this.#enterAs({ user: this.#session.user, ...session })
+        const { user, token, endings = none } = this.#session
+        const former = token ?? (session.token ? undefined : this.#checked)
+        const isOther = wipe || session.user && user && session.user !== user
+        await this.#enterAs({ ...!isOther && this.#session, token: undefined, ...session, endings: former ? [...endings, former] : endings }, isOther)
         await this.#save()
         this.#dispatch({ type: session.token ? 'login' : 'unauthorized' })
         return
+      }
+      case 'end': return Promise.race([this.#end(), new Promise(resolve => this.#after(2_000, resolve))])
       case 'cancel':
-        if (!known || known.sent || known.refused) return false
+        if (!known || known.sent !== undefined || !isWaiting(known)) return false
         this.#settle({ key, error: failure('The write was cancelled') })
         break
       default:
         if (!known?.refused) return false
     }
-    this.#remove(key)
-    if (type === 'retry') {
-      const entry = this.#entry(known.actions)
-      this.#outbox.push(entry)
-      this.#keep(entry, { isSaved: true })
-      this.#show('local')
-    }
+    this.#remove(known)
+    if (type === 'retry') this.#put(this.#entry(known.actions))
+    this.#show('local')
     await this.#save()
     return true
   }
 
-  async #wipe() {
-    const stored = await this.#store.read('outbox').catch(() => {}) ?? none
-    for (const row of stored) this.#rows.set(rowName(row.key ?? row))
-    this.#rows.set('copy')
-    const gone = this.#outbox
-    this.#filter(() => false)
-    this.#copy.clear()
-    this.#position = beginning
-    this.#session = empty
-    for (const { key } of gone) this.#settle({ key, error: failure('The user logged out') })
+  async #enterAs(session, isOther) {
+    const stored = isOther && await this.#store.read('outbox').catch(() => {}) || none
+    const gone = this.#entries(this.#confirmed, this.#refused)
+    if (isOther) {
+      this.#take(none)
+      this.#unsaved.clear()
+      this.#copy.clear()
+      this.#position = beginning
+      for (const row of [...stored, ...gone]) this.#rows.set(rowName(row.key ?? row))
+      this.#rows.set('copy')
+    }
+    this.#rows.set('session', this.#session = session)
+    this.#tell()
+    if (!isOther) return
     this.#show('local')
     this.#broadcast({ copy: this.#copy })
+    for (const { key } of gone) this.#settle({ key, error: failure(otherUser) })
   }
 
-  #enterAs(session) { this.#rows.set('session', this.#session = session) }
+  #tell() {
+    const { user: id, email, anonymous } = this.#session
+    const user = id && freeze({ id, ...email && { email }, anonymous })
+    if (same(user, this.user)) return
+    this.user = user
+    notify(this.#userListeners, user)
+  }
+
+  #end() {
+    return this.#ending ??= (async () => {
+      for (const bearer of this.#session.endings ?? none) {
+        const { status, problem } = await this.#request('/v1/sessions/current', {
+          method: 'DELETE', bearer, signal: this.#on?.signal
+        }).catch(() => empty)
+        if (status !== 204 && problem?.status !== 401) continue
+        await this.#enterAs({ ...this.#session, endings: this.#session.endings.filter(other => other !== bearer) })
+        await this.#save()
+      }
+    })().finally(() => { this.#ending = undefined })
+  }
 
   #settle({ key, value, error }) {
     const known = this.#writes.get(key)
@@ -534,34 +616,39 @@ export class Lockstep {
   _has(name) { return this.#position.cursor !== undefined || this.#copy.has(name) }
 
   _shown(collection) {
-    const { name, reducers, shown } = collection
-    const base = like(reducers.clear(), this.#copy.get(name))
-    const outbox = this.#outbox
-    let { value, length } = shown?.base === base && shown.outbox === outbox ? shown : { value: base, length: 0 }
-    for (; length < outbox.length; length++) {
-      const { refused, isIncluded, actions, at } = outbox[length]
-      if (refused || isIncluded) continue
-      for (const action of actions) {
-        if (collectionName(action) !== name) continue
-        const reduce = this.#options.reducers?.[action.module]?.[action.type] ?? reducers[action.type]
-        try { value = reduce?.(value, action.payload, at) ?? value } catch (error) { report(error) }
-      }
+    if (!collection.draft) {
+      collection.draft = { value: like(collection.reducers === list ? none : empty, this.#copy.get(collection.name)) }
+      for (const entry of this.#entries(this.#confirmed)) this.#fold(entry, collection)
     }
-    collection.shown = { base, outbox, length, value }
-    return value
+    return closed(collection.draft)
   }
 
-  get pending() { return this.#pending = updated(this.#pending, this.#entries(isWaiting)) }
+  #fold(entry, only) {
+    if (!isShown(entry)) return
+    for (const action of entry.actions) {
+      const { module, type, payload } = action
+      const collection = this.#collections.get(collectionName(action))
+      if (!collection?.draft || only && collection !== only) continue
+      const { draft, reducers } = collection
+      const reduce = this.#options.reducers?.[module]?.[type]
+      try {
+        if (reduce) collection.draft = { value: reduce(closed(draft), payload, entry.at) ?? closed(draft) }
+        else reducers[type]?.(open(draft), payload, entry.at)
+      } catch (error) { report(error) }
+    }
+  }
 
-  #entries(wanted) { return this.#outbox.filter(wanted).map(({ key, at, actions, refused }) => ({ key, at, actions, ...refused })) }
+  #entries(...more) { return [...more, this.#waiting, this.#unsaved].flatMap(part => [...part.values()]) }
+
+  get pending() { return this.#pending = updated(this.#pending, this.#entries().map(shownEntry)) }
 
   #show(origin = 'server') {
     for (const collection of this.#collections.values()) collection._update(origin)
     const { refused, storeError } = this
-    this.refused = updated(refused, this.#entries(entry => entry.refused))
+    this.refused = updated(refused, [...this.#refused.values()].map(shownEntry))
     const { name, at, error } = this.#state
     const state = updated(this.state, {
-      name, pending: this.#outbox.filter(isWaiting).length, ...name === 'offline' && { at }, ...error && { error: new Refused(error) },
+      name, pending: this.#waiting.size + this.#unsaved.size, ...name === 'offline' && { at }, ...error && { error: new Refused(error) },
       ...storeError && { storeError }
     })
     if (state === this.state && refused === this.refused) return
@@ -569,25 +656,35 @@ export class Lockstep {
     notify(this.#listeners, state)
   }
 
-  #apply({ reset, changesets, cursor, revision, keys }) {
-    if (reset) this.#copy.clear()
-    for (const change of changesets) this.#copy.set(change.collection, apply(this.#copy.get(change.collection), change))
-    this.#position = { cursor, revision }
-    this.#rows.set('copy', { position: this.#position, names: this.#names, user: this.#session.user, values: [...this.#copy] })
+  #apply({ reset, changesets, cursor, revision, keys }, known) {
+    this.#merge({ reset, changesets, cursor, revision })
     const included = new Set(keys)
-    for (const entry of this.#outbox) {
-      const isIncluded = included.has(entry.id) || (reset ? !isWaiting(entry) : entry.isIncluded)
-      if (isIncluded !== entry.isIncluded) this.#keep(entry, { isIncluded })
+    for (const entry of this.#confirmed.values()) {
+      if (reset || known.has(entry.key) || included.has(entry.id) || entry.revision <= revision) this.#remove(entry)
     }
-    this.#outbox = [...this.#outbox]
-    this.#drop()
+    for (const entry of this.#waiting.values()) {
+      const isIncluded = included.has(entry.id) || !reset && entry.isIncluded
+      if (isIncluded !== entry.isIncluded) this.#put({ ...entry, isIncluded })
+    }
+    if (reset) this.#rows.set('own', this.#own = empty)
+    this.#rows.set('copy', { position: this.#position, names: this.#names, user: this.#session.user, values: [...this.#copy] })
+    this.#saveLater()
     this.#show()
   }
 
-  #drop() {
-    this.#filter(entry => entry.refused || isWaiting(entry) || !entry.isIncluded && entry.revision > this.#position.revision)
-    if (this.#isLeader) this.#saveTimer ??= this.#after(300, () => this.#save())
+  #merge({ reset, changesets, cursor, revision }) {
+    if (reset) {
+      this.#copy.clear()
+      this.#touchAll()
+    }
+    for (const change of changesets) {
+      this.#copy.set(change.collection, apply(this.#copy.get(change.collection), change))
+      delete this.#collections.get(change.collection)?.draft
+    }
+    this.#position = { cursor, revision }
   }
+
+  #saveLater() { if (this.#isLeader) this.#saveTimer ??= this.#after(300, () => this.#save()) }
 
   #open() {
     return this.#opened ??= this.#load().then(() => {
@@ -601,16 +698,17 @@ export class Lockstep {
   async #load() {
     try {
       const read = key => this.#store.read(key)
-      const [stored, outbox = none, session = empty] = await Promise.all(['copy', 'outbox', 'session'].map(read))
-      const entries = await Promise.all(outbox.map(async row => ({ ...isObject(row) ? row : await read(rowName(row)), isSaved: true })))
+      const [stored, outbox = none, session = empty, own = empty] = await Promise.all(['copy', 'outbox', 'session', 'own'].map(read))
+      const entries = await Promise.all(outbox.map(row => isObject(row) ? row : read(rowName(row))))
       const isOwn = ({ user }) => !user || user === session.user
       const copy = stored && isOwn(stored) ? stored : empty
       this.#copy = new Map(copy.values)
       this.#copy.forEach(freeze)
       this.#position = same(copy.names, this.#names) ? copy.position : beginning
+      this.#own = own
       this.#session = session
-      this.#rows.clear()
-      this.#take(entries.filter(entry => entry.key && isOwn(entry)).sort((left, right) => left.at - right.at))
+      this.#tell()
+      this.#take(entries.filter(entry => entry && isOwn(entry)).sort((left, right) => left.at - right.at))
     } catch (error) {
       this.#store = memoryStore()
       this.storeError = error
@@ -618,19 +716,26 @@ export class Lockstep {
     this.#show('local')
   }
 
-  #take(outbox) {
-    const known = new Set(outbox.map(entry => entry.key))
-    this.#outbox = [...outbox, ...this.#outbox.filter(({ key, isSaved }) => !isSaved && this.#writes.has(key) && !known.has(key))]
+  #take(entries) {
+    for (const part of [this.#waiting, this.#confirmed, this.#refused]) part.clear()
+    for (const { key } of entries) this.#unsaved.delete(key)
+    this.#touchAll()
+    for (const entry of entries) {
+      this.#put(freeze(entry))
+      this.#last = Math.max(this.#last, entry.at)
+    }
+    for (const rows of [this.#rows, this.#news]) rows.clear()
   }
 
   #save() {
     return this.#next ??= this.#saving = this.#saving.then(async () => {
       this.#clear(this.#saveTimer)
       this.#saveTimer = this.#next = undefined
-      const rows = this.#rows
-      this.#rows = new Map()
+      const rows = [...this.#rows]
+      this.#rows.clear()
+      if (this.#options.store) rows.push(['outbox', this.#entries(this.#confirmed, this.#refused).map(entry => entry.key)])
       try {
-        await this.#store.write([...rows, ['outbox', this.#outbox.map(entry => entry.key)]])
+        await this.#store.write(rows)
       } catch (error) {
         this.#rows = new Map([...rows, ...this.#rows])
         this.storeError = error
@@ -674,8 +779,8 @@ export class Lockstep {
       const began = this.#options.now()
       const isLive = this.#state.name === 'live'
       const { cursor } = this.#position
-      const known = this.#outbox.filter(entry => entry.cursor)
-      const Cursor = known.at(-1)?.cursor
+      const known = new Map(this.#confirmed)
+      const Cursor = [...known.values()].at(-1)?.cursor
       const query = new URLSearchParams({
         ...cursor && { since: cursor }, ...this.#names && { collections: this.#names.join() },
         ...isLive && !isStream && !Cursor && { wait: 30 }
@@ -683,8 +788,7 @@ export class Lockstep {
       const onDocument = document => {
         if (signal.aborted) return
         if (!document?.cursor) throw failure('This is no Lockstep server')
-        for (const entry of known) entry.isIncluded = true
-        this.#apply(document)
+        this.#apply(document, known)
         this.#broadcast({ document })
         this.#dispatch({ type: 'response' })
       }
@@ -721,8 +825,11 @@ export class Lockstep {
     this.#sender = signal
     this.#run(async () => {
       try {
-        let entry
-        while (!signal.aborted && (entry = this.#outbox.find(isWaiting))?.isSaved) await this.#sendEntry(entry, signal)
+        while (!signal.aborted) {
+          const [entry] = this.#waiting.values()
+          if (!entry) break
+          await this.#sendEntry(entry, signal)
+        }
       } finally {
         if (this.#sender === signal) this.#sender = undefined
       }
@@ -730,36 +837,68 @@ export class Lockstep {
   }
 
   async #sendEntry(entry, signal) {
-    const stored = await this.#store.read(rowName(entry.key)) ?? { sent: entry.at }
-    const sent = stored.sent ?? this.#options.now()
-    if (this.#options.now() - sent > 828e5) return this.#refuse(entry, failure('The server may have applied it'))
-    this.#keep(entry, { sent })
-    await this.#save()
+    const { key } = entry
+    const isGone = () => signal.aborted || this.#waiting.get(key) !== entry
     const bearer = await this.#bearer(signal)
-    if (signal.aborted || !this.#outbox.includes(entry)) return
+    const { sent, seen = entry.seen } = await this.#store.read(rowName(key)).catch(() => entry) ?? { sent: entry.made ?? 0 }
+    if (isGone()) return
+    const age = this.#date - sent
+    let changes
+    if (sent === undefined) {
+      const seen = advanced(entry.base ?? this.#position, this.#own, entry)
+      changes = { seen, base: entry.base && seen }
+    } else if (!(age > -300_000 && age < 82_800_000)) {
+      if (entry.isIncluded) return this.#confirm(entry, this.#position, { cursor: this.#position.cursor, results: [] })
+      if (!seen) return this.#refuse(entry, failure(inDoubt))
+      changes = { seen, base: seen, isInDoubt: true, id: randomID() }
+    }
+    if (changes) entry = this.#put({ ...entry, sent: this.#date, ...changes })
+    await this.#save()
+    if (isGone()) return
     const actions = entry.actions.map(action => ({ ...action, ifMatch: entry.base?.cursor }))
-    const response = await this.#request('/v1/actions', { method: 'POST', body: { actions }, id: entry.id, signal, bearer })
-    const { status, body, revision } = response
-    if (status === 200) {
-      this.#keep(entry, { revision, cursor: body.cursor })
-      for (const later of this.#outbox) {
-        const base = later.base && isWaiting(later) && advanced(later.base, entry, later)
-        if (base && base !== later.base) this.#keep(later, { base })
-      }
-      this.#drop()
-      this.#show()
-      this.#settle({ key: entry.key, value: body })
-    } else if (!body || isPassing(response)) {
+    const response = await this.#request('/v1/actions', { method: 'POST', body: { actions }, headers: { 'Idempotency-Key': entry.id }, signal, bearer })
+    const { status, body, problem, revision } = response
+    entry = this.#waiting.get(key)
+    if (!entry) return
+    if (status === 200 && body?.cursor) {
+      const { cursor, results } = body
+      if (results.some(({ mutations }) => mutations.length)) this.#advance({ ...entry, cursor, revision })
+      this.#confirm(entry, { cursor, revision }, body)
+    } else if (!problem || isPassing(response)) {
       this.#lost(response)
     } else {
-      const mine = status === 412 && await this.#resolve(entry, body.current)
-      if (!this.#outbox.includes(entry)) return
-      if (!mine) return this.#refuse(entry, response)
-      this.#keep(entry, { id: randomID(), actions: freeze(clone(mine)), base: { cursor: body.cursor, revision }, sent: undefined })
-      this.#outbox = [...this.#outbox]
-      await this.#save()
+      const isConflict = status === 412
+      const mine = isConflict && !entry.isInDoubt && await this.#resolve(entry, body.current)
+      if (this.#waiting.get(key) !== entry) return
+      if (!mine) return this.#refuse(entry, isConflict && entry.isInDoubt ? failure(inDoubt) : response)
+      if (mine.length) {
+        this.#put({ ...entry, id: randomID(), actions: freeze(clone(mine)), base: { cursor: body.cursor, revision }, sent: undefined, seen: undefined })
+      } else {
+        this.#remove(entry)
+        this.#settle({ key, error: response })
+      }
       this.#show('local')
+      await this.#save()
     }
+  }
+
+  #advance({ cursor, revision, base, actions }) {
+    const last = this.#own
+    const isNext = last.revision === revision - 1
+    const own = { cursor, revision, from: isNext ? last.from : revision - 1, covered: base && actions }
+    this.#rows.set('own', this.#own = own)
+    if (isNext && !base) return
+    for (const [key, later] of this.#waiting) {
+      if (later.base && later.sent === undefined) this.#waiting.set(key, { ...later, base: advanced(advanced(later.base, last, later), own, later) })
+    }
+  }
+
+  #confirm(entry, { cursor, revision }, value) {
+    if (entry.isIncluded || revision <= this.#position.revision) this.#remove(entry)
+    else this.#put({ ...entry, cursor, revision })
+    this.#saveLater()
+    this.#show()
+    this.#settle({ key: entry.key, value })
   }
 
   async #resolve({ key }, current) {
@@ -769,34 +908,36 @@ export class Lockstep {
   }
 
   async #refuse(entry, reason) {
-    this.#keep(entry, { refused: plain(reason) })
-    this.#outbox = [...this.#outbox]
+    this.#put({ ...entry, refused: plain(reason) })
     this.#show()
     this.#settle({ key: entry.key, error: reason })
     await this.#save()
   }
 
   async #bearer(signal) {
-    if (this.#session.token) return this.#session.token
+    const { token: own, anonymous } = this.#session
+    if (own && anonymous !== undefined) return own
     const { token } = this.#options
-    const bearer = typeof token === 'function' ? await token() : token
+    const bearer = own ?? (typeof token === 'function' ? await token() : token)
     if (bearer && bearer !== this.#checked) {
       const response = await this.#request('/v1/me', { signal, bearer })
-      if (response.status !== 200) throw new Refused(response)
-      const user = response.body.id
-      if (this.#session.user && this.#session.user !== user) {
-        await this.#wipe()
-        this.#dispatch({ type: 'login' })
-      }
-      this.#enterAs({ user })
+      if (response.status !== 200 || !response.body?.id) throw new Refused(response)
+      const { user } = this.#session
+      const found = accountOf(response.body)
+      const isOther = user && user !== found.user
+      await this.#enterAs({ ...this.#session, ...found }, isOther)
       this.#checked = bearer
+      if (isOther) this.#dispatch({ type: 'login' })
     }
     return bearer
   }
 
-  async #request(path, { method = 'GET', body, id, headers, signal, bearer, onEvent }) {
+  async #request(path, { method = 'GET', body, headers, signal, bearer, onEvent }) {
     bearer ??= await this.#bearer(signal)
     if (bearer == null) return { status: 401 }
+    const controller = new AbortController()
+    if (signal?.aborted) controller.abort()
+    signal?.addEventListener('abort', () => controller.abort(), { signal: controller.signal })
     let timer
     const restart = () => {
       this.#clear(timer)
@@ -806,21 +947,23 @@ export class Lockstep {
     try {
       const { fetch } = this.#options
       const response = await fetch(this.#url + path, {
-        method, signal, cache: 'no-store', body: body && JSON.stringify(body),
+        method, signal: controller.signal, keepalive: method === 'DELETE', cache: 'no-store', body: body && JSON.stringify(body),
         headers: {
-          ...headers, ...bearer && { Authorization: `Bearer ${bearer}` }, ...id && { 'Idempotency-Key': id },
-          ...body && { 'Content-Type': 'application/json' }, ...onEvent && { Accept: 'text/event-stream' }
+          ...bearer && { Authorization: `Bearer ${bearer}` }, ...body && { 'Content-Type': 'application/json' },
+          ...onEvent && { Accept: 'text/event-stream' }, ...headers
         }
       })
-      if (onEvent && response.ok) await readEvents(response.body, signal, restart, onEvent)
-      const { headers: fields } = response
+      const { status, headers: fields } = response
+      this.#date = Date.parse(fields.get('Date')) || 0
+      if (onEvent && response.ok) await readEvents(response.body, controller.signal, restart, onEvent)
       const document = /json/.test(fields.get('Content-Type')) ? await response.json() : undefined
       return {
-        status: response.status, body: document, problem: document,
+        status, body: document, ...document?.status === status && { problem: document },
         revision: Number(fields.get('Revision') ?? -1),
         retryAfter: Number(fields.get('Retry-After')) || 0
       }
     } finally {
+      controller.abort()
       this.#clear(timer)
     }
   }
@@ -841,10 +984,12 @@ export class Lockstep {
   async #lead() {
     const { signal } = this.#on
     this.#isLeader = true
-    this.#waiting.forEach(resolve => resolve(again))
+    this.#number = this.#options.random()
+    this.#asks.forEach(resolve => resolve(again))
     this.#state = { name: 'idle', attempt: 0 }
     this.#dispatch({ type: 'start' })
-    this.#broadcast({ copy: this.#copy })
+    this.#broadcast({ copy: this.#copy, isNew: true })
+    this.#end()
     await new Promise(resolve => signal.addEventListener('abort', resolve))
     while (this.#running.size) await Promise.all(this.#running)
     if (this.#isLeader) await this.#save()
@@ -852,9 +997,12 @@ export class Lockstep {
   }
 
   #broadcast(more) {
-    if (!this.#isLeader || !this.#on) return
-    this.#channel?.postMessage({
-      type: 'view', outbox: this.#outbox, position: this.#position, state: this.#state, session: this.#session, ...more
+    const rows = [...this.#news]
+    this.#news.clear()
+    if (!this.#isLeader || !this.#on || !this.#channel) return
+    this.#channel.postMessage({
+      view: [++this.#number, this.#position], state: this.#state, session: this.#session,
+      storeError: this.storeError && String(this.storeError), rows: more?.copy ? [...this.#confirmed, ...this.#waiting, ...this.#refused] : rows, ...more
     })
   }
 
@@ -862,19 +1010,19 @@ export class Lockstep {
     const id = randomID()
     const answer = await new Promise(resolve => {
       const timer = this.#after(command.current ? 60_000 : 3_000, () => resolve())
-      this.#waiting.set(id, answer => {
+      this.#asks.set(id, answer => {
         this.#clear(timer)
         resolve(answer)
       })
       this.#channel?.postMessage({ type: 'ask', id, command })
     })
-    this.#waiting.delete(id)
+    this.#asks.delete(id)
     return answer
   }
 
-  async #receive({ type, id, command, answer, outbox, state, session, copy, position, document, settled }) {
+  async #receive({ type, id, command, answer, view, state, session, storeError, copy, isNew, rows, document, settled }) {
     if (type === 'hello') return this.#broadcast({ copy: this.#copy })
-    if (type === 'answer') return this.#waiting.get(id)?.(answer)
+    if (type === 'answer') return this.#asks.get(id)?.(answer)
     if (type === 'ask') {
       if (!(command.type === 'resolve' ? this.#writes.has(command.key) : this.#isLeader)) return
       const answer = await this.#answer(command)
@@ -883,17 +1031,23 @@ export class Lockstep {
     if (this.#isLeader) return
     this.#state = state
     this.#session = session
-    const { cursor } = this.#position
-    const isNext = document && (document.reset || document.since === cursor)
-    if (copy || isNext || position.cursor === cursor) this.#take(outbox)
-    else this.#channel.postMessage({ type: 'hello' })
+    this.storeError = storeError ?? this.storeError
+    this.#tell()
+    if (isNew) this.#asks.forEach(resolve => resolve(again))
+    const isNext = view[0] === this.#number + 1
     if (copy) {
-      this.#waiting.forEach(resolve => resolve(again))
       copy.forEach(freeze)
       this.#copy = copy
-      this.#position = position
+      this.#take(none)
     }
-    if (isNext) this.#apply(document)
+    if (copy || isNext) {
+      if (document) this.#merge(document)
+      for (const [key, entry] of rows) entry ? this.#put(freeze(entry)) : this.#remove(this.#find(key) ?? { key, actions: none });
+      [this.#number, this.#position] = view
+    } else {
+      this.#channel.postMessage({ type: 'hello' })
+    }
+    for (const entry of this.#unsaved.values()) if (entry.user && entry.user !== session.user) this.#remove(entry)
     this.#rows.clear()
     this.#show()
     if (settled) this.#settle(settled)
@@ -909,6 +1063,7 @@ export class Lockstep {
     const tick = () => {
       if (this.#isLeader && Math.abs(this.#options.now() - last) > 40_000) this.#dispatch({ type: 'wake' })
       last = this.#options.now()
+      if (this.#isLeader) this.#end()
       timer = this.#after(10_000, tick)
     }
     tick()
@@ -922,6 +1077,15 @@ const rowName = key => `o:${key}`
 
 const isWaiting = entry => !entry.refused && entry.revision === undefined
 
+const isShown = ({ refused, isIncluded }) => !refused && !isIncluded
+
+const shownEntry = ({ key, at, actions, refused }) => ({ key, at, actions, ...refused, ...refused && { title: refused.problem.title } })
+
+const accountOf = ({ id: user, email, anonymous = false }) => ({ user, email, anonymous })
+
+const otherUser = 'The user has logged out, or another user has logged in'
+const inDoubt = 'The server may have applied it'
+
 const collectionName = ({ module, payload }) => module === 'defaults' ? `defaults/${payload.suite ?? 'standard'}` : module
 
 const subject = ({ payload }) => payload.id ?? payload.key
@@ -929,8 +1093,8 @@ const subject = ({ payload }) => payload.id ?? payload.key
 const covers = (left, right) => right.every(action => left.some(other =>
   collectionName(other) === collectionName(action) && (subject(other) ?? subject(action)) === subject(action)))
 
-const advanced = (base, { cursor, revision, base: condition, actions }, entry) =>
-  cursor && (revision === base.revision + 1 || condition && covers(actions, entry.actions)) ? { cursor, revision } : base
+const advanced = (base, { cursor, revision, from, covered }, { actions }) =>
+  base.revision < revision && (from <= base.revision || covered && covers(covered, actions)) ? { cursor, revision } : base
 
 const randomID = () => [0, 0, 0].map(() => Math.random().toString(36).slice(2)).join('')
 

@@ -19,6 +19,7 @@ const indexedDB = {
     const database = {
       createObjectStore() {},
       transaction() {
+        if (closed.size) throw new DOMException('The database connection is closing', 'InvalidStateError')
         const changes = []
         const transaction = {
           objectStore: () => ({
@@ -79,6 +80,12 @@ class Locks {
   }
 }
 
+/** If it has a member, databases are closed, as when the user clears the site's data. */
+export const closed = new Set()
+
+/** The messages that tabs have sent. */
+export const posted = []
+
 /** Channels that do not get messages, as those of a frozen tab. */
 export const frozen = new Set()
 export const channels = []
@@ -87,6 +94,11 @@ class Channel extends BroadcastChannel {
   constructor(name) {
     super(name)
     channels.push(this)
+  }
+
+  postMessage(message) {
+    posted.push(message)
+    super.postMessage(message)
   }
 
   set onmessage(listener) {

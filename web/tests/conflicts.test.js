@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Lockstep } from '../lockstep.js'
-import { Server, eventually } from './server.js'
+import { Server, eventually, rows } from './server.js'
 
 const password = 'correct horse'
 const ifUnchanged = { ifUnchanged: true }
@@ -107,4 +107,90 @@ withUser('After 429 without a time, or with a date, a write stays in the outbox 
     await client.suite().set('x', 1).confirmed
     assert.deepEqual(client.refused, [])
   }
+})
+
+withUser('If `resolve` gives the write up, the write is neither sent nor in `refused`', async ({ make, live, other }) => {
+  const client = await live(make())
+  const profile = client.map('profile')
+  for (const resolve of [() => {}, () => []]) {
+    await profile.save({ companyName: 'Ours' }).confirmed
+    await eventually(() => profile.value.companyName === 'Ours' && !client.pending.length)
+    await client.stop()
+    await other('/v1/profile', 'PATCH', { companyName: 'Theirs' })
+    const write = profile.save({ companyName: 'Mine' }, { ifUnchanged: true, resolve })
+    await live(client)
+    await assert.rejects(write.confirmed, { status: 412 })
+    await eventually(() => profile.value.companyName === 'Theirs')
+    assert.deepEqual([client.refused, client.pending], [[], []])
+  }
+})
+
+withUser('A write that changes nothing hides no change of another device from the next one', async ({ make, live, other }) => {
+  const client = await live(make())
+  const suite = client.suite()
+  await suite.set('same', 1).confirmed
+  await eventually(() => !client.pending.length && suite.isReady)
+  await client.stop()
+  const nothing = suite.set('same', 1)
+  const seen = suite.set('theme', 'mine', ifUnchanged)
+  await other('/v1/defaults/standard/theme', 'PUT', 'theirs')
+  await live(client)
+  await nothing.confirmed
+  await assert.rejects(seen.confirmed, { status: 412 })
+})
+
+/** What a captive portal responds to every request. */
+const portals = [[200, {}], [200, { ok: true }], [201, {}], [403, { error: 'Log in' }], [401, undefined]]
+
+for (const [status, body] of portals) {
+  withUser(`A response that is not Lockstep's says nothing about a write: ${status} ${JSON.stringify(body)}`, async ({ make, live, other }) => {
+    let isCaptive = false
+    const client = await live(make({
+      random: () => 0,
+      fetch: (...request) => isCaptive && /actions|me$/.test(request[0]) ? Promise.resolve(Response.json(body ?? null, { status })) : fetch(...request)
+    }))
+    isCaptive = true
+    const write = client.suite().set('x', 1)
+    await eventually(() => client.state.name !== 'live')
+    assert.deepEqual([client.pending.length, client.refused, client.suite().get('x')], [1, [], 1])
+    isCaptive = false
+    client.start()
+    await write.confirmed
+    assert.deepEqual((await other('/v1/defaults/standard')).values, { x: 1 })
+  })
+}
+
+withUser('A new client behind a captive portal keeps the copy of its user', async ({ make, live }) => {
+  const store = rows()
+  const client = await live(make({ store }))
+  await client.suite().set('x', 1).confirmed
+  await client.stop()
+  let isCaptive = true
+  const again = make({ store, random: () => 0, fetch: (...request) => isCaptive ? Promise.resolve(Response.json({})) : fetch(...request) })
+  again.start()
+  await eventually(() => again.state.name === 'offline')
+  assert.equal(again.suite().get('x'), 1)
+  isCaptive = false
+  await again.suite().set('y', 2).confirmed
+})
+
+withUser('A refusal has a short text for users, and a precise one for developers', async ({ make, live }) => {
+  const client = await live(make())
+  const error = await client.list('favorites').move('none', 0).confirmed.catch(error => error)
+  assert.equal(error.title, error.problem.title)
+  assert.equal(error.message, error.problem.detail)
+  assert.equal(client.refused[0].title, error.problem.title)
+})
+
+withUser('Each request has an abort signal of its own, because fetch keeps listeners as long as a signal lives', async ({ make, live }) => {
+  const signals = []
+  const client = await live(make({ fetch: (url, request) => {
+    signals.push(request.signal)
+    return fetch(url, request)
+  } }))
+  await Promise.all([1, 2, 3].map(value => client.suite().set('x', value).confirmed))
+  assert.ok(signals.length > 3)
+  assert.equal(new Set(signals).size, signals.length)
+  await client.stop()
+  assert.ok(signals.every(({ aborted }) => aborted))
 })

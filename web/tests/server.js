@@ -92,7 +92,7 @@ export function randomNumbers(seed) {
 }
 
 /** Waits until a condition holds. */
-export async function eventually(condition, what = condition.toString(), seconds = 120) {
+export async function eventually(condition, what = condition.toString(), seconds = Number(process.env.PATIENCE ?? 120)) {
   const end = Date.now() + seconds * 1_000
   while (!await condition()) {
     if (Date.now() > end) throw new Error(`not within ${seconds} s: ${what}`)
@@ -116,4 +116,12 @@ export function rows() {
       for (const [key, value] of changes) value === undefined ? kept.delete(key) : kept.set(key, JSON.stringify(value))
     }
   }
+}
+
+/** A fetch to a server whose clock is ahead by `days()`, as far as its responses tell. */
+export const dated = days => async (...request) => {
+  const response = await fetch(...request)
+  const headers = new Headers(response.headers)
+  headers.set('Date', new Date(Date.now() + days() * 86_400_000).toUTCString())
+  return new Response(response.body, { status: response.status, headers })
 }

@@ -1,8 +1,8 @@
 // Several tabs of one browser, with a real server.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { channels, frozen, install } from './browser.js'
-import { Server, eventually, eventuallyEqual, randomNumbers } from './server.js'
+import { channels, closed, frozen, install, posted } from './browser.js'
+import { Server, dated, eventually, eventuallyEqual, randomNumbers } from './server.js'
 
 install()
 const { Lockstep } = await import('../lockstep.js')
@@ -11,13 +11,17 @@ console.log(`LOCKSTEP_TEST_SEED=${seed}`)
 const password = 'correct horse'
 const ids = tab => tab.list('favorites').value.map(item => item.id).join()
 
+const offline = () => Promise.reject(new TypeError('offline'))
+
 /** Runs a test with a server, a function that opens tabs of one browser, and a first tab with these options. */
 function withTabs(name, body, options) {
   test(name, { timeout: 300_000 }, async () => {
     const server = await Server.start()
     const tabs = []
     let connections = 0
+    let isOnline = true
     const counting = async (url, request) => {
+      if (!isOnline) return offline()
       if (!url.includes('/v1/changes')) return fetch(url, request)
       connections++
       try { return await fetch(url, request) } finally { connections-- }
@@ -30,9 +34,10 @@ function withTabs(name, body, options) {
     const first = open(options)
     try {
       await first.signUp({ email: 'ada@example.com', password })
-      await body({ server, open, first, connections: () => connections })
+      await body({ server, open, first, connections: () => connections, setOnline: value => { isOnline = value } })
     } finally {
       frozen.clear()
+      closed.clear()
       await Promise.all(tabs.map(tab => tab.stop()))
       await server.stop()
     }
@@ -156,6 +161,127 @@ withTabs('Another user who logs in anywhere is logged in everywhere', async ({ s
   await eventually(() => [first, second, third].every(tab => !ids(tab) && tab.state.name === 'needsLogin'))
 })
 
+const isAccepted = (server, token) => fetch(`${server.url}/v1/me`, { headers: { Authorization: `Bearer ${token}` } }).then(({ ok }) => ok)
+
+for (const which of [0, 1]) {
+  withTabs(`A logout in the ${which ? 'second' : 'leading'} tab resolves, and ends the session and the copies of all tabs`, async ({ server, open, first }) => {
+    const { token } = await first.logIn({ email: 'ada@example.com', password })
+    const tabs = [first, open()]
+    for (const tab of tabs) {
+      tab.start()
+      await eventually(() => tab.state.name === 'live')
+    }
+    await first.list('favorites').put('secret').confirmed
+    await tabs[which].logOut()
+    assert.equal(await isAccepted(server, token), false)
+    await eventually(() => tabs.every(tab => !ids(tab) && !tab.user && tab.state.name === 'needsLogin'))
+  })
+
+  withTabs(`Without a network, a logout in the ${which ? 'second' : 'leading'} tab resolves, and the session ends later`, async ({ server, open, first, setOnline }) => {
+    const { token } = await first.logIn({ email: 'ada@example.com', password })
+    const tabs = [first, open()]
+    for (const tab of tabs) {
+      tab.start()
+      await eventually(() => tab.state.name === 'live')
+    }
+    setOnline(false)
+    await tabs[which].logOut()
+    await eventually(() => tabs.every(tab => !tab.user && tab.state.name === 'needsLogin'))
+    // The next page of the app ends the session.
+    await Promise.all(tabs.map(tab => tab.stop()))
+    setOnline(true)
+    assert.equal(await isAccepted(server, token), true)
+    open().start()
+    await eventually(async () => !await isAccepted(server, token))
+  })
+}
+
+withTabs('Each tab knows whose data it shows, and learns of another user before it shows their data', async ({ server, open, first }) => {
+  await server.request('', '/v1/users', 'POST', { email: 'bob@example.com', password })
+  first.start()
+  const second = open()
+  second.start()
+  await eventually(() => second.user)
+  assert.deepEqual([first.user, Object.keys(first.user)], [second.user, ['id', 'email', 'anonymous']])
+  assert.deepEqual([first.user.email, first.user.anonymous], ['ada@example.com', false])
+  await first.list('favorites').put('adas').confirmed
+  await eventually(() => ids(second) === 'adas')
+  const events = []
+  for (const [index, tab] of [first, second].entries()) {
+    tab.onUser(user => events.push(`${index} ${user?.email}`))
+    tab.list('favorites').subscribe(value => events.push(`${index} ${value.map(({ id }) => id)}`))
+  }
+  await second.logIn({ email: 'bob@example.com', password })
+  await eventually(() => [0, 1].every(index => events.includes(`${index} `)))
+  for (const index of [0, 1]) assert.deepEqual(events.filter(event => event.startsWith(index)).slice(-2), [`${index} bob@example.com`, `${index} `])
+  await first.stop()
+  await second.stop()
+  const offlineTab = open({ fetch: offline })
+  offlineTab.start()
+  await eventually(() => offlineTab.user?.email === 'bob@example.com')
+})
+
+withTabs('A write that a tab has made for the former user is refused with the reason', async ({ server, open, first }) => {
+  await server.request('', '/v1/users', 'POST', { email: 'bob@example.com', password })
+  const second = open()
+  for (const tab of [first, second]) {
+    tab.start()
+    await eventually(() => tab.state.name === 'live')
+  }
+  const login = first.logIn({ email: 'bob@example.com', password })
+  const writes = []
+  while (second.user?.email !== 'bob@example.com') {
+    writes.push(second.list('favorites').put(`adas${writes.length}`))
+    await new Promise(setImmediate)
+  }
+  await login
+  await second.list('favorites').put('bobs').confirmed
+  const results = await Promise.allSettled(writes.map(write => write.confirmed))
+  for (const { reason } of results) if (reason) assert.match(reason.message, /another user has logged in/)
+  assert.ok(results.some(({ status }) => status === 'rejected'))
+  assert.deepEqual([ids(first), ids(second)], ['bobs', 'bobs'])
+})
+
+withTabs('If the storage was cleared, the writes of all tabs are rejected, and all tabs know', async ({ open, first }) => {
+  const second = open()
+  for (const tab of [first, second]) {
+    tab.start()
+    await eventually(() => tab.state.name === 'live')
+  }
+  closed.add('IndexedDB')
+  for (const tab of [second, first]) {
+    const write = tab.list('favorites').put('lost')
+    await assert.rejects(write.saved, /closing/)
+    await assert.rejects(write.confirmed)
+  }
+  await eventually(() => [first, second].every(tab => /closing/.test(tab.state.storeError) && !ids(tab)))
+})
+
+withTabs('A message to the other tabs has only what has changed, however long the outbox is', async ({ open, first, setOnline }) => {
+  const second = open()
+  for (const tab of [first, second]) {
+    tab.start()
+    await eventually(() => tab.state.name === 'live')
+  }
+  const written = index => first.suite().set(`key${index}`, index)
+  const writes = Array.from({ length: 300 }, (_, index) => written(index))
+  await writes[299].confirmed
+  await eventually(() => second.suite().get('key299') === 299)
+  setOnline(false)
+  await eventually(() => second.state.name === 'offline')
+  const last = Array.from({ length: 300 }, (_, index) => written(index + 300)).at(-1)
+  await last.saved
+  await eventually(() => second.pending.length === 300)
+  posted.length = 0
+  setOnline(true)
+  await last.confirmed
+  await eventually(() => !second.pending.length && second.suite().get('key599') === 599)
+  const entries = posted.map(({ rows = [] }) => rows.length)
+  assert.ok(entries.length >= 300)
+  // A document of the feed may include many writes at once. Each write is in three messages at most.
+  assert.ok(entries.reduce((sum, count) => sum + count) <= 1_200, `${entries}`)
+})
+
 withTabs('With random writes, tabs and failures, no write flickers in any tab', async ({ server, open, first }) => {
   const random = randomNumbers(seed)
   let isReliable = false
@@ -217,55 +343,47 @@ async function withoutLocks(body) {
   try { await body() } finally { navigator.locks = locks }
 }
 
-const offline = () => Promise.reject(new TypeError('offline'))
-
-withTabs('Without Web Locks, a write that another tab has sent a day ago is refused', async ({ server }) => withoutLocks(async () => {
-  let now = Date.now()
-  const open = fetch => {
-    const tab = new Lockstep(server.url, { name: 'alone', now: () => now, fetch: (...request) => fetch(...request) })
-    tab.start()
-    return tab
-  }
+withTabs('Without Web Locks, a write that another tab has sent a day ago is refused', async ({ open }) => withoutLocks(async () => {
+  let days = 0
   let isOnline = false
-  const first = open(async (...request) => {
+  const fetch = dated(() => days)
+  const first = open({ name: 'alone', fetch: async (...request) => {
     if (!isOnline && request[0].endsWith('/actions')) return offline()
     const response = await fetch(...request)
     if (!request[0].includes('/changes')) return response
     const document = await response.json()
     // The server may no longer know the key.
-    return { status: response.status, headers: response.headers, json: async () => ({ ...document, keys: [] }) }
-  })
+    return Response.json({ ...document, keys: [] }, { headers: response.headers })
+  } })
   await first.logIn({ email: 'ada@example.com', password })
+  first.start()
   await eventually(() => first.state.name === 'live')
   const write = first.suite().increment('n')
   await write.saved
   await first.stop()
-  const second = open(fetch)
+  const second = open({ name: 'alone', fetch })
+  second.start()
   await eventually(() => second.state.name === 'live' && second.suite().get('n') === 1 && !second.pending.length)
   await second.suite().set('after', 1).confirmed
   // The row is gone when the second tab has stored its copy.
   await new Promise(resolve => setTimeout(resolve, 500))
-  now += 100_000_000
+  days = 1.2
   isOnline = true
   first.start()
   await assert.rejects(write.confirmed, { status: 0 })
-  await Promise.all([first.stop(), second.stop()])
 }))
 
-withTabs('Without Web Locks, a logout in one tab removes the writes of all tabs', async ({ server }) => withoutLocks(async () => {
-  const tabs = [0, 1].map(() => new Lockstep(server.url, {
-    name: 'two', fetch: (...request) => request[0].endsWith('/actions') ? offline() : fetch(...request)
-  }))
-  const [first, second] = tabs
+withTabs('Without Web Locks, a logout in one tab removes the writes of all tabs', async ({ open }) => withoutLocks(async () => {
+  const fetchRest = (...request) => request[0].endsWith('/actions') ? offline() : fetch(...request)
+  const [first, second] = [0, 1].map(() => open({ name: 'two', fetch: fetchRest }))
   await first.logIn({ email: 'ada@example.com', password })
   await second.logIn({ email: 'ada@example.com', password })
   await second.list('favorites').put('of the second').saved
   await first.logOut()
   await second.stop()
   await first.logIn({ email: 'ada@example.com', password })
-  const third = new Lockstep(server.url, { name: 'two' })
+  const third = open({ name: 'two' })
   third.start()
   await eventually(() => third.state.name === 'live')
   assert.deepEqual([third.pending, ids(third)], [[], ''])
-  await Promise.all([third.stop(), first.stop()])
 }))
