@@ -32,6 +32,17 @@ export declare class Refused extends Error {
   constructor(response: { status: number; problem?: Problem })
   readonly status: number
   readonly problem?: Problem
+  /** A short sentence for users. `message` is for developers. */
+  readonly title: string
+}
+
+/** The user whose data a client has. */
+export interface User {
+  readonly id: string
+  /** Missing without an address. */
+  readonly email?: string
+  /** Whether the user has neither an address nor an identity of an issuer. */
+  readonly anonymous: boolean
 }
 
 export interface Action {
@@ -51,7 +62,8 @@ export interface Write {
   /**
    * Resolves when the server has committed the write. Rejects with `Refused` if the server refuses
    * it; then it is in `refused`. The client refuses, with the status 0: a cancelled write, writes of
-   * a user who has logged out, and a write that may have been applied more than a day ago.
+   * a user who is no longer logged in, and a write that may have been applied more than a day ago.
+   * `results` is empty if only the feed has named a write whose response was lost for a day.
    */
   readonly confirmed: Promise<{ cursor: string; results: { mutations: { type: string; payload: Json }[] }[] }>
   /** Takes the write back. True if it was not sent yet. */
@@ -65,14 +77,17 @@ export interface Entry {
   /** Of a refused write. */
   readonly status?: number
   readonly problem?: Problem
+  /** Of a refused write: a short sentence for users. */
+  readonly title?: string
 }
 
 export interface WriteOptions<Value = any> {
   /** Apply the write only if what it changes has not changed since the app has seen it. */
   ifUnchanged?: boolean
   /**
-   * Merges a write with the present value: the actions to send instead. The write is refused if this
-   * returns nothing, and if the page that made the write is closed.
+   * Merges a write with the present value: the actions to send instead. If this returns no action,
+   * the app has given up the write: `confirmed` rejects with the status 412, and the write is not in
+   * `refused`. If the page that made the write is closed, the write is refused.
    */
   resolve?(current: Value | null, mine: Action[]): Action[] | undefined | void | Promise<Action[] | undefined | void>
 }
@@ -111,12 +126,6 @@ interface Collection<Value, Changeset> {
   clear(options?: WriteOptions): Write
 }
 
-/** The content of an element of a list. */
-export interface Content {
-  title?: string | null
-  data?: unknown
-}
-
 /** An element of a list. */
 export interface Item {
   readonly id: string
@@ -126,16 +135,38 @@ export interface Item {
   readonly updatedAt: string
 }
 
+/** What the server sets, or the client passes beside the content. */
+type Fixed = 'id' | 'index' | 'addedAt' | 'updatedAt'
+
+/** Where any JSON is allowed, an app may pass a value of any type. */
+type Sent<Value> = [Json] extends [Value] ? unknown : Value
+
+type OrNull<Value> = undefined extends Value ? null : never
+
+/** The content of an element of a list. */
+export type Content<Element = Item> = {
+  -readonly [Name in keyof Element as Name extends Fixed ? never : Name]: Sent<Exclude<Element[Name], undefined>> | OrNull<Element[Name]>
+}
+
+/** A merge patch (RFC 7396). Null removes a member that is optional. */
+export type Patch<Value> = [Json] extends [Value] ? unknown
+  : Value extends readonly unknown[] ? Value
+  : Value extends object ? { -readonly [Name in keyof Value]?: Patch<Exclude<Value[Name], undefined>> | OrNull<Value[Name]> }
+  : Value
+
 export interface List<Element = Item> extends Collection<readonly Element[], ListChange<Element>>, Iterable<Element> {
   get(id: string): Element | undefined
   /** Adds an element, at the end or at `index`, or replaces its content. */
-  put(id: string, content?: Content & { index?: number }, options?: WriteOptions<Element>): Write
-  update(id: string, patch: Content, options?: WriteOptions<Element>): Write
+  put(id: string, ...content: {} extends Content<Element>
+    ? [content?: Content<Element> & { index?: number }, options?: WriteOptions<Element>]
+    : [content: Content<Element> & { index?: number }, options?: WriteOptions<Element>]): Write
+  update(id: string, patch: Patch<Omit<Element, Fixed>>, options?: WriteOptions<Element>): Write
   remove(id: string, options?: WriteOptions<Element>): Write
   move(id: string, index: number, options?: WriteOptions<Element>): Write
-  toggle(id: string, content?: Content & { index?: number }, options?: WriteOptions<Element>): Write
+  toggle(id: string, content?: Partial<Content<Element>> & { index?: number }, options?: WriteOptions<Element>): Write
 }
 
+/** A map whose values may be any JSON. */
 export interface Values extends Collection<{ readonly [key: string]: Json }, MapChange>, Iterable<[string, Json]> {
   get<Value = Json>(key: string): Value | undefined
   get<Value>(key: string, fallback: Value): Value
@@ -145,6 +176,34 @@ export interface Values extends Collection<{ readonly [key: string]: Json }, Map
   merge(values: { [key: string]: unknown }, options?: WriteOptions): Write
   save(fields: { [name: string]: unknown }, options?: WriteOptions): Write
 }
+
+/** A map whose values have types: those of the members of `State`. */
+export interface TypedValues<State extends object> extends Collection<State, MapChange>, Iterable<[string, State[keyof State]]> {
+  get<Key extends keyof State & string>(key: Key): State[Key] | undefined
+  get<Key extends keyof State & string, Fallback>(key: Key, fallback: Fallback): Exclude<State[Key], undefined> | Fallback
+  set<Key extends keyof State & string>(key: Key, value: Exclude<State[Key], undefined>, options?: WriteOptions): Write
+  remove(key: keyof State & string, options?: WriteOptions): Write
+  increment(key: keyof State & string, by?: number, options?: WriteOptions): Write
+  merge(values: { [Key in keyof State]?: State[Key] | null }, options?: WriteOptions): Write
+  save(fields: Partial<State>, options?: WriteOptions): Write
+}
+
+/**
+ * The collections of a server, by name: the element of each list, and the values of each map. `lockstep
+ * typescript` prints this type for a server.
+ */
+export interface Schema {
+  lists: { [name: string]: any }
+  maps: { [name: string]: any }
+}
+
+/** Any name, with elements and values of any type. */
+export interface AnySchema {
+  lists: { [name: string]: Item }
+  maps: { [name: string]: unknown }
+}
+
+type MapOf<State> = unknown extends State ? Values : State extends object ? TypedValues<State> : never
 
 /**
  * Rows on this device, for one client at a time. `write` is atomic, and copies the values before it
@@ -199,24 +258,34 @@ export interface IssuerToken {
 }
 
 export interface Session {
-  user: { id: string; email: string | null; createdAt: string }
+  user: { id: string; email: string | null; emailVerified: boolean; anonymous?: true; createdAt: string }
   token: string
   expiresAt: string
   session: { id: string; device: string | null; createdAt: string }
 }
 
-/** Keeps a copy of a user's state, shows the app's writes on top of it, and sends them in order. */
-export declare class Lockstep {
+/**
+ * Keeps a copy of a user's state, shows the app's writes on top of it, and sends them in order. With a
+ * `Schema`, names of collections and contents of writes are checked.
+ */
+export declare class Lockstep<Collections extends Schema = AnySchema> {
   constructor(url: string | URL, options?: Options)
   /** Connects. In the states `needsLogin` and `failed`, it tries again. */
   start(): void
   /** Resolves when nothing runs any more. */
   stop(): Promise<void>
-  list<Element = Item>(name: string): List<Element>
+  /** A list. Without a `Schema`, give the type of its elements: `list<Song>('songs')`. */
+  list<Element = never, Name extends keyof Collections['lists'] & string = keyof Collections['lists'] & string>(
+    name: Name
+  ): List<[Element] extends [never] ? Collections['lists'][Name] : Element>
   suite(name?: string): Values
-  map(name: string): Values
+  map<Name extends keyof Collections['maps'] & string>(name: Name): MapOf<Collections['maps'][Name]>
   /** Several actions as one write: all or none. */
   transaction(body: (t: { do(module: string, type: string, payload?: object): void }) => void, options?: WriteOptions): Write
+  /** The user whose data this client shows. Undefined if there is none. The same in all tabs. */
+  readonly user: User | undefined
+  /** Calls the listener when `user` has changed, before the collections change. */
+  onUser(listener: (user: User | undefined) => void): () => void
   readonly state: State
   onState(listener: (state: State) => void): () => void
   /** The writes that the server has not confirmed, in order. The same reference until they change. */
@@ -232,7 +301,10 @@ export declare class Lockstep {
   signUp(credentials: Credentials | Anonymous): Promise<Session>
   /** Continues with the outbox of the same user. Another user's copy and outbox are removed. */
   logIn(credentials: Credentials | IssuerToken): Promise<Session>
-  /** Ends the session, and removes the copy and the outbox from this device. */
+  /**
+   * Removes the copy and the outbox from this device, and ends the session. Without a network, it
+   * resolves too; then the client ends the session as soon as it can.
+   */
   logOut(options?: { keepCopy?: boolean }): Promise<void>
 }
 

@@ -543,11 +543,12 @@ export class Lockstep {
       case 'session': {
         this.#abort?.abort()
         const { user, token, endings = none } = this.#session
-        const former = token ?? (session.token ? undefined : this.#checked)
         const isOther = wipe || session.user && user && session.user !== user
+        const former = (isOther || !session.token) && (token ?? this.#checked)
         await this.#enterAs({ ...!isOther && this.#session, token: undefined, ...session, endings: former ? [...endings, former] : endings }, isOther)
         await this.#save()
         this.#dispatch({ type: session.token ? 'login' : 'unauthorized' })
+        this.#end()
         return
       }
       case 'end': return Promise.race([this.#end(), new Promise(resolve => this.#after(2_000, resolve))])

@@ -35,7 +35,7 @@ function show() {
   page.state.textContent = [texts[state.name] ?? 'Connecting', ...notes].filter(Boolean).join(', ')
   page.login.hidden = state.name !== 'needsLogin'
   page.app.hidden = !page.login.hidden && !favorites.isReady
-  page.reasons.textContent = refused.map(({ problem }) => problem?.detail ?? problem?.title).join(' ')
+  page.reasons.textContent = refused.map(({ title }) => title).join(' ')
   page.theme.value = document.documentElement.dataset.theme = settings.get('theme', 'system')
   if (isDragging()) return
   const focused = document.activeElement

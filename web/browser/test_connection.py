@@ -217,6 +217,20 @@ class ConnectionTests(BrowserTest):
         self.assertEqual(await page.evaluate("ids()"), "")
 
     @limit(240)
+    async def test_a_logout_in_a_second_tab_without_a_network_resolves_and_the_session_ends_later(self):
+        device = await self.device()
+        tabs = [await self.user(device), await self.tab(device)]
+        await self.live(*tabs)
+        other = self.outside()
+        await device.set_offline(True)
+        await tabs[1].evaluate("lockstep.logOut()")
+        for tab in tabs:
+            await self.until(tab, "lockstep.user === undefined && lockstep.state.name === 'needsLogin'")
+        self.assertEqual(len(self.server.send("/v1/sessions", token=other)["items"]), 2)
+        await device.set_offline(False)
+        await self.eventually(lambda: len(self.server.send("/v1/sessions", token=other)["items"]) == 1)
+
+    @limit(240)
     async def test_unsent_writes_that_a_user_keeps_are_never_sent_by_another_user(self):
         device = await self.device()
         self.server.sign_up("bob@example.com")

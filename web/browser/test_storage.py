@@ -51,6 +51,19 @@ class StorageTests(BrowserTest):
         await page.evaluate("favorites.put('c').confirmed")
         self.assertEqual([item["id"] for item in self.server.send("/v1/favorites", token=self.outside())["items"]], ["a", "c"])
 
+    @limit(240)
+    async def test_after_the_user_has_cleared_the_sites_data_writes_of_all_tabs_are_rejected_and_all_tabs_know(self):
+        device = await self.device()
+        tabs = [await self.user(device), await self.tab(device)]
+        await self.live(*tabs)
+        session = await device.new_cdp_session(tabs[0])
+        await session.send("Storage.clearDataForOrigin", {"origin": self.site.url, "storageTypes": "all"})
+        for tab in reversed(tabs):
+            saved = "favorites.put('lost').saved.then(() => 'saved', () => 'rejected')"
+            self.assertEqual(await tab.evaluate(saved), "rejected")
+        for tab in tabs:
+            await self.until(tab, "lockstep.state.storeError && ids() === ''")
+
 
 class LongListTests(BrowserTest):
     @limit(240)

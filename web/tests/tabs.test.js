@@ -198,6 +198,7 @@ for (const which of [0, 1]) {
 
 withTabs('Each tab knows whose data it shows, and learns of another user before it shows their data', async ({ server, open, first }) => {
   await server.request('', '/v1/users', 'POST', { email: 'bob@example.com', password })
+  const { token } = await first.logIn({ email: 'ada@example.com', password })
   first.start()
   const second = open()
   second.start()
@@ -214,6 +215,7 @@ withTabs('Each tab knows whose data it shows, and learns of another user before 
   await second.logIn({ email: 'bob@example.com', password })
   await eventually(() => [0, 1].every(index => events.includes(`${index} `)))
   for (const index of [0, 1]) assert.deepEqual(events.filter(event => event.startsWith(index)).slice(-2), [`${index} bob@example.com`, `${index} `])
+  await eventually(async () => !await isAccepted(server, token), 'the former session has ended')
   await first.stop()
   await second.stop()
   const offlineTab = open({ fetch: offline })

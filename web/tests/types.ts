@@ -2,7 +2,7 @@
 import {
   Lockstep, Refused, apply, difference, next, type Action, type Change, type ConnectionEvent, type ConnectionState,
   type Content, type Credentials, type Entry, type Item, type Json, type List, type ListChange, type MapChange,
-  type Options, type Problem, type Session, type State, type StateName, type Store, type Values, type Write,
+  type Options, type Problem, type Session, type State, type StateName, type Store, type User, type Values, type Write,
   type WriteOptions
 } from '../lockstep.js'
 
@@ -31,7 +31,7 @@ export async function useAll(): Promise<void> {
   console.log(user.id, token)
 
   const songs: List<Song> = lockstep.list<Song>('songs')
-  const content: Content = { title: 'Aurora', data: { seconds: 2 } }
+  const content: Content<Song> = { title: 'Aurora', data: { seconds: 2 } }
   const resolving: WriteOptions<Song> = {
     ifUnchanged: true,
     resolve: (current, mine): Action[] => current ? mine : []
@@ -73,7 +73,7 @@ export async function useAll(): Promise<void> {
   } catch (error) {
     if (error instanceof Refused) {
       const problem: Problem | undefined = error.problem
-      console.log(error.status, problem?.title)
+      console.log(error.status, problem?.title, error.title)
     }
   }
   const isCancelled: boolean = await write.cancel()
@@ -84,10 +84,13 @@ export async function useAll(): Promise<void> {
   lockstep.onState(({ name }) => console.log(name === 'needsLogin'))()
   const entries: readonly Entry[] = [...lockstep.pending, ...lockstep.refused]
   for (const entry of entries) {
-    console.log(entry.key, entry.at, entry.actions[0]?.payload.id, entry.status, entry.problem?.detail)
+    console.log(entry.key, entry.at, entry.actions[0]?.payload.id, entry.status, entry.problem?.detail, entry.title)
     await lockstep.retry(entry)
     await lockstep.dismiss(entry)
   }
+  const current: User | undefined = lockstep.user
+  lockstep.onUser(user => console.log(user?.email === current?.email, user?.anonymous))()
+  console.log(session.user.anonymous, session.user.emailVerified)
   await lockstep.logOut()
   await lockstep.logOut({ keepCopy: true })
   await lockstep.stop()
@@ -103,3 +106,35 @@ const items: readonly Item[] = apply<readonly Item[]>([], { kind: 'list', items:
 const change: ListChange<Item> = difference(items, items)
 const mapChange: MapChange = difference({}, { a: 1 })
 console.log(commands, change.deletions, mapChange.set)
+
+interface Collections {
+  lists: { songs: Song; favorites: Item }
+  maps: { profile: { readonly position?: string }; scores: { readonly [key: string]: number } }
+}
+const typed = new Lockstep<Collections>('https://state.example')
+const song = typed.list('songs')
+song.put('a', { data: { seconds: 1 }, title: 'Aria', index: 0 })
+song.update('a', { data: { seconds: 2 }, title: null })
+const length: number | undefined = song.get('a')?.data.seconds
+typed.list('favorites').put('b')
+const score: number = typed.map('scores').get('level1', 0)
+typed.map('scores').set('level1', score + (length ?? 0))
+typed.map('profile').save({ position: 'Chief' })
+// @ts-expect-error There is no such collection.
+typed.list('song')
+// @ts-expect-error `data` is missing.
+song.put('a', { title: 'Aria' })
+// @ts-expect-error `data` is missing.
+song.put('a')
+// @ts-expect-error The seconds are a number.
+song.put('a', { data: { seconds: '1' } })
+// @ts-expect-error The seconds are a number.
+song.update('a', { data: { seconds: '1' } })
+// @ts-expect-error `seconds` is required, so it cannot be removed.
+song.update('a', { data: { seconds: null } })
+// @ts-expect-error An element has no such member.
+song.update('a', { name: 'Aria' })
+// @ts-expect-error A score is a number.
+typed.map('scores').set('level1', 'high')
+// @ts-expect-error The profile has no such member.
+typed.map('profile').save({ salary: 1 })

@@ -1,0 +1,60 @@
+"""Long outboxes in several tabs."""
+
+import asyncio
+
+from support import BrowserTest, limit
+
+# Notes the longest tasks of a page.
+OBSERVE = """
+globalThis.tasks = []
+new PerformanceObserver(list => tasks.push(...list.getEntries().map(({ duration }) => Math.round(duration)))).observe({ type: 'longtask' })
+"""
+
+# Makes writes of four kinds, to favorites and to a suite.
+WRITE = """
+async count => {
+    let last
+    for (let number = 0; number < count; number++) {
+        const id = `photo:${number % 500}`
+        last = [
+            () => favorites.put(id, { title: `Title ${number}` }), () => settings.set(`key${number % 500}`, number),
+            () => favorites.update(id, { data: { number } }), () => settings.increment('count', 1)
+        ][number % 4]()
+        if (number % 50 === 49) await last.saved
+    }
+    await last.saved
+}
+"""
+
+
+class OutboxTests(BrowserTest):
+    requests_fail = True
+
+    async def drain(self, count):
+        """Sends this many writes with four tabs open. Returns the seconds, and the long tasks of each tab in ms."""
+        device = await self.device()
+        tabs = [await self.user(device)]
+        for _ in range(3):
+            tabs.append(await self.tab(device))
+        await self.live(*tabs)
+        await device.set_offline(True)
+        await self.state(tabs[1], "offline")
+        await tabs[1].evaluate(WRITE, count)
+        for tab in tabs:
+            await self.until(tab, "count => lockstep.state.pending === count", count)
+            await tab.evaluate(OBSERVE)
+        began = asyncio.get_running_loop().time()
+        await device.set_offline(False)
+        for tab in tabs:
+            await self.idle(tab)
+        seconds = asyncio.get_running_loop().time() - began
+        for tab in tabs:
+            await self.until(tab, "count => settings.get('count') === count", count // 4)
+        return seconds, [await tab.evaluate("tasks") for tab in tabs]
+
+    @limit(300)
+    async def test_a_long_outbox_is_sent_while_all_tabs_stay_responsive(self):
+        seconds, tasks = await self.drain(1_000)
+        print(f"{1_000 / seconds:.0f} writes/s, long tasks: {tasks}")
+        # The limit is generous, because the machine may be busy. Usually, there is no task over 50 ms.
+        self.assertLess(max([0, *(task for tab in tasks for task in tab)]), 1_000)
