@@ -48,7 +48,7 @@ function show() {
 
 page.login.onsubmit = async event => {
   event.preventDefault()
-  const failed = ({ problem, message }) => problem?.errors?.map(({ detail }) => detail).join(' ') ?? message
+  const failed = ({ problem, title, message }) => problem?.errors?.map(({ detail }) => detail).join(' ') ?? title ?? message
   const entered = lockstep[event.submitter.value](Object.fromEntries(new FormData(page.login)))
   page.problem.textContent = await entered.then(() => '', failed)
 }
