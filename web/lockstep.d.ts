@@ -135,7 +135,7 @@ export interface Item {
   readonly updatedAt: string
 }
 
-/** What the server sets, or the client passes beside the content. */
+/** The members of an element that are not its content. */
 type Fixed = 'id' | 'index' | 'addedAt' | 'updatedAt'
 
 /** Where any JSON is allowed, an app may pass a value of any type. */

@@ -139,7 +139,7 @@ withUser('A write that changes nothing hides no change of another device from th
   await assert.rejects(seen.confirmed, { status: 412 })
 })
 
-/** What a captive portal responds to every request. */
+/** Responses of captive portals. */
 const portals = [[200, {}], [200, { ok: true }], [201, {}], [403, { error: 'Log in' }], [401, undefined]]
 
 for (const [status, body] of portals) {

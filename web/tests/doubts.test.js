@@ -104,7 +104,7 @@ withDevice('A write that the feed has named is confirmed, also a day later', asy
   assert.deepEqual([server.values, again.refused], [{ n: 1 }, []])
 })
 
-withDevice('A write in doubt for a day is refused if its element has changed, and the app is told', async (server, device) => {
+withDevice('A write in doubt for a day is refused with a short text if its element has changed', async (server, device) => {
   await doubt(server, device, 'request', 25)
   server.set('n', 7)
   const client = await reconnect(server, device)

@@ -8,7 +8,7 @@ export class Model {
   values = {}
   /** How often each write was applied, by its tag. */
   applied = new Map()
-  /** What happens to each request for a write: it is lost (`request`), or its response is (`response`). */
+  /** For each request for a write: whether it is lost (`request`), or its response (`response`). */
   loss = () => undefined
   isReachable = true
   #changed = new Map()
