@@ -32,7 +32,9 @@ struct TypesTests {
 
   private static func typeScript(_ catalogue: CatalogueTypes) throws -> String {
     let file = TypeScriptTypes.file(catalogue)
-    return String(file[try #require(file.range(of: "Json }\n\n")?.upperBound)...])
+    let collections = try #require(file.range(of: "export interface Collections {\n"))
+    let end = try #require(file[collections.upperBound...].range(of: "\n}\n\n"))
+    return String(file[end.upperBound...])
   }
 
   private static let element = """
@@ -79,6 +81,55 @@ struct TypesTests {
 
         """
     )
+  }
+
+  @Test("The TypeScript file lists all collections by name, but neither screens nor suites")
+  func collections() throws {
+    func item(_ name: String, _ scope: String, _ state: String) -> String {
+      #"{"name":"\#(name)","scope":"\#(scope)","actions":[],"state":\#(state)}"#
+    }
+    func map(_ value: String) -> String {
+      #"{"properties":{"cursor":{},"values":{"additionalProperties":\#(value)}}}"#
+    }
+    let items = [
+      item("notes", "user", #"{"properties":{"cursor":{},"items":{"items":\#(Self.element)}}}"#),
+      item("high-scores", "user", map(#"{"type":"integer"}"#)),
+      item("defaults", "user", map("{}")),
+      item("profile", "user", #"{"type":"object","properties":{"position":{"type":"string"}}}"#),
+      item("login", "screen", #"{"type":"object","properties":{"username":{"type":"string"}}}"#),
+    ]
+    let catalogue = try CatalogueTypes(parsing: Array(#"{"items":[\#(items.joined(separator: ","))]}"#.utf8))
+    #expect(
+      TypeScriptTypes.file(catalogue).contains(
+        """
+        export interface Collections {
+          lists: {
+            notes: NotesElement
+          }
+          maps: {
+            'high-scores': { readonly [key: string]: HighScoresValue }
+            profile: ProfileState
+          }
+        }
+
+        """
+      )
+    )
+  }
+
+  @Test("An element always has data whose schema refuses null, in TypeScript")
+  func requiredData() throws {
+    func add(_ data: String) throws -> String {
+      let element = #"{"type":"object","required":["id"],"properties":{"id":{"type":"string"},"data":\#(data)}}"#
+      let actions = #"[{"type":"add","payload":\#(element)},{"type":"update","payload":\#(element)}]"#
+      let state = #"{"properties":{"cursor":{},"items":{"items":\#(element)}}}"#
+      return try Self.typeScript(Self.catalogue(state: state, actions: actions))
+    }
+    let required = try add(#"{"type":"integer"}"#)
+    #expect(required.contains("readonly data: number"))
+    #expect(required.contains("{ type: 'add'; payload: { id: string; data: number } }"))
+    #expect(required.contains("{ type: 'update'; payload: { id: string; data?: number } }"))
+    for schema in [#"{"type":["integer","null"]}"#, "{}"] { #expect(try add(schema).contains("readonly data?: ")) }
   }
 
   @Test("Actions are an enum or a union, without the members that the server ignores")

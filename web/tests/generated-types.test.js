@@ -16,7 +16,7 @@ const strict = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'es202
 /** Uses the types of the built-in modules and screens with the client's. */
 const usage = `
 import { Lockstep } from '../../lockstep.js'
-import type { DefaultsAction, FavoritesAction, FavoritesElement, LoginAction, LoginState, PhotoDetailArguments, ProfileKey, ProfileState } from './server-types.js'
+import type { Collections, DefaultsAction, FavoritesAction, FavoritesElement, LoginAction, LoginState, PhotoDetailArguments, ProfileKey, ProfileState } from './server-types.js'
 
 const lockstep = new Lockstep('https://state.example')
 const favorites = lockstep.list<FavoritesElement>('favorites')
@@ -38,6 +38,16 @@ console.log(titles, since, position, show, login, photo)
 const wrongType: FavoritesAction = { type: 'nothing' }
 // @ts-expect-error The index is missing.
 const wrongPayload: FavoritesAction = { type: 'move', payload: { id: 'a' } }
+const typed = new Lockstep<Collections>('https://state.example')
+typed.list('favorites').put('a', { title: 'Aurora', data: { stars: 5 } })
+typed.map('profile').save({ position: 'Chief' })
+typed.suite().set('theme', 'dark')
+// @ts-expect-error There is no such list.
+typed.list('favourites')
+// @ts-expect-error A title is a string.
+typed.list('favorites').put('a', { title: 5 })
+// @ts-expect-error The profile has no such member.
+typed.map('profile').save({ salary: 1 })
 // @ts-expect-error An element does not change.
 favorites.value[0]!.title = 'New'
 `
@@ -66,11 +76,11 @@ test('The types of the built-in modules and screens fit those of the client', { 
 /** Uses the types of declared collections with the client's. */
 const declaredUsage = `
 import { Lockstep } from '../../lockstep.js'
-import type { PlaylistAction, PlaylistElement, ScoresAction, ScoresValue } from './server-types.js'
+import type { Collections, PlaylistAction, PlaylistElement, ScoresAction, ScoresValue } from './server-types.js'
 
 const lockstep = new Lockstep('https://state.example')
 const playlist = lockstep.list<PlaylistElement>('playlist')
-const song: string | undefined = playlist.value[0]?.data?.song
+const song: string | undefined = playlist.value[0]?.data.song
 const score: ScoresValue = lockstep.map('scores').get<ScoresValue>('level1', 0)
 const actions: PlaylistAction[] = [
   { type: 'add', payload: { id: 'a', data: { song: 'Aria', class: 'x' } } },
@@ -78,6 +88,23 @@ const actions: PlaylistAction[] = [
 ]
 const scores: ScoresAction = { type: 'merge', payload: { values: { level1: 7, level2: null } } }
 console.log(song, score, actions, scores)
+const typed = new Lockstep<Collections>('https://state.example')
+typed.list('playlist').put('a', { data: { song: 'Aria', class: 'x' } })
+typed.list('playlist').update('a', { data: { stars: 1 } })
+typed.map('scores').set('level1', 7)
+typed.map('self').set('key', { type: 'x' })
+// @ts-expect-error The data is missing.
+typed.list('playlist').put('a', { title: 'Aria' })
+// @ts-expect-error The song is missing.
+typed.list('playlist').put('a', { data: { class: 'x' } })
+// @ts-expect-error There is no such class.
+typed.list('playlist').update('a', { data: { class: 'z' } })
+// @ts-expect-error A score is a number.
+typed.map('scores').merge({ level1: 'high' })
+// @ts-expect-error There is no such map.
+typed.map('playlist')
+// @ts-expect-error The data is missing.
+const noData: PlaylistAction = { type: 'add', payload: { id: 'a' } }
 // @ts-expect-error The song is missing.
 const noSong: PlaylistAction = { type: 'add', payload: { id: 'a', data: { class: 'x' } } }
 // @ts-expect-error A score is a number.

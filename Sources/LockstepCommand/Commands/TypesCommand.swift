@@ -26,8 +26,9 @@ enum TypesCommand {
     name: "typescript",
     language: "TypeScript",
     notes: """
-      Elements of lists and states of screens become interfaces, and actions become unions. Use the
-      interface of an element for lockstep.list<…>(…) of the JavaScript client:
+      Elements of lists and states of screens become interfaces, and actions become unions. The
+      interface Collections has all of them by name. With new Lockstep<Collections>(…), TypeScript
+      checks the names of collections and the contents of writes:
 
         lockstep typescript --url https://state.example.com > src/server-types.ts
       """,

@@ -17,7 +17,7 @@ public struct CORSPolicy: Sendable {
     "Authorization, Content-Type, Cursor, If-Match, If-None-Match, Prefer, Idempotency-Key, Last-Event-ID, "
     + "X-Request-Id"
   private static let exposedHeaders =
-    "ETag, Cursor, Revision, Link, Location, Preference-Applied, Idempotency-Replayed, Retry-After, RateLimit, "
+    "ETag, Cursor, Revision, Date, Link, Location, Preference-Applied, Idempotency-Replayed, Retry-After, RateLimit, "
     + "RateLimit-Policy, WWW-Authenticate, X-Request-Id"
 
   /// Whether any origin is allowed.

@@ -7,7 +7,7 @@ import Testing
 )
 struct CORSPolicyTests {
   private static let exposed =
-    "ETag, Cursor, Revision, Link, Location, Preference-Applied, Idempotency-Replayed, Retry-After, RateLimit, "
+    "ETag, Cursor, Revision, Date, Link, Location, Preference-Applied, Idempotency-Replayed, Retry-After, RateLimit, "
     + "RateLimit-Policy, WWW-Authenticate, X-Request-Id"
 
   struct Asked: Sendable, CustomTestStringConvertible {
