@@ -20,6 +20,25 @@ public struct StrictTableView<Element: Identifiable & Equatable & Sendable>: Sen
     self.rows = rows
   }
 
+  /// Performs a batch update as `performBatchUpdates` of UIKit does, then reconfigures the modified rows. `updates` is
+  /// the block of the updates, in which the data source changes, and `dataSource` returns the elements of the data
+  /// source.
+  ///
+  /// If a layout is pending, UIKit lays the view out before it calls the block, and counts the rows of the data source.
+  /// If the data source has changed before the block, the deletions and insertions then do not fit that number, and
+  /// UIKit ends the app. This view expects such a layout each time.
+  public mutating func performBatchUpdates(
+    _ changeset: ListChangeset<Element>,
+    dataSource: () -> [Element],
+    updates: () -> Void
+  ) throws(Trap) {
+    guard dataSource() == rows else {
+      throw Trap(description: "The data source has changed before the block of the updates.")
+    }
+    updates()
+    try apply(changeset, leadingTo: dataSource())
+  }
+
   /// Performs a batch update after which the data source has `new`, then reconfigures the modified rows.
   public mutating func apply(_ changeset: ListChangeset<Element>, leadingTo new: [Element]) throws(Trap) {
     let old = rows

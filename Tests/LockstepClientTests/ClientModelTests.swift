@@ -17,16 +17,16 @@ private final class View: Sendable {
   init(_ list: SyncedList<Photo>) { driver = ListDriver(list) }
 
   func follow() async {
-    await driver.run { update in
+    await driver.run { update, commit in
       contents.withLock { contents in
         contents.updates += 1
         if contents.table.rows != update.old { contents.trap = "the update does not begin with what the view shows" }
-        if driver.items != update.new { contents.trap = "the data source does not have the new list" }
         do throws(StrictTableView<Photo>.Trap) {
-          try contents.table.apply(update.changeset, leadingTo: update.new)
+          try contents.table.performBatchUpdates(update.changeset, dataSource: { driver.items }, updates: commit)
         } catch {
           contents.trap = error.description
         }
+        if driver.items != update.new { contents.trap = "the data source does not have the new list" }
       }
     }
   }

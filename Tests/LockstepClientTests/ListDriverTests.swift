@@ -13,14 +13,14 @@ private final class DrivenTable: Sendable {
   private let contents = Mutex((table: StrictTableView<Photo>(), trap: String?.none, updates: 0))
 
   func follow(_ driver: ListDriver<Photo>) async {
-    await driver.run { update in
+    await driver.run { update, commit in
       contents.withLock { contents in
         contents.updates += 1
         if contents.table.rows != update.old { contents.trap = "the view does not show `old`" }
-        if driver.items != update.new { contents.trap = "the data source does not have `new`" }
         do throws(StrictTableView<Photo>.Trap) {
-          try contents.table.apply(update.changeset, leadingTo: update.new)
+          try contents.table.performBatchUpdates(update.changeset, dataSource: { driver.items }, updates: commit)
         } catch { contents.trap = error.description }
+        if driver.items != update.new { contents.trap = "the data source does not have `new`" }
       }
     }
   }
@@ -76,6 +76,49 @@ struct ListDriverTests {
     #expect(fixture.server.json(of: "favorites").arrayValue?.compactMap { $0["id"]?.stringValue } == ["c", "d", "a"])
   }
 
+  @Test("The data source has the old list until the block of the updates, and the new one from then on")
+  func layoutBeforeTheUpdates() throws {
+    let (fixture, _, table) = try fixture("a", "b", "c")
+    perform(fixture, "remove", ["id": "a"])
+    perform(fixture, "add", ["id": "d", "index": 0])
+    #expect(table.rows.map(\.id) == ["d", "b", "c"] && table.trap == nil)
+  }
+
+  @Test("A view without batch updates needs no commit, and a late commit changes nothing")
+  func withoutCommit() throws {
+    let fixture = try ClientFixture()
+    let driver = ListDriver(fixture.photos)
+    let commits = Mutex<[@Sendable () -> Void]>([])
+    fixture.clock.start { await driver.run { _, commit in commits.withLock { $0.append(commit) } } }
+    for id in ["a", "b"] { fixture.add(id) }
+    #expect(driver.items.map(\.id) == ["a", "b"])
+    for commit in commits.withLock({ $0 }) { commit() }
+    #expect(driver.items.map(\.id) == ["a", "b"])
+  }
+
+  @Test("While a diffable data source applies an update, it finds old and new elements")
+  func diffableElements() throws {
+    let fixture = try ClientFixture()
+    let (driver, found) = (ListDriver(fixture.photos), Recorded<[String?]>())
+    fixture.add("a")
+    fixture.clock.start {
+      await driver.run { update, commit in
+        commit()
+        found.set(["a", "b"].map { driver.element($0)?.id })
+      }
+    }
+    fixture.clock.advance(by: .milliseconds(20))
+    fixture.clock.start { [client = fixture.client, photos = fixture.photos] in
+      _ = try? await client.perform { transaction in
+        transaction.remove("a", in: photos)
+        try transaction.add(Photo(id: "b"), in: photos)
+      }
+    }
+    fixture.clock.advance(by: .milliseconds(20))
+    #expect(found.value == ["a", "b"])
+    #expect(driver.element("a") == nil && driver.element("b")?.id == "b")
+  }
+
   @Test("A driver that runs again begins with the list that the view shows")
   func runningAgain() throws {
     let (fixture, table) = (try ClientFixture(), DrivenTable())
@@ -122,6 +165,9 @@ struct ListDriverTests {
       let expected =
         list[..<target].filter { !offsets.contains($0) } + offsets.map { list[$0] }
         + list[target...].filter { !offsets.contains($0) }
+      let photos = list.map { Photo(id: "\($0)") }
+      let shown = SyncedList.elements(photos, movedFrom: offsets, toOffset: target)
+      #expect(shown.map(\.id) == expected.map { "\($0)" })
       var moved = list
       for move in SyncedList<Photo>.moves(fromOffsets: offsets, toOffset: target, count: count) {
         moved.remove(at: moved.firstIndex(of: list[move.row]) ?? 0)

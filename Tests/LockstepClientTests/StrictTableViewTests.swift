@@ -182,4 +182,23 @@ struct StrictTableViewTests {
     let trap = #expect(throws: StrictTableView<Row>.Trap.self) { try update.apply() }
     #expect(trap?.description.contains(update.trap ?? "-") == true, "\(trap?.description ?? "")")
   }
+
+  @Test("It traps if the data source changes before the block of the updates, where a layout would count its rows")
+  func layoutBeforeTheBlock() throws {
+    let (old, new) = (["a", "b"].map { Row(id: $0) }, ["b"].map { Row(id: $0) })
+    let deletion = ListChangeset<Row>(
+      deletions: [.init(index: 0, id: "a")],
+      insertions: [],
+      moves: [],
+      modifications: []
+    )
+    var (table, source) = (StrictTableView(rows: old), old)
+    try table.performBatchUpdates(deletion, dataSource: { source }, updates: { source = new })
+    #expect(table.rows == new)
+    table = StrictTableView(rows: old)
+    let trap = #expect(throws: StrictTableView<Row>.Trap.self) {
+      try table.performBatchUpdates(deletion, dataSource: { source }, updates: { source = new })
+    }
+    #expect(trap?.description.contains("before the block") == true)
+  }
 }

@@ -12,6 +12,10 @@ public final class ListDriver<Element: Codable & Identifiable & Equatable & Send
 where Element.ID == String {
   private struct Contents: Sendable {
     var shown: [Element] = []
+    /// The update that the view is applying, from the moment at which `items` has become its new list.
+    var applied: ListUpdate<Element>?
+    /// Counts the updates for the view, so that a late `commit` of an earlier one does nothing.
+    var updates = 0
     /// The view shows another list than `old` of the next update, because it has moved rows, or because `run` was
     /// called again.
     var hasOtherList = false
@@ -24,33 +28,68 @@ where Element.ID == String {
   /// A driver of a list. It shows nothing before `run`.
   public init(_ list: SyncedList<Element>) { self.list = list }
 
-  /// The elements that the view shows.
+  /// The elements that the view shows, for its data source.
   public var items: [Element] { contents.withLock { $0.shown } }
 
-  /// Calls `apply` with each update, and waits until `apply` returns. Ends when the task is cancelled. When `apply` is
-  /// called, `items` is already the new list, as a data source must be.
+  /// The element with an id, for a diffable data source. While the view applies an update, the element may also be one
+  /// that the update removes, because the view may still ask for it.
+  public func element(_ id: String) -> Element? {
+    contents.withLock { contents in
+      contents.shown.first { $0.id.utf8.elementsEqual(id.utf8) }
+        ?? contents.applied?.old.first { $0.id.utf8.elementsEqual(id.utf8) }
+    }
+  }
+
+  /// Calls `apply` with each update, and waits until `apply` returns. Ends when the task is cancelled.
+  ///
+  /// `items` is the old list until `apply` calls `commit`, and the new list from then on. A view with batch updates
+  /// must call it at the beginning of the block of the updates. Before the block, UIKit may count the rows once more,
+  /// and must still find those that it shows. If `apply` does not call `commit`, `items` is the new list when `apply`
+  /// has returned.
+  ///
+  ///     await driver.run { update, commit in
+  ///       view.performBatchUpdates {
+  ///         commit()
+  ///         view.deleteRows(at: update.changeset.deletions.map { [0, $0.index] }, with: .automatic)
+  ///         …
+  ///       }
+  ///     }
   public func run(
     isolation: isolated (any Actor)? = #isolation,
-    _ apply: (ListUpdate<Element>) async -> Void
+    _ apply: (_ update: ListUpdate<Element>, _ commit: @escaping @Sendable () -> Void) async -> Void
   ) async {
     contents.withLock { $0.hasOtherList = !$0.shown.isEmpty }
     for await update in list.updates {
       for await isPaused in isPaused.values where !isPaused { break }
       if Task.isCancelled { return }
-      guard let update = take(update) else { continue }
-      await apply(update)
+      guard let (update, number) = forView(update) else { continue }
+      await apply(update) { [self] in commit(update, number) }
+      commit(update, number)
+      contents.withLock { $0.applied = nil }
     }
   }
 
-  /// The update for the view; nil if the view shows the new list already.
-  private func take(_ update: ListUpdate<Element>) -> ListUpdate<Element>? {
+  /// The update for the view, and its number; nil if the view shows the new list already.
+  private func forView(_ update: ListUpdate<Element>) -> (update: ListUpdate<Element>, number: Int)? {
     contents.withLock { contents in
-      let (old, hasOtherList) = (contents.shown, contents.hasOtherList)
-      (contents.shown, contents.hasOtherList) = (update.new, false)
-      guard hasOtherList else { return update }
+      contents.updates += 1
+      guard contents.hasOtherList else { return (update, contents.updates) }
+      let old = contents.shown
       let changeset = (try? ListChangeset(from: old, to: update.new)) ?? Self.replacement(of: old, by: update.new)
-      if changeset.isEmpty { return nil }
-      return ListUpdate(old: old, new: update.new, changeset: changeset, origin: update.origin)
+      if changeset.isEmpty {
+        (contents.shown, contents.hasOtherList) = (update.new, false)
+        return nil
+      }
+      let own = ListUpdate(old: old, new: update.new, changeset: changeset, origin: update.origin)
+      return (own, contents.updates)
+    }
+  }
+
+  /// Makes `items` the new list of an update, once.
+  private func commit(_ update: ListUpdate<Element>, _ number: Int) {
+    contents.withLock { contents in
+      guard contents.applied == nil, contents.updates == number else { return }
+      (contents.shown, contents.applied, contents.hasOtherList) = (update.new, update, false)
     }
   }
 
@@ -116,6 +155,14 @@ extension SyncedList {
       last = try await write(Array(actions[first...].prefix(SyncEngine.mostActions)))
     }
     return last
+  }
+
+  /// The elements after a move of several, as `onMove` of SwiftUI means it.
+  package static func elements(_ shown: [Element], movedFrom offsets: IndexSet, toOffset offset: Int) -> [Element] {
+    let target = min(max(offset, 0), shown.count)
+    func staying(_ range: Range<Int>) -> [Element] { range.filter { !offsets.contains($0) }.map { shown[$0] } }
+    let moved = offsets.filter { shown.indices.contains($0) }.map { shown[$0] }
+    return staying(0..<target) + moved + staying(target..<shown.count)
   }
 
   /// The moves of single elements, in order, that together move several. `row` is an index before all moves, and

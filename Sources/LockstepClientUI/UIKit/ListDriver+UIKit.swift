@@ -7,13 +7,14 @@
     /// elements of `items`.
     @MainActor
     public func run(_ view: UITableView, section: Int = 0, animation: UITableView.RowAnimation = .automatic) async {
-      // A view that was not shown yet counts its rows at the first update, when `items` has the new ones already.
+      // The view counts its rows now, while `items` has those of before the first update.
       view.reloadData()
       _ = view.numberOfRows(inSection: section)
-      await run { update in
+      await run { update, commit in
         let paths = UpdatePaths(update, section: section)
         await withCheckedContinuation { continuation in
           view.performBatchUpdates {
+            commit()
             view.deleteRows(at: paths.deletions, with: animation)
             view.insertRows(at: paths.insertions, with: animation)
             for move in paths.moves { view.moveRow(at: move.from, to: move.to) }
@@ -31,10 +32,11 @@
     public func run(_ view: UICollectionView, section: Int = 0) async {
       view.reloadData()
       _ = view.numberOfItems(inSection: section)
-      await run { update in
+      await run { update, commit in
         let paths = UpdatePaths(update, section: section)
         await withCheckedContinuation { continuation in
           view.performBatchUpdates {
+            commit()
             view.deleteItems(at: paths.deletions)
             view.insertItems(at: paths.insertions)
             for move in paths.moves { view.moveItem(at: move.from, to: move.to) }
@@ -46,22 +48,32 @@
       }
     }
 
-    /// Shows the list in one section of a diffable data source of ids until the task is cancelled.
+    /// Shows the list in one section of a diffable data source of ids until the task is cancelled. Its cell provider
+    /// gets the elements from `element(_:)`.
     @MainActor
     public func run<Section: Hashable & Sendable>(
       _ source: UITableViewDiffableDataSource<Section, String>,
       section: Section
     ) async {
-      await run { update in await source.apply(Self.snapshot(update, section)) }
+      await run { update, commit in
+        // A cell provider may need a new element within the call, and an old one too, as `element(_:)` says.
+        commit()
+        await source.apply(Self.snapshot(update, section))
+      }
     }
 
-    /// Shows the list in one section of a diffable data source of ids until the task is cancelled.
+    /// Shows the list in one section of a diffable data source of ids until the task is cancelled. Its cell provider
+    /// gets the elements from `element(_:)`.
     @MainActor
     public func run<Section: Hashable & Sendable>(
       _ source: UICollectionViewDiffableDataSource<Section, String>,
       section: Section
     ) async {
-      await run { update in await source.apply(Self.snapshot(update, section)) }
+      await run { update, commit in
+        // A cell provider may need a new element within the call, and an old one too, as `element(_:)` says.
+        commit()
+        await source.apply(Self.snapshot(update, section))
+      }
     }
 
     private static func snapshot<Section: Hashable & Sendable>(
