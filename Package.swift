@@ -90,7 +90,8 @@ let package = Package(
       path: "templates",
       sources: ["Templates.swift"],
       resources: [
-        .embedInCode("JSONValue.swift"), .embedInCode("project/Dockerfile"), .embedInCode("project/Package.swift"),
+        .embedInCode("JSONValue.swift"), .embedInCode("MemberChange.swift"), .embedInCode("ServerTime.swift"),
+        .embedInCode("project/Dockerfile"), .embedInCode("project/Package.swift"),
         .embedInCode("project/README.md"), .embedInCode("project/Sources/Server/NewNote.swift"),
         .embedInCode("project/Sources/Server/Notes.swift"),
         .embedInCode("project/Sources/Server/main.swift"),
@@ -270,8 +271,8 @@ let package = Package(
     .testTarget(
       name: "LockstepClientTests",
       dependencies: [
-        "LockstepClient", "LockstepClientTesting", "LockstepClientUI", "LockstepJSON", "LockstepReactor",
-        "LockstepReactorTesting", "LockstepSQLite", "LockstepTestSupport",
+        "LockstepClient", "LockstepClientTesting", "LockstepClientUI", "LockstepCollections", "LockstepJSON",
+        "LockstepReactor", "LockstepReactorTesting", "LockstepSQLite", "LockstepTestSupport", "LockstepTime",
       ]
     ),
     .testTarget(name: "LockstepThreadingTests", dependencies: ["LockstepTestSupport", "LockstepThreading"]),

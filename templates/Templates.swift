@@ -2,6 +2,10 @@
 package enum Templates {
   /// The end of each file of generated Swift types.
   package static let jsonValue = PackageResources.JSONValue_swift
+  /// A part of a file of generated Swift types with a `MemberChange`.
+  package static let memberChange = PackageResources.MemberChange_swift
+  /// A part of a file of generated Swift types with a time.
+  package static let serverTime = PackageResources.ServerTime_swift
 
   /// The files of a new project. The folder `project` is itself a package that builds, with the name `state-server`.
   package static let project: [(path: String, text: [UInt8])] = [

@@ -52,9 +52,13 @@ struct TypesTests {
       let favorites = client.list("favorites", of: FavoritesElement.self)
       try await favorites.add(FavoritesElement(id: "photo:1", title: "Aurora"))
       let title: String? = favorites.elements.first?.title
+      let added: ServerTime? = favorites.elements.first?.addedAt
+      print(added?.date?.timeIntervalSince1970 ?? 0)
       let shopping = client.list(ShoppingAction.module, of: ShoppingElement.self)
       try await client.perform { transaction in
         try transaction.perform(ShoppingAction.add(id: "milk", name: title ?? "Milk"), in: ShoppingAction.module)
+        try transaction.perform(FavoritesAction.update(id: "photo:1", title: nil), in: FavoritesAction.module)
+        try transaction.perform(FavoritesAction.update(id: "photo:1", title: "Aurora"), in: FavoritesAction.module)
         try transaction.perform(DefaultsAction.increment(key: "opened", by: 1), in: DefaultsAction.module)
       }
       let position: String? = client.map("profile").value(ProfileKey.position.rawValue)
@@ -113,6 +117,39 @@ struct TypesTests {
     if printed != kept {
       Issue.record("Replace the contents of \(file) by the types that the command prints now:\n\(printed)")
     }
+  }
+
+  /// An action of its own for the module of a new project.
+  private static let action = """
+      enum Action: Sendable {
+        case edit(Mutation)
+        case clearDone
+      }
+
+      static let actions = Actions(edits: Action.edit, ActionCase("clearDone") { .clearDone })
+
+      func decide(_ action: Action, _ notes: List<Note>) throws(Refusal) -> [Mutation] {
+        switch action {
+        case .edit(let mutation): return [mutation]
+        case .clearDone: return notes.filter(\\.isDone).map { .remove(id: $0.id) }
+        }
+      }
+    }
+
+    """
+
+  @Test("The module that `lockstep new` writes compiles with an action of its own")
+  func newProjectWithAction() async throws {
+    let folder = try TemporaryDirectory()
+    let template = "\(Self.root)/templates/project/Sources/Server/Notes.swift"
+    let module = try String(contentsOfFile: template, encoding: .utf8)
+    let end = try #require(module.range(of: "  /// Decides on a change that a client proposes.")?.lowerBound)
+    try folder.write(Array((module[..<end] + Self.action).utf8), to: "Notes.swift")
+    let sources = "\(Self.root)/Sources"
+    let libraries = try FileManager.default.contentsOfDirectory(atPath: sources).filter { $0.hasPrefix("CLockstep") }
+    let places = ([LockstepProcess.path(of: "Modules")] + libraries.map { "\(sources)/\($0)" }).flatMap { ["-I", $0] }
+    let files = [folder.file("Notes.swift")]
+    _ = try await ChildProcess.run([try Self.compiler(), "-typecheck"] + places + Self.flags + files)
   }
 
   @Test("The types of a hostile catalogue compile")

@@ -54,7 +54,7 @@ struct TypesTests {
           var text: String?
           var data: JSONValue?
           /// Format: date-time. Only the server sets this.
-          var at: String?
+          var at: ServerTime?
 
           /// Leaves out what only the server sets.
           func encode(to _encoder: any Encoder) throws {
@@ -148,7 +148,7 @@ struct TypesTests {
         enum NotesAction: Encodable, Equatable, Sendable {
           static let module = "notes"
 
-          case add(id: String, text: String?? = nil, priority: AddPriority? = nil)
+          case add(id: String, text: String? = nil, priority: AddPriority? = nil)
           case clear
 
           func encode(to _encoder: any Encoder) throws {
@@ -184,6 +184,30 @@ struct TypesTests {
 
         """
       )
+    )
+  }
+
+  @Test("In a change of an element, a member that may be removed stays as it is unless the action names it")
+  func changes() throws {
+    let actions = """
+      [{"type":"update","payload":{"type":"object","required":["id"],"properties":{"id":{"type":"string"},
+      "text":{"type":["string","null"]},"due":{"type":["string","null"],"format":"date-time"},
+      "done":{"type":"boolean"}}}}]
+      """
+    let state = #"{"properties":{"cursor":{},"items":{"items":\#(Self.element)}}}"#
+    let swift = try Self.swift(Self.catalogue(state: state, actions: actions))
+    #expect(
+      swift.contains(
+        "  case update(id: String, text: MemberChange<String> = .keep, due: MemberChange<ServerTime> = .keep, "
+          + "done: Bool? = nil)\n"
+      )
+    )
+    #expect(swift.contains("\n      try _payload.encode(text, forKey: \"text\")\n"))
+    #expect(swift.contains("\n      if let done { try _payload.encode(done, forKey: \"done\") }\n"))
+    // Any other action has optionals, because null is the same as no member there.
+    let other = try Self.swift(Self.catalogue(state: "{}", actions: actions))
+    #expect(
+      other.contains("  case update(id: String, text: String? = nil, due: ServerTime? = nil, done: Bool? = nil)\n")
     )
   }
 

@@ -1,4 +1,3 @@
-import Foundation
 import LockstepJSON
 
 /// The part of a client that collections write through.
@@ -11,7 +10,7 @@ extension ActionWriter {
   func write(_ actions: [ClientAction]) async throws -> PendingWrite { try await write(actions, condition: nil) }
 }
 
-/// Elements as the payload of an action.
+/// Values of Swift types as JSON, such as the elements of lists.
 package enum ElementCoding {
   /// The element as a JSON object. Members that the server sets itself may be part of it.
   static func content(of element: some Encodable) throws -> JSONObject {
@@ -21,10 +20,14 @@ package enum ElementCoding {
     return object
   }
 
-  static func json(_ value: some Encodable) throws -> JSON {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .withoutEscapingSlashes
-    return try JSON(parsing: [UInt8](encoder.encode(value)))
+  package static func json(_ value: some Encodable) throws -> JSON {
+    // Parsed again, so that a value which is nested too deeply is an error here, and numbers have the form that they
+    // have on the server.
+    try JSON(parsing: JSON(encoding: value, .foundation).encoded())
+  }
+
+  package static func decode<Value: Decodable>(_ type: Value.Type, from json: JSON) throws -> Value {
+    try json.decoded(as: type, withDefaults: nil, .foundation)
   }
 
   /// Whether two values are equal in each byte. Swift's `==` takes two encodings of a text for equal, such as “é” as
@@ -42,9 +45,9 @@ package enum ElementCoding {
     from encoded: [UInt8],
     _ defaults: JSONObject = JSONObject()
   ) -> Value? {
-    if let value = try? JSONDecoder().decode(type, from: Data(encoded)) { return value }
-    guard !defaults.isEmpty, var object = (try? JSON(parsing: encoded))?.objectValue else { return nil }
-    for (name, value) in defaults where !object.contains(name: name) { object[name] = value }
-    return try? JSONDecoder().decode(type, from: Data(JSON.object(object).encoded()))
+    guard let json = try? JSON(parsing: encoded) else { return nil }
+    if let value = try? decode(type, from: json) { return value }
+    guard !defaults.isEmpty, json.objectValue != nil else { return nil }
+    return try? json.decoded(as: type, withDefaults: defaults, .foundation)
   }
 }

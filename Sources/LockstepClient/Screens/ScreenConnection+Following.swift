@@ -1,4 +1,4 @@
-import Foundation
+import LockstepJSON
 
 /// The polls, and the requests with actions.
 extension ScreenConnection {
@@ -112,20 +112,15 @@ extension ScreenConnection {
   /// Reads a response. If its state does not have the expected form, the connection fails, and the
   /// method returns nil. Throws if the response is not from a Lockstep server.
   func decode<Document: Decodable>(_ type: Document.Type, _ response: ClientResponse) throws -> Document? {
-    let body = Data(response.body)
+    let json = try? JSON(parsing: response.body)
     do {
-      return try JSONDecoder().decode(type, from: body)
+      return try ElementCoding.decode(type, from: json ?? .null)
     } catch {
-      guard (try? JSONDecoder().decode(ScreenPosition.self, from: body)) != nil else {
+      guard json?["cursor"]?.stringValue != nil else {
         throw ClientFailure("The server is not a Lockstep server: its response has no cursor.")
       }
       dispatch(.refused(ClientFailure("The screen's state does not have the form that the app expects: \(error)")))
       return nil
     }
   }
-}
-
-/// The part of a response that does not depend on the screen.
-private struct ScreenPosition: Decodable {
-  let cursor: String
 }

@@ -1,4 +1,4 @@
-import Foundation
+import LockstepJSON
 import LockstepReactor
 import Synchronization
 
@@ -7,20 +7,16 @@ final class ScreenQueue<Action: ScreenAction>: Sendable {
   /// An action and its encoding.
   struct Entry: Sendable {
     let action: Action
-    let encoded: Data
+    let encoded: [UInt8]
 
     init(_ action: Action) throws {
       self.action = action
-      encoded = try JSONEncoder().encode(action)
-      if (try? JSONDecoder().decode(Form.self, from: encoded)) == nil {
+      let json = try ElementCoding.json(action)
+      encoded = json.encoded()
+      if json["type"]?.stringValue == nil {
         throw ClientFailure("An action must be an object with a `type`: see ScreenAction.")
       }
     }
-  }
-
-  /// The part that all actions have.
-  private struct Form: Decodable {
-    let type: String
   }
 
   /// Actions that are sent in one request. The server performs all of them or none.
@@ -131,12 +127,12 @@ final class ScreenQueue<Action: ScreenAction>: Sendable {
 
 extension ScreenQueue.Batch {
   /// One action as it is, several as an array.
-  var body: [UInt8] { entries.count == 1 ? [UInt8](entries[0].encoded) : Self.array(of: entries) }
+  var body: [UInt8] { entries.count == 1 ? entries[0].encoded : Self.array(of: entries) }
 
   /// The actions as an array, which is one step.
   var step: [UInt8] { Self.array(of: entries) }
 
   private static func array(of entries: [ScreenQueue.Entry]) -> [UInt8] {
-    Array("[".utf8) + entries.map(\.encoded).joined(separator: Data(",".utf8)) + Array("]".utf8)
+    Array("[".utf8) + entries.map(\.encoded).joined(separator: Array(",".utf8)) + Array("]".utf8)
   }
 }

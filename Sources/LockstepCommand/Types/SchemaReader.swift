@@ -60,7 +60,7 @@ struct SchemaReader {
 
   private mutating func type(named name: String, in schema: JSONObject, _ depth: Int) -> SchemaType {
     switch name {
-    case "string": return SchemaType(kind: .text)
+    case "string": return SchemaType(kind: schema["format"] == "date-time" ? .time : .text)
     case "boolean": return SchemaType(kind: .flag)
     case "integer": return SchemaType(kind: .whole)
     case "number": return SchemaType(kind: .number)

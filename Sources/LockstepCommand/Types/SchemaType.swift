@@ -6,6 +6,8 @@ struct SchemaType: Equatable, Sendable {
     /// Any JSON. `note` says which part of the schema the type does not express.
     case json(note: String?)
     case text
+    /// A time in RFC 3339: a string with the format `date-time`.
+    case time
     /// One of these strings.
     case choice([String])
     case flag

@@ -19,8 +19,9 @@ enum SwiftNames {
   /// Names of nested types that would hide a type that generated code uses.
   static let types: Set<String> = [
     "Any", "Bool", "CaseIterable", "Codable", "CodingKey", "CodingKeys", "Double", "Encodable", "Encoder", "Equatable",
-    "Foundation", "Hashable", "ID", "Identifiable", "Int", "JSONValue", "MemberName", "Never", "Optional", "Protocol",
-    "RawRepresentable", "RawValue", "ScreenAction", "Self", "Sendable", "String", "Swift", "Type",
+    "Foundation", "Hashable", "ID", "Identifiable", "Int", "JSONValue", "MemberChange", "MemberName", "Never",
+    "Optional", "Protocol", "RawRepresentable", "RawValue", "ScreenAction", "Self", "ServerTime", "Sendable", "String",
+    "Swift", "Type",
   ]
 
   /// The name as code.

@@ -25,6 +25,7 @@ struct SwiftScope {
       switch type.kind {
       case .json: "JSONValue"
       case .text: "String"
+      case .time: "ServerTime"
       case .flag: "Bool"
       case .whole: "Int"
       case .number: "Double"
@@ -65,4 +66,7 @@ struct SwiftMember {
   }
 
   var code: String { SwiftNames.code(identifier) }
+
+  /// The value of the member in an action that does not name it; nil if the action must name it.
+  var byDefault: String? { schema.isRequired ? nil : type.hasPrefix("MemberChange<") ? ".keep" : "nil" }
 }

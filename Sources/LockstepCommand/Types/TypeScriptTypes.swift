@@ -97,7 +97,7 @@ struct TypeScriptTypes {
     let code =
       switch type.kind {
       case .json: "Json"
-      case .text: "string"
+      case .text, .time: "string"
       case .flag: "boolean"
       case .whole, .number: "number"
       case .choice(let texts): texts.map(literal).joined(separator: " | ")

@@ -9,6 +9,13 @@ extension JSON {
     self = try JSONValueEncoder.encoded(value, for: nil, in: nil)
   }
 
+  /// The same, with a form for types of other libraries.
+  package init<Value: Encodable>(encoding value: Value, _ foreign: ForeignTypes) throws {
+    let encoder = JSONValueEncoder(for: nil, in: nil, foreign)
+    try encoder.encode(value)
+    self = encoder.json
+  }
+
   /// Decodes a value. Throws a `DecodingError` whose description says what is wrong for people, or
   /// whatever the type throws.
   public func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
@@ -18,10 +25,10 @@ extension JSON {
   /// Decodes a value. If the object lacks one of the members in `defaults`, it has the value there.
   package func decoded<Value: Decodable>(
     as type: Value.Type = Value.self,
-    withDefaults defaults: JSONObject?
+    withDefaults defaults: JSONObject?,
+    _ foreign: ForeignTypes? = nil
   ) throws -> Value {
-    if Value.self == JSON.self, let json = self as? Value { return json }
-    return try Value(from: JSONValueDecoder(self, for: nil, in: nil, defaults: defaults))
+    try JSONValueDecoder(self, for: nil, in: nil, defaults: defaults, foreign).decode(type)
   }
 }
 

@@ -6,11 +6,19 @@ final class JSONValueDecoder: Decoder {
   private let outer: JSONValueDecoder?
   /// The values of members that the object lacks.
   let defaults: JSONObject?
+  private let foreign: ForeignTypes?
   /// The place of the member that probably comes next: types decode their members in the order in
   /// which they encode them.
   fileprivate var next = 0
 
-  init(_ value: JSON, for key: (any CodingKey)?, in outer: JSONValueDecoder?, defaults: JSONObject? = nil) {
+  init(
+    _ value: JSON,
+    for key: (any CodingKey)?,
+    in outer: JSONValueDecoder?,
+    defaults: JSONObject? = nil,
+    _ foreign: ForeignTypes? = nil
+  ) {
+    self.foreign = foreign ?? outer?.foreign
     self.value = value
     self.key = key
     self.outer = outer
@@ -74,7 +82,19 @@ final class JSONValueDecoder: Decoder {
 
   fileprivate func decode<Value: Decodable>(_ type: Value.Type, _ value: JSON, _ key: some CodingKey) throws -> Value {
     if Value.self == JSON.self, let json = value as? Value { return json }
+    if let foreign, foreign.contains(type) { return try read(type, value, key, foreign) }
     return try Value(from: JSONValueDecoder(value, for: key, in: self))
+  }
+
+  /// Reads a value of a type of another library. `key` names the value within this one.
+  fileprivate func read<Value: Decodable>(
+    _ type: Value.Type,
+    _ value: JSON,
+    _ key: (any CodingKey)?,
+    _ foreign: ForeignTypes
+  ) throws -> Value {
+    if let read = foreign.decode(type, value) as? Value { return read }
+    throw mismatch(type, "a \(type)", value, key)
   }
 }
 
@@ -99,6 +119,7 @@ extension JSONValueDecoder: SingleValueDecodingContainer {
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     if Value.self == JSON.self, let json = value as? Value { return json }
+    if let foreign, foreign.contains(type) { return try read(type, value, nil, foreign) }
     return try Value(from: self)
   }
 }

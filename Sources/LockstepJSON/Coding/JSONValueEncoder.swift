@@ -21,7 +21,11 @@ final class JSONValueEncoder: Encoder {
   /// an index.
   private var nested: [(place: Int, encoder: JSONValueEncoder)] = []
 
-  init(for key: (any CodingKey)?, in outer: JSONValueEncoder?) { (self.key, self.outer) = (key, outer) }
+  private let foreign: ForeignTypes?
+
+  init(for key: (any CodingKey)?, in outer: JSONValueEncoder?, _ foreign: ForeignTypes? = nil) {
+    (self.key, self.outer, self.foreign) = (key, outer, foreign ?? outer?.foreign)
+  }
 
   var codingPath: [any CodingKey] { (outer?.codingPath ?? []) + (key.map { [$0] } ?? []) }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -99,6 +103,7 @@ final class JSONValueEncoder: Encoder {
     in outer: JSONValueEncoder?
   ) throws -> JSON {
     if Value.self == JSON.self, let json = value as? JSON { return json }
+    if let foreign = outer?.foreign, let json = try foreign.encode(value) { return json }
     let encoder = JSONValueEncoder(for: key, in: outer)
     try value.encode(to: encoder)
     return encoder.json
@@ -168,7 +173,9 @@ extension JSONValueEncoder: SingleValueEncodingContainer {
   func encode(_ value: UInt64) { set(JSON(value)) }
 
   func encode<Value: Encodable>(_ value: Value) throws {
-    if Value.self == JSON.self, let json = value as? JSON { set(json) } else { try value.encode(to: self) }
+    if Value.self == JSON.self, let json = value as? JSON { return set(json) }
+    if let foreign, let json = try foreign.encode(value) { return set(json) }
+    try value.encode(to: self)
   }
 }
 

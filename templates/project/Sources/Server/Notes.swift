@@ -11,6 +11,7 @@ struct Note: Codable, Identifiable, Equatable, Sendable {
 /// The module `notes`, at `/v1/notes`. Clients can add, change, move and remove notes without
 /// further code.
 struct Notes: ListModule {
+  typealias Element = Note
   static let name = "notes"
   static let quota = CollectionQuota(elements: 10_000)
 
