@@ -107,12 +107,15 @@ public final class FakeScreens: ClientTransport {
     let url = URLComponents(string: request.target)
     let path = (url?.path ?? "").split(separator: "/").map(String.init)
     guard path.count >= 3, path[0] == "v1", path[1] == "reactors" else {
-      return try await others?.response(to: request) ?? Self.problem(404, "There is no such route.")
+      return try await others?.response(to: request) ?? FakeProblem.response(.notFound, "There is no such route.")
     }
-    guard let kind = contents.withLock({ $0.kinds[path[2].exact] }) else { return Self.problem(404, "No such screen.") }
+    guard let kind = contents.withLock({ $0.kinds[path[2].exact] }) else {
+      let detail = "There is no screen “\(path[2])”. GET /v1/reactors lists all screens."
+      return FakeProblem.response(.notFound, detail)
+    }
     var token = request.fields["Authorization"].map { String($0.dropFirst("Bearer ".count)) } ?? ""
     if !kind.needsLogin { token = "" }
-    if kind.needsLogin, isRevoked(token) { return Self.problem(401, "The session has ended.") }
+    if kind.needsLogin, isRevoked(token) { return FakeProblem.invalidToken }
     let query = Dictionary((url?.queryItems ?? []).map { ($0.name, $0.value ?? "") }) { $1 }
     switch (request.method, path.count) {
     case ("POST", 3):
@@ -125,7 +128,7 @@ public final class FakeScreens: ClientTransport {
       _ = contents.withLock { $0.open.removeValue(forKey: path[3].exact) }
       screen.hosted.close()
       return ClientResponse(status: 204)
-    default: return Self.problem(405, "The screen does not support this method.")
+    default: return FakeProblem.response(.methodNotAllowed, "The screen does not support this method.")
     }
   }
 
@@ -164,13 +167,15 @@ public final class FakeScreens: ClientTransport {
 
   private func act(_ path: [String], _ token: String, _ body: [UInt8]?) async -> ClientResponse {
     guard let screen = find(path, token) else { return Self.noScreen }
-    guard let json = try? JSON(parsing: body ?? []) else { return Self.problem(400, "The body is not JSON.") }
+    guard let json = try? JSON(parsing: body ?? []) else {
+      return FakeProblem.response(.malformedJSON, "The body is not JSON.")
+    }
     do {
       try await screen.hosted.act(json.arrayValue ?? [json])
     } catch let refusal as StepRefusal {
-      return Self.problem(409, "\(refusal.reason)")
+      return FakeProblem.response(.conflict, "\(refusal.reason)")
     } catch is DecodingError {
-      return Self.problem(422, "There is no such action.")
+      return FakeProblem.invalid([("/type", "There is no such action.")])
     } catch {
       return Self.noScreen
     }
@@ -188,7 +193,7 @@ public final class FakeScreens: ClientTransport {
       }
     }
     try expectNetwork()
-    if !token.isEmpty, isRevoked(token) { return Self.problem(401, "The session has ended.") }
+    if !token.isEmpty, isRevoked(token) { return FakeProblem.invalidToken }
     guard find(path, token) != nil else { return Self.noScreen }
     if isKnown() { return ClientResponse(status: 304) }
     return ClientResponse(status: 200, body: JSON.object(Self.document(screen.hosted, path[3])).encoded())
@@ -228,12 +233,10 @@ public final class FakeScreens: ClientTransport {
     return ["cursor": .string("\(id).\(number)"), "state": state]
   }
 
-  private static var noScreen: ClientResponse { problem(404, "There is no such screen, or it has ended.") }
-
-  private static func problem(_ status: Int, _ detail: String) -> ClientResponse {
-    let body: JSON = ["status": JSON(status), "detail": .string(detail)]
-    return ClientResponse(status: status, fields: ["Content-Type": "application/problem+json"], body: body.encoded())
-  }
+  private static let noScreen = FakeProblem.response(
+    .notFound,
+    "There is no such screen, or it has ended. POST /v1/reactors/{name} opens a new one."
+  )
 }
 
 /// A running reactor, whatever type it has.
@@ -273,12 +276,11 @@ private final class HostedFakeScreen<R: Reactor>: FakeScreen where R.Action: Dec
 
   var shown: (number: Int, state: JSON) {
     let (number, state) = slot.shown.withLock { $0 }
-    let encoded = (try? JSONEncoder().encode(state)) ?? Data("null".utf8)
-    return (number, (try? JSON(parsing: [UInt8](encoded))) ?? .null)
+    return (number, (try? ElementCoding.json(state)) ?? .null)
   }
 
   func act(_ actions: [JSON]) async throws {
-    let decoded = try actions.map { try JSONDecoder().decode(R.Action.self, from: Data($0.encoded())) }
+    let decoded = try actions.map { try ElementCoding.decode(R.Action.self, from: $0) }
     try await host.perform(decoded) { true }
   }
 

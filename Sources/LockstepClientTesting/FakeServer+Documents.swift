@@ -1,6 +1,7 @@
 import LockstepClient
 import LockstepCollections
 import LockstepJSON
+import LockstepTime
 
 /// The bodies of responses.
 extension FakeServer {
@@ -36,7 +37,7 @@ extension FakeServer {
     return parts[0] == contents.era ? parts[1] : nil
   }
 
-  static func document(_ contents: Contents, since: Int?, _ names: Set<ExactText>?) -> JSON {
+  static func document(_ contents: Contents, since: Int?, _ names: Set<ExactText>?, at now: Timestamp) -> JSON {
     let new = contents.state
     let old = since.map { contents.history[$0] } ?? UserState()
     var changesets: [JSON] = []
@@ -57,7 +58,11 @@ extension FakeServer {
         }
       }
     }
-    let keys = contents.responses.filter { $0.value.revision > since ?? -1 }.map(\.key).sorted().map(\.text)
+    // With a reset, those of the last day.
+    let oldest = since == nil ? now.millisecondsSince1970 - KeyedResponse.lifetime : 0
+    let keys = contents.responses.filter { _, known in
+      known.revision.map { $0 > since ?? -1 } ?? false && known.at.millisecondsSince1970 >= oldest
+    }.map(\.key).sorted().map(\.text)
     return [
       "since": since.map { .string(cursor(contents, $0)) } ?? .null,
       "cursor": .string(cursor(contents, contents.revision)), "revision": JSON(contents.revision),
@@ -99,22 +104,14 @@ extension FakeServer {
     return ["collection": .string("\(name)"), "kind": "map", "set": .object(set), "removed": .array(removed)]
   }
 
-  static func problem(
-    _ status: Int,
-    _ detail: String,
-    failed: Int? = nil,
-    errors: JSON? = nil,
-    current: (value: JSON, cursor: String)? = nil
-  ) -> ClientResponse {
-    var object: JSONObject = ["status": JSON(status), "detail": .string(detail)]
-    if let failed { object["failed"] = JSON(failed) }
-    if let errors { object["errors"] = errors }
-    if let current { (object["current"], object["cursor"]) = (current.value, .string(current.cursor)) }
-    return ClientResponse(
-      status: status,
-      fields: ["Content-Type": "application/problem+json"],
-      body: JSON.object(object).encoded()
-    )
+  /// The value of a `Date` field.
+  static func date(_ now: Timestamp) -> String {
+    let seconds = Int(now.millisecondsSince1970 / 1_000)
+    let (time, weekday) = (LocalTime(seconds), CivilDate.weekday(daysSince1970: seconds / 86_400))
+    let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    let date = "\(time.date.day.padded(to: 2)) \(months[time.date.month - 1]) \(time.date.year.padded(to: 4))"
+    return "\(days[weekday]), \(date) \(time.clock):\(time.second.padded(to: 2)) GMT"
   }
 
   static func parts(of target: String) -> (path: String, query: [String: String]) {

@@ -20,15 +20,25 @@ public final class FakeServer: StreamingTransport {
     var modules: [ExactText: UserModule]
     var history = [UserState()]
     var era = 1
-    var responses: [ExactText: (revision: Int, response: ClientResponse)] = [:]
+    var responses: [ExactText: KeyedResponse] = [:]
     var isOffline = false
-    var areResponsesForgotten = false
     var lostResponses = 0
     var revoked: Set<ExactText> = []
     var requests: [ClientRequest] = []
 
     var revision: Int { history.count - 1 }
     var state: UserState { history[revision] }
+  }
+
+  /// The response to a write with an idempotency key.
+  struct KeyedResponse: Sendable {
+    /// For how long the server sends a response again, in milliseconds.
+    static let lifetime: Int64 = 24 * 3_600_000
+
+    let response: ClientResponse
+    let at: Timestamp
+    /// The revision after the write; nil if it has changed nothing.
+    let revision: Int?
   }
 
   private struct Unreachable: Error, CustomStringConvertible {
@@ -76,8 +86,10 @@ public final class FakeServer: StreamingTransport {
     notify()
   }
 
-  /// Drops the keys of writes, as a server does after a day. The server then applies the same request again.
-  public func forgetResponses() { contents.withLock { $0.areResponsesForgotten = true } }
+  /// Drops the keys of the writes so far, as a server does some time after a day. The server then applies the same
+  /// request again, and the feed does not name the keys any more. A day after a write, the server applies the same
+  /// request again without this call.
+  public func forgetResponses() { contents.withLock { $0.responses = [:] } }
 
   /// From now on, responses wait until `releaseResponses`.
   public func holdResponses() { holding.publish(true) }
@@ -95,7 +107,7 @@ public final class FakeServer: StreamingTransport {
       contents.history.removeLast(min(transactions, contents.revision))
       contents.era += 1
       let revision = contents.revision
-      contents.responses = contents.responses.filter { $0.value.revision <= revision }
+      contents.responses = contents.responses.filter { $0.value.revision ?? 0 <= revision }
     }
     notify()
   }
@@ -136,8 +148,9 @@ public final class FakeServer: StreamingTransport {
 
   /// Responds as a server does.
   public func response(to request: ClientRequest) async throws -> ClientResponse {
-    let response = try await ownResponse(to: request)
+    var response = try await ownResponse(to: request)
     for await isHolding in holding.values where !isHolding { break }
+    response.fields["date"] = Self.date(now())
     return response
   }
 
@@ -147,7 +160,7 @@ public final class FakeServer: StreamingTransport {
     let token = request.fields["Authorization"].map { String($0.dropFirst("Bearer ".count)) } ?? ""
     let (path, query) = Self.parts(of: request.target)
     let isLogin = request.method == "POST" && ["/v1/sessions", "/v1/users"].contains(path)
-    if !isLogin, isRevoked(token) { return Self.problem(401, "The token is invalid or has expired.") }
+    if !isLogin, isRevoked(token) { return FakeProblem.invalidToken }
     switch (request.method, path) {
     case ("GET", "/v1/me"):
       return ClientResponse(status: 200, body: JSON.object(["id": .string(user(of: token))]).encoded())
@@ -161,7 +174,9 @@ public final class FakeServer: StreamingTransport {
     case ("GET", "/v1/changes"): return try await changes(query, request, token)
     case ("POST", "/v1/actions"):
       let body = try? JSON(parsing: request.body ?? [])
-      guard let actions = body?["actions"]?.arrayValue else { return Self.problem(422, "There are no actions.") }
+      guard let actions = body?["actions"]?.arrayValue, (1...500).contains(actions.count) else {
+        return FakeProblem.invalid([("/actions", "It must be an array of 1 to 500 actions.")])
+      }
       let (response, isLost) = contents.withLock { contents in
         let response = write(actions, isBackend: false, key: request.fields["Idempotency-Key"], &contents)
         defer { contents.lostResponses = max(0, contents.lostResponses - 1) }
@@ -170,7 +185,7 @@ public final class FakeServer: StreamingTransport {
       notify()
       if isLost { throw Unreachable(description: "the response was lost") }
       return response
-    default: return Self.problem(404, "There is no such route.")
+    default: return FakeProblem.response(.notFound, "There is no such route.")
     }
   }
 
@@ -182,11 +197,13 @@ public final class FakeServer: StreamingTransport {
     let (parts, continuation) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
     if isRevoked(token) {
       continuation.finish()
-      return ClientStream(response: Self.problem(401, "The token is invalid or has expired."), parts: parts)
+      return ClientStream(response: FakeProblem.invalidToken, parts: parts)
     }
     let query = Self.parts(of: request.target).query
     let names = query["collections"].map { Set($0.split(separator: ",").map { ExactText(String($0)) }) }
     let since = Mutex(query["since"])
+    // The first event comes at once, even if nothing has changed.
+    let hasBegun = Mutex(false)
     let changed = changes.values
     // The reader's task makes the parts, so that they come in its time.
     let made = AsyncThrowingStream<[UInt8], any Error> { [self, clock] in
@@ -195,9 +212,13 @@ public final class FakeServer: StreamingTransport {
         if isRevoked(token) { return nil }
         let document = contents.withLock { contents -> JSON? in
           let known = since.withLock { $0 }.flatMap { Self.revision(of: $0, contents) }
-          if known == contents.revision { return nil }
+          let isFirst = hasBegun.withLock { hasBegun in
+            defer { hasBegun = true }
+            return !hasBegun
+          }
+          if known == contents.revision, !isFirst { return nil }
           since.withLock { $0 = Self.cursor(contents, contents.revision) }
-          return Self.document(contents, since: known, names)
+          return Self.document(contents, since: known, names, at: now())
         }
         if let document { return Array("event: changes\ndata: \(document)\n\n".utf8) }
         let isChanged = await withTaskGroup(of: Bool.self) { group in
@@ -213,7 +234,7 @@ public final class FakeServer: StreamingTransport {
       }
       return nil
     }
-    return ClientStream(response: ClientResponse(status: 200), parts: made)
+    return ClientStream(response: ClientResponse(status: 200, fields: ["Date": Self.date(now())]), parts: made)
   }
 
   private func user(of token: String) -> String {
@@ -240,10 +261,10 @@ public final class FakeServer: StreamingTransport {
       if since == start { await wait(seconds, token) { Self.cursor($0, $0.revision) != start } }
     }
     try expectNetwork()
-    if isRevoked(token) { return Self.problem(401, "The session has ended.") }
+    if isRevoked(token) { return FakeProblem.invalidToken }
     return contents.withLock { contents in
       let known = since.flatMap { Self.revision(of: $0, contents) }
-      let document = Self.document(contents, since: known, names)
+      let document = Self.document(contents, since: known, names, at: now())
       return ClientResponse(
         status: 200,
         fields: ["Revision": "\(contents.revision)", "Content-Type": "application/json"],
@@ -274,9 +295,17 @@ public final class FakeServer: StreamingTransport {
     key: String?,
     _ contents: inout Contents
   ) -> ClientResponse {
-    if let key, let known = contents.responses[key.exact], !contents.areResponsesForgotten { return known.response }
+    let (now, before) = (self.now(), contents.revision)
+    if let key, let known = contents.responses[key.exact],
+      now.millisecondsSince1970 - known.at.millisecondsSince1970 < KeyedResponse.lifetime
+    {
+      return known.response
+    }
     let response = decide(actions, isBackend: isBackend, &contents)
-    if let key { contents.responses[key.exact] = (contents.revision, response) }
+    if let key {
+      let revision = contents.revision == before ? nil : contents.revision
+      contents.responses[key.exact] = KeyedResponse(response: response, at: now, revision: revision)
+    }
     return response
   }
 
@@ -285,16 +314,20 @@ public final class FakeServer: StreamingTransport {
     let revision = Revision(number: contents.revision + 1)
     var (results, hasChanged): ([JSON], Bool) = ([], false)
     for (index, action) in actions.enumerated() {
-      guard let name = action["module"]?.stringValue, let module = contents.modules[name.exact],
-        let type = action["type"]?.stringValue
-      else { return Self.problem(422, "There is no such module or action.", failed: index) }
+      let (name, type) = (action["module"]?.stringValue ?? "", action["type"]?.stringValue ?? "")
+      guard let module = contents.modules[name.exact] else {
+        let names = contents.modules.keys.sorted().map(\.text).joined(separator: ", ")
+        let detail = "There is no module “\(name)”, only \(names)."
+        return FakeProblem.invalid([("/actions/\(index)/module", detail)], failed: index)
+      }
       do {
         let context = ActionContext(state: state, registered: RegisteredDefaults(), now: now())
         guard let decided = try module.read(type, action["payload"] ?? [:]) else {
-          return Self.problem(422, "There is no such action.", failed: index)
+          let detail = "The module \(name) has no action “\(type)”."
+          return FakeProblem.invalid([("/actions/\(index)/type", detail)], failed: index)
         }
-        if let changed = Self.change(of: action, in: decided.collection, contents) {
-          return Self.problem(412, "It was changed since.", failed: index, current: changed)
+        if let (current, cursor) = Self.change(of: action, in: decided.collection, contents) {
+          return FakeProblem.changed(current, cursor: cursor, failed: index)
         }
         if module.isReadOnly, !isBackend {
           throw Refusal.forbidden("Only the administrator and service tokens can change \(name).")
@@ -306,9 +339,9 @@ public final class FakeServer: StreamingTransport {
         }
         results.append(["mutations": JSON(trusting: CollectionMutation.encoded(mutations))])
       } catch let refusal as Refusal {
-        return Self.problem(refusal.status, "\(refusal)", failed: index, errors: refusal.errors(ofAction: index))
+        return refusal.response(ofAction: index)
       } catch {
-        return Self.problem(500, "\(error)", failed: index)
+        return FakeProblem.response(.internal, "\(error)")
       }
     }
     if hasChanged {
@@ -325,21 +358,16 @@ public final class FakeServer: StreamingTransport {
 }
 
 extension Refusal {
-  fileprivate var status: Int {
-    switch self {
-    case .invalid: 422
-    case .notFound: 404
-    case .forbidden: 403
-    case .conflict: 409
-    case .quotaExceeded: 507
+  /// The problem of an action of `POST /v1/actions`.
+  fileprivate func response(ofAction index: Int) -> ClientResponse {
+    let failed: JSONObject = ["failed": JSON(index)]
+    return switch self {
+    case .invalid(let faults):
+      FakeProblem.invalid(faults.map { ("/actions/\(index)/payload\($0.pointer)", $0.detail) }, failed: index)
+    case .notFound(let detail): FakeProblem.response(.notFound, detail, failed)
+    case .forbidden(let detail): FakeProblem.response(.forbidden, detail, failed)
+    case .conflict(let detail): FakeProblem.response(.conflict, detail, failed)
+    case .quotaExceeded(let detail): FakeProblem.response(.quotaExceeded, detail, failed)
     }
-  }
-
-  /// The faults with pointers that begin at the body of `POST /v1/actions`.
-  fileprivate func errors(ofAction index: Int) -> JSON? {
-    guard case .invalid(let faults) = self else { return nil }
-    return .array(
-      faults.map { ["pointer": .string("/actions/\(index)/payload\($0.pointer)"), "detail": .string($0.detail)] }
-    )
   }
 }

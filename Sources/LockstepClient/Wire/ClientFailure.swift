@@ -6,14 +6,17 @@ public struct ClientFailure: Error, Sendable, Equatable, CustomStringConvertible
   public let status: Int?
   /// The type of the problem, such as `validation-failed`; nil if the response has no problem document.
   public let type: String?
-  /// A sentence for people.
+  /// A short text for people, such as “Quota exceeded”: the title of the problem document. Nil if the response has
+  /// none.
+  public let title: String?
+  /// The failure in sentences for developers, with the faults that a problem document lists.
   public let description: String
   /// The problem document (RFC 9457), which may name the faulty members; nil if the response has none.
   public let problem: JSON?
 
   /// A failure without a response.
   public init(_ description: String) {
-    (status, type, self.description, problem) = (nil, nil, description, nil)
+    (status, type, title, self.description, problem) = (nil, nil, nil, description, nil)
   }
 
   /// The failure that a response describes.
@@ -21,6 +24,7 @@ public struct ClientFailure: Error, Sendable, Equatable, CustomStringConvertible
     self.status = status
     // The type is a URI reference whose last part names the problem.
     type = body?["type"]?.stringValue?.split(separator: "/").last.map(String.init)
+    title = body?["title"]?.stringValue
     problem = body?.objectValue == nil ? nil : body
     let sentence = body?["detail"]?.stringValue ?? body?["title"]?.stringValue
     description = ([sentence ?? "The server responded with the status \(status)."] + Self.faults(body))

@@ -1,0 +1,79 @@
+import LockstepClient
+import LockstepJSON
+
+/// The problem documents of the servers in memory, as a real server sends them.
+enum FakeProblem {
+  /// The kinds of problems. Their names and texts are those of the server.
+  enum Kind: String {
+    case malformedJSON = "malformed-json"
+    case unauthorized
+    case forbidden
+    case notFound = "not-found"
+    case methodNotAllowed = "method-not-allowed"
+    case conflict
+    case preconditionFailed = "precondition-failed"
+    case validationFailed = "validation-failed"
+    case `internal`
+    case quotaExceeded = "quota-exceeded"
+
+    var status: Int { summary.status }
+    var title: String { summary.title }
+
+    private var summary: (status: Int, title: String) {
+      switch self {
+      case .malformedJSON: (400, "The body is not JSON")
+      case .unauthorized: (401, "Not logged in")
+      case .forbidden: (403, "Not allowed")
+      case .notFound: (404, "Not found")
+      case .methodNotAllowed: (405, "Method not allowed")
+      case .conflict: (409, "Conflict")
+      case .preconditionFailed: (412, "The resource has changed")
+      case .validationFailed: (422, "The body is invalid")
+      case .internal: (500, "Internal error")
+      case .quotaExceeded: (507, "Quota exceeded")
+      }
+    }
+  }
+
+  static let invalidToken = response(
+    .unauthorized,
+    "The token is invalid or has expired. POST /v1/sessions gives a new one."
+  )
+
+  static func response(_ kind: Kind, _ detail: String, _ members: JSONObject = [:]) -> ClientResponse {
+    var document: JSONObject = [
+      "type": .string("/problems/\(kind.rawValue)"), "title": .string(kind.title), "status": JSON(kind.status),
+      "detail": .string(detail),
+    ]
+    for (name, value) in members { document[name] = value }
+    return ClientResponse(
+      status: kind.status,
+      fields: ["Content-Type": "application/problem+json"],
+      body: JSON.object(document).encoded()
+    )
+  }
+
+  /// The problem of a body with faults. `failed` is the index of the action that has them.
+  static func invalid(_ faults: [(pointer: String, detail: String)], failed: Int? = nil) -> ClientResponse {
+    var members: JSONObject = [
+      "errors": .array(faults.map { ["pointer": .string($0.pointer), "detail": .string($0.detail)] })
+    ]
+    if let failed { members["failed"] = JSON(failed) }
+    return response(
+      .validationFailed,
+      "The body is JSON, but this resource does not accept it. `errors` lists every fault with a JSON Pointer to its "
+        + "place. Nothing was changed.",
+      members
+    )
+  }
+
+  /// The problem of an action whose `ifMatch` does not hold.
+  static func changed(_ current: JSON, cursor: String, failed: Int) -> ClientResponse {
+    response(
+      .preconditionFailed,
+      "The resource of the action with the index `failed` has changed since the cursor in its `ifMatch`. `current` is "
+        + "the resource now, or null, and `cursor` is its ETag. Nothing was changed.",
+      ["current": current, "cursor": .string(cursor), "failed": JSON(failed)]
+    )
+  }
+}
