@@ -56,6 +56,24 @@ struct ConditionTests {
     #expect(fixture.server.json(of: "defaults/standard")["draft"] == ["text": "mine", "tags": ["a", "b", "c"]])
   }
 
+  @Test("If the app has nothing to write after a conflict, the write is dropped, and is no refused write")
+  func dropped() throws {
+    let (fixture, failure) = try conflict { settings in
+      try await settings.set("draft", Draft(text: "mine", tags: [])) { _, _ in nil }
+    }
+    #expect(failure?.status == 412 && failure?.title == "The resource has changed")
+    #expect(fixture.client.refusedWrites.isEmpty && fixture.client.status.pending == 0)
+    #expect(fixture.settings.value("draft") == Draft(text: "theirs", tags: ["a", "b"]))
+  }
+
+  @Test("If the merged value cannot be encoded, the write is refused")
+  func mergedWithoutForm() throws {
+    let (fixture, failure) = try conflict { settings in
+      try await settings.set("draft", 1.5) { _, _ in .infinity }
+    }
+    #expect(failure?.status == 412 && fixture.client.refusedWrites.count == 1)
+  }
+
   @Test("If nothing has changed, conditional writes follow one another without a conflict")
   func unchanged() throws {
     let fixture = try ClientFixture()

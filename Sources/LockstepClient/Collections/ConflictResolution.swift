@@ -2,7 +2,8 @@ import LockstepJSON
 
 /// Merges a write with a value that another device has changed meanwhile. `current` is the server's value; nil if it
 /// was removed. `mine` is the value that this device has tried to write. The closure returns the value to write
-/// instead. If it returns nil, the write becomes a refused write.
+/// instead. If it returns nil, the client drops the write: there is nothing to write any more. Then `confirmed` throws
+/// the conflict, and `refusedWrites` does not have the write.
 ///
 /// The client may call the closure several times, and long after the app has made the write. If the app was restarted
 /// meanwhile, or if another process sends the write, a conflict makes the write a refused write.
@@ -11,8 +12,9 @@ public typealias ConflictResolver<Value> = @Sendable (_ current: Value?, _ mine:
 /// The condition that no other device has changed the elements, keys or objects of a write since the state on which the
 /// write is based.
 struct WriteCondition: Sendable {
-  /// Gets the current value, and returns the actions to send instead. Nil: the write is refused.
-  var resolve: (@Sendable (_ current: JSON) async -> [ClientAction]?)?
+  /// Gets the current value, and returns the actions to send instead. Nil: the write is dropped. If this throws, the
+  /// write is refused.
+  var resolve: (@Sendable (_ current: JSON) async throws -> [ClientAction]?)?
 }
 
 extension WriteCondition {
@@ -33,7 +35,7 @@ extension WriteCondition {
     self.init { current in
       let theirs = current.isNull ? nil : ElementCoding.decode(Value.self, from: current.encoded(), defaults)
       guard let merged = await resolve(theirs, mine) else { return nil }
-      return try? write(merged)
+      return try write(merged)
     }
   }
 }

@@ -58,10 +58,19 @@ extension SyncEngine {
       guard let resolve = conditions[entry.number]?.resolve, let current = json?["current"],
         let cursor = json?["cursor"]?.stringValue
       else { return try refuse(entry.number, ClientFailure(response)) }
-      guard let answer = await unlessCancelled({ await resolve(current) }) else { return }
+      let resolved = await unlessCancelled { () -> Result<[ClientAction]?, any Error> in
+        do { return .success(try await resolve(current)) } catch { return .failure(error) }
+      }
       // Meanwhile, the write may have been removed.
-      guard outbox[entry.number]?.key == entry.key else { return }
-      guard let mine = answer else { return try refuse(entry.number, ClientFailure(response)) }
+      guard let resolved, outbox[entry.number]?.key == entry.key else { return }
+      let mine: [ClientAction]
+      switch resolved {
+      case .success(let actions?): mine = actions
+      case .success(nil):
+        try remove(entry.number, because: ClientFailure(response)) { $0.isWaiting && $0.key == entry.key }
+        return
+      case .failure: return try refuse(entry.number, ClientFailure(response))
+      }
       let base = ChangesDocument.Position(cursor: cursor, revision: response.revision ?? 0)
       let key = environment.newKey()
       try change(entry.number) { entry in

@@ -40,7 +40,7 @@ extension SyncEngine {
     // Another client may have a write with this number.
     guard outcomes[write.number] === write.progress else { return false }
     let failure = ClientFailure("The app has cancelled the write.")
-    return try remove(write.number, because: failure) { $0.isWaiting && $0.sentAt == nil } != nil
+    return try remove(write.number, because: failure) { $0.isWaiting && $0.sentAt == nil }
   }
 
   /// Removes a refused write.
@@ -73,13 +73,13 @@ extension SyncEngine {
     return PendingWrite(number: entry.number, progress: progress)
   }
 
-  /// Removes a write that meets a condition, and returns it.
+  /// Removes a write that meets a condition. Returns whether it did.
   @discardableResult
-  private func remove(
+  func remove(
     _ number: Int64,
     because failure: ClientFailure?,
     if isWanted: (OutboxEntry) -> Bool
-  ) throws -> OutboxEntry? {
+  ) throws -> Bool {
     var removed: OutboxEntry?
     try update {
       guard let entry = outbox[number], isWanted(entry) else { return nil }
@@ -89,11 +89,11 @@ extension SyncEngine {
         outcomes: failure.flatMap { outcomeForOthers(of: entry, .failure($0)) } ?? [:]
       )
     }
-    guard let removed else { return nil }
+    if removed == nil { return false }
     outbox.remove(number)
     if let failure { settle(number, .failure(failure)) }
     rebuild(.local)
-    return removed
+    return true
   }
 
   /// The outcome of a write that another process has made.
