@@ -44,8 +44,7 @@ public final class LockstepClient: Sendable {
   ///   - modules: Your own modules, besides `favorites`, `defaults` and `profile`.
   ///   - collections: The collections that the client follows; nil for all.
   ///   - following: Whether the client gets changes with long polls or with an event stream.
-  /// - Throws: `ClientFailure` or an error of SQLite if the file cannot be opened.
-  ///   `InvalidModuleError` if the declaration of a module is invalid.
+  /// - Throws: `LockstepClientError`, whose `reason` says what an app can do.
   public convenience init(
     _ server: URL,
     store: Store,
@@ -53,7 +52,7 @@ public final class LockstepClient: Sendable {
     modules: [UserModule] = [],
     collections: [String]? = nil,
     following: Following = .polls
-  ) throws {
+  ) throws(LockstepClientError) {
     try self.init(
       store: store,
       transport: URLSessionTransport(server),
@@ -76,7 +75,7 @@ public final class LockstepClient: Sendable {
     following: Following = .polls,
     clock: any Clock<Duration> = ContinuousClock(),
     randomNumber: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
-  ) throws {
+  ) throws(LockstepClientError) {
     var (path, neighbors): (String?, StoreNeighbors?) = (nil, nil)
     if case .file(let file) = store { (path, neighbors) = (file, try .ofFile(file)) }
     try self.init(
@@ -101,31 +100,41 @@ public final class LockstepClient: Sendable {
     modules: [UserModule],
     following collections: [String]?,
     _ environment: SyncEngine.Environment
-  ) throws {
+  ) throws(LockstepClientError) {
     for module in modules {
-      if let mistake = module.mistake { throw InvalidModuleError(module.name, mistake) }
+      if let mistake = module.mistake { throw LockstepClientError(InvalidModuleError(module.name, mistake)) }
     }
     memberDefaults = Dictionary(modules.map { ($0.name.exact, $0.defaults) }) { first, _ in first }
     let (views, latest) = (ShownViews(), Latest(ClientStatus()))
     let builtIn = [UserModule.favorites(), DefaultsModule(quota: DefaultsQuota()).userModule, .profile]
-    engine = try SyncEngine(
-      store: store,
-      modules: builtIn + modules,
-      following: collections,
-      environment
-    ) { shown in
-      views.show(shown)
-      latest.publish(ClientStatus(shown))
-    }
+    do {
+      engine = try SyncEngine(
+        store: store,
+        modules: builtIn + modules,
+        following: collections,
+        environment
+      ) { shown in
+        views.show(shown)
+        latest.publish(ClientStatus(shown))
+      }
+    } catch { throw LockstepClientError(error) }
     (self.environment, self.views, self.latest) = (environment, views, latest)
     views.show(engine.first)
     latest.publish(ClientStatus(engine.first))
   }
 
-  deinit { latest.finish() }
+  deinit {
+    latest.finish()
+    views.finish()
+  }
 
-  /// Deletes a client's file, such as a damaged one. Writes that were not sent are lost. No client
-  /// may have the file open.
+  /// Moves a client's file away, such as a damaged one, so that a new client can use the path. Reads
+  /// the writes from it that the server has not confirmed. The new client loads the copy again, and
+  /// the app decides whether it performs the writes again. No client may have the file open.
+  public static func setStoreAside(at path: String) throws -> SetAsideStore { try SetAsideStore(moving: path) }
+
+  /// Deletes a client's file. Writes that were not sent are lost: `setStoreAside(at:)` keeps them.
+  /// No client may have the file open.
   public static func removeStore(at path: String) throws { try ClientStore.remove(at: path) }
 
   /// Follows the server and sends the outbox, until the task is cancelled. Run it while the app is
@@ -135,6 +144,12 @@ public final class LockstepClient: Sendable {
     defer { withExtendedLifetime(self) {} }
     await engine.run()
   }
+
+  /// Closes the file until the client uses it again, for example for a write. iOS may end an app that
+  /// is suspended while it has a lock on a file in the folder of an app group, and an open file has
+  /// shared locks. At the end of `run`, the client closes the file by itself. Call this if the app
+  /// uses the client without `run`, or has written after the end of `run`.
+  public func closeFile() async { await engine.closeFile() }
 
   /// Connects again at once if the client is offline. Call this when the app comes to the
   /// foreground.
@@ -242,7 +257,10 @@ public final class LockstepClient: Sendable {
 
   /// The writes that the server has refused, in order. The client does not show them. They stay
   /// until `retry` or `dismiss`, also after a restart.
-  public var refusedWrites: [RefusedWrite] { views.refused }
+  public var refusedWrites: [RefusedWrite] { views.refused.value }
+
+  /// The refused writes now and after each change, until the client is released.
+  public var refusals: LatestValues<[RefusedWrite]> { views.refused.values }
 
   /// Sends a refused write again, as a new write without a condition. Returns nil if it was
   /// dismissed or retried before.
@@ -282,12 +300,21 @@ public final class LockstepClient: Sendable {
 }
 
 /// A write that the server has refused.
-public struct RefusedWrite: Sendable, Equatable {
+public struct RefusedWrite: Sendable, Equatable, Identifiable {
   let number: Int64
+  /// Distinguishes the refused writes of a client.
+  public var id: Int64 { number }
   /// The actions in the form that the server got: `{"module": …, "type": …, "payload": …}`.
   public let actions: [JSON]
-  /// Why the server has refused it.
+  /// Why the server has refused it. Its `title` is a text for people.
   public let failure: ClientFailure
+}
+
+extension RefusedWrite {
+  fileprivate init?(_ entry: OutboxEntry) {
+    guard let refusal = entry.refusal else { return nil }
+    self.init(number: entry.number, actions: entry.actions.map(\.json), failure: refusal)
+  }
 }
 
 /// The status of a client.
@@ -364,6 +391,8 @@ final class ShownViews: Sendable {
   }
 
   private let contents = Mutex(Contents())
+  /// The writes that the server has refused, in order.
+  let refused = Latest<[RefusedWrite]>([])
 
   /// Adds a collection, which begins with what is shown now.
   func add<Collection: ShownView>(_ make: (Shown) -> Collection) -> Collection {
@@ -383,19 +412,15 @@ final class ShownViews: Sendable {
   /// How many collections are kept.
   var count: Int { contents.withLock(\.views.count) }
 
-  var refused: [RefusedWrite] {
-    contents.withLock { contents in
-      (contents.shown?.refused ?? []).compactMap { entry in
-        entry.refusal.map { RefusedWrite(number: entry.number, actions: entry.actions.map(\.json), failure: $0) }
-      }
-    }
-  }
-
   /// Shows a state in all collections. Called by one thread at a time, in order.
   func show(_ shown: Shown) {
     contents.withLock { contents in
+      let isRefusedChanged = contents.shown?.refusals != shown.refusals
       contents.shown = shown
       for view in contents.views { view.object?.show(shown) }
+      if isRefusedChanged { refused.publish(shown.refused.compactMap { RefusedWrite($0) }) }
     }
   }
+
+  func finish() { refused.finish() }
 }

@@ -86,11 +86,10 @@ final class DatabaseHandle {
     let code = sqlite3_extended_errcode(pointer)
     // Never null for an open database. The text is copied before the next call can change it.
     var message = String(cString: sqlite3_errmsg(pointer))
-    let systemError = sqlite3_system_errno(pointer)
-    if systemError != 0, [SQLITE_CANTOPEN, SQLITE_IOERR].contains(code & 0xFF) {
-      message += ": \(String(cString: strerror(systemError)))"
-    }
-    return SQLiteError(extendedCode: code, message: message, sql: sql, path: path)
+    // After other errors, it is that of an earlier call.
+    let systemError = [SQLITE_CANTOPEN, SQLITE_IOERR].contains(code & 0xFF) ? sqlite3_system_errno(pointer) : 0
+    if systemError != 0 { message += ": \(String(cString: strerror(systemError)))" }
+    return SQLiteError(extendedCode: code, message: message, sql: sql, path: path, systemError: systemError)
   }
 
   /// Opens the database that SQLite knows by `name`. Errors show `path` instead.
@@ -123,7 +122,8 @@ final class DatabaseHandle {
     throw SQLiteError(
       extendedCode: SQLITE_CANTOPEN,
       message: "cannot create the file: \(String(cString: strerror(code)))",
-      path: path
+      path: path,
+      systemError: code
     )
   }
 

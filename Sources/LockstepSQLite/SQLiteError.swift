@@ -39,13 +39,16 @@ public struct SQLiteError: Error, Sendable, Equatable {
   public let sql: String?
   /// The database file.
   public let path: String
+  /// The number of the system's error (`errno`) that made SQLite fail; 0 if there was none.
+  public let systemError: Int32
 
   /// An error with SQLite's extended result code.
-  public init(extendedCode: Int32, message: String, sql: String? = nil, path: String) {
+  public init(extendedCode: Int32, message: String, sql: String? = nil, path: String, systemError: Int32 = 0) {
     self.extendedCode = extendedCode
     self.message = message
     self.sql = sql
     self.path = path
+    self.systemError = systemError
   }
 
   /// SQLite's primary result code.
@@ -119,7 +122,8 @@ extension SQLiteError: CustomStringConvertible {
 
   /// The error without its statement, a part of `configure`, unless that is the likely cause.
   var whileOpening: SQLiteError {
-    kind == .other ? self : SQLiteError(extendedCode: extendedCode, message: message, path: path)
+    kind == .other
+      ? self : SQLiteError(extendedCode: extendedCode, message: message, path: path, systemError: systemError)
   }
 
   /// A statement on one line, cut after 200 characters.

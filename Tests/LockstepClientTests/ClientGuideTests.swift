@@ -3,6 +3,7 @@ import LockstepClient
 import LockstepClientTesting
 import LockstepClientUI
 import LockstepReactorTesting
+import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
@@ -62,6 +63,33 @@ func retryQuotas(_ client: LockstepClient) async throws {
       try await client.dismiss(write)
     }
   }
+}
+
+struct PhotoChange: Encodable, Sendable {
+  var title: MemberChange<String> = .keep
+}
+
+/// Removes the title. Any other member of the photo stays.
+func removeTitle(of photo: FavoritePhoto, in photos: SyncedList<FavoritePhoto>) async throws {
+  try await photos.update(photo.id, with: PhotoChange(title: nil))
+}
+
+/// Opens the client, and performs the writes of a damaged file again, unless the server may have applied them.
+func openOrRecover(
+  _ path: String,
+  _ open: () throws(LockstepClientError) -> LockstepClient
+) async throws -> LockstepClient {
+  do {
+    return try open()
+  } catch {
+    guard error.reason == .damaged else { throw error }
+  }
+  let old = try LockstepClient.setStoreAside(at: path)
+  let client = try open()
+  for write in old.writes where !write.wasSent && write.refusal == nil {
+    try await client.perform { $0.perform(write) }
+  }
+  return client
 }
 
 /// The data of a song. The schema of the playlist has the same members.
@@ -129,6 +157,33 @@ struct ClientGuideTests {
     clock.start { try? await retryQuotas(client) }
     clock.advance(by: .milliseconds(20))
     #expect(client.refusedWrites.isEmpty)
+  }
+
+  @Test("A change removes the title, and the data stay")
+  func changing() throws {
+    let fixture = try ClientFixture()
+    let photos = fixture.client.list(of: FavoritePhoto.self)
+    let photo = FavoritePhoto(id: "p", title: "Aurora", data: PhotoData(url: "u"))
+    fixture.clock.start {
+      _ = try? await photos.add(photo)
+      try? await removeTitle(of: photo, in: photos)
+    }
+    fixture.clock.advance(by: .milliseconds(50))
+    #expect(photos.elements == [FavoritePhoto(id: "p", data: PhotoData(url: "u"))])
+    #expect(fixture.client.status.pending == 0 && fixture.client.refusedWrites.isEmpty)
+  }
+
+  @Test("The writes of a damaged file are performed again")
+  func recovering() async throws {
+    let folder = try TemporaryDirectory()
+    let path = folder.file("lockstep.db")
+    func open() throws(LockstepClientError) -> LockstepClient {
+      try LockstepClient(store: .file(path), transport: FakeServer())
+    }
+    try await open().defaults().set("theme", "dark")
+    try SQLiteConnection(path: path).execute("UPDATE client SET change = -1")
+    let client = try await openOrRecover(path, open)
+    #expect(client.defaults().value("theme") == "dark" && client.status.pending == 1)
   }
 
   @Test("Writes to declared collections are shown at once, and the server gets them")

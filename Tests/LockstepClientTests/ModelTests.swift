@@ -2,6 +2,9 @@ import Foundation
 import LockstepClientTesting
 import LockstepClientUI
 import LockstepJSON
+import LockstepReactorTesting
+import LockstepSQLite
+import LockstepTestSupport
 import Observation
 import Testing
 
@@ -46,6 +49,29 @@ struct ModelTests {
     model.remove("b")
     await expectSoon(["a"]) { model.items.map(\.id) }
     #expect(model.failure == nil)
+  }
+
+  @Test("A list model shows its changes when the calls return, and goes back if a change cannot be stored")
+  func listAtOnce() async throws {
+    let (clock, folder) = (VirtualClock(), try TemporaryDirectory())
+    let client = try LockstepClient(store: .file(folder.file("client.db")), transport: server, clock: clock)
+    let list = client.list(of: Photo.self)
+    let model = ListModel(list)
+    for id in ["a", "b", "c"] { model.add(Photo(id: id)) }
+    #expect(model.items.map(\.id) == ["a", "b", "c"])
+    model.move(fromOffsets: [0, 1], toOffset: 3)
+    #expect(model.items.map(\.id) == ["c", "a", "b"])
+    model.remove(atOffsets: [1])
+    model.add(Photo(id: "d"), at: 0)
+    model.remove("b")
+    #expect(model.items.map(\.id) == ["d", "c"])
+    for await update in list.updates where update.new.map(\.id) == ["d", "c"] { break }
+    let other = try SQLiteConnection(path: folder.file("client.db"))
+    try other.execute("CREATE TRIGGER full BEFORE INSERT ON outbox BEGIN SELECT RAISE(ABORT, 'full'); END")
+    model.remove(atOffsets: [0])
+    #expect(model.items.map(\.id) == ["c"])
+    await expectSoon(["d", "c"]) { model.items.map(\.id) }
+    #expect(model.failure != nil)
   }
 
   @Test("A value model shows its value at once, and writes the last of several")
@@ -98,6 +124,24 @@ struct ModelTests {
     let running = Task { [client] in await client.run() }
     await expectSoon(.live) { status.status.connection }
     await expectSoon(0) { status.status.pending }
+    running.cancel()
+  }
+
+  @Test("A model shows the refused writes, and retries and dismisses them")
+  func refusedWrites() async throws {
+    let running = Task { [client] in await client.run() }
+    let model = RefusedWritesModel(client)
+    #expect(model.writes.isEmpty)
+    let photos = client.list(of: Photo.self)
+    for id in ["a", "b"] { try await photos.move(id, to: 0) }
+    await expectSoon(2) { model.writes.count }
+    #expect(model.writes.first?.failure.title == "Not found" && model.writes.first?.failure.type == "not-found")
+    server.perform(["module": "favorites", "type": "add", "payload": ["id": "a"]])
+    model.retry(model.writes[0])
+    await expectSoon(1) { model.writes.count }
+    model.dismiss(model.writes[0])
+    await expectSoon(0) { model.writes.count }
+    await expectSoon(nil) { model.failure.map { "\($0)" } }
     running.cancel()
   }
 

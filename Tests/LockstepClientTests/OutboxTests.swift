@@ -74,6 +74,27 @@ struct OutboxTests {
     clock.advance(by: .milliseconds(20))
   }
 
+  @Test("Refused writes are a sequence: the present ones at once, then each change")
+  func refusals() throws {
+    let fixture = try ClientFixture()
+    let counts = Mutex<[Int]>([])
+    let reading = fixture.clock.start { [client = fixture.client] in
+      for await writes in client.refusals { counts.withLock { $0.append(writes.count) } }
+    }
+    fixture.clock.advance(by: .milliseconds(20))
+    for id in ["a", "b"] {
+      fixture.clock.start { [photos = fixture.photos] in _ = try? await photos.move(id, to: 0) }
+      fixture.clock.advance(by: .milliseconds(20))
+    }
+    // A change of anything else is no element of the sequence.
+    fixture.add("c")
+    let refused = fixture.client.refusedWrites
+    fixture.clock.start { [client = fixture.client] in try? await client.dismiss(refused[0]) }
+    fixture.clock.advance(by: .milliseconds(20))
+    #expect(counts.withLock { $0 } == [0, 1, 2, 1] && refused.map(\.failure.title) == ["Not found", "Not found"])
+    reading.cancel()
+  }
+
   @Test("A write that was not sent can be cancelled")
   func cancelling() throws {
     let fixture = try ClientFixture()

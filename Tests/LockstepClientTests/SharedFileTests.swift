@@ -350,6 +350,28 @@ struct SharedUserTests {
     #expect(result.value != nil && shared.helper.status.pending == 0)
   }
 
+  @Test(
+    "With many pending writes, a process that does not follow the server does not rebuild its view for each of them"
+  )
+  func longOutbox() throws {
+    let shared = try SharedFile(in: folder)
+    shared.start { await shared.app.run() }
+    shared.start { await shared.helper.run() }
+    shared.server.goOffline()
+    let photos = shared.helper.list(of: Photo.self)
+    shared.start {
+      for number in 0..<520 { _ = try await shared.app.list(of: Photo.self).add(Photo(id: "\(number)")) }
+    }
+    shared.clock.advance(by: .seconds(5))
+    #expect(photos.elements.count == 520 && shared.helper.status.pending == 520)
+    let postponed = Recorded<Int>()
+    shared.start { postponed.set(await shared.helper.engine.staleness.value) }
+    #expect((1...).contains(postponed.value ?? 0))
+    shared.server.goOnline()
+    shared.clock.advance(by: .seconds(120))
+    #expect(photos.elements.count == 520 && shared.helper.status.pending == 0)
+  }
+
   @Test("A lease from before the clock was set back is over")
   func clockSetBack() throws {
     let shared = try SharedFile(in: folder)

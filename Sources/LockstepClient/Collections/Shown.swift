@@ -19,6 +19,8 @@ struct Shown: Sendable {
   let connection: ConnectionState
   let pending: Int
   let refused: [OutboxEntry]
+  /// Changes whenever `refused` changes.
+  let refusals: Int
   let storeFailure: ClientFailure?
 
   init(
@@ -34,6 +36,6 @@ struct Shown: Sendable {
     state = view.state
     isReady = copy.position != nil
     pending = outbox.waiting
-    refused = outbox.refused
+    (refused, refusals) = (outbox.refused, outbox.refusals)
   }
 }

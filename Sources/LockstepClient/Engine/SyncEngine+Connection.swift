@@ -28,6 +28,7 @@ extension SyncEngine {
       // All end by cancellation only.
       await group.waitForAll()
     }
+    closeFile()
     guard connection.phase != .stopped else { return }
     // Another process has followed the server.
     connection = ConnectionState(phase: .stopped)

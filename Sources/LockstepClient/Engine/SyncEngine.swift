@@ -129,10 +129,14 @@ actor SyncEngine: ActionWriter {
       storeFailure = nil
     } catch {
       isChanged = false
-      if error is SQLiteError { storeFailure = ClientFailure("The client's file cannot be written: \(error)") }
-      throw error
+      guard error is SQLiteError else { throw error }
+      storeFailure = ClientFailure("The client's file cannot be written: \(error)")
+      throw LockstepClientError(error)
     }
   }
+
+  /// Closes the file until the next use, so that the process has no locks on it.
+  func closeFile() { store.close() }
 
   /// Takes over what other processes have changed.
   func takeNews() throws {
@@ -158,7 +162,8 @@ actor SyncEngine: ActionWriter {
   }
 
   private func showNews(since before: Int) {
-    if isLeading { rebuildSoon() } else { rebuild(.server) }
+    // Without `run`, nothing rebuilds the view later.
+    if isRunning { rebuildSoon() } else { rebuild(.server) }
     if outbox.waiting > 0 { writes.publish(writes.value + 1) }
     if owner.logins != before { dispatch(.login) }
   }

@@ -75,4 +75,7 @@ public struct ClientTransaction: Sendable {
   public mutating func perform(_ type: String, _ payload: JSON = [:], in module: String) {
     actions.append(ClientAction(module: module, type: type, payload: payload))
   }
+
+  /// Performs the actions of a write from a file that was set aside.
+  public mutating func perform(_ write: UnsentWrite) { actions += write.content }
 }

@@ -18,7 +18,11 @@ struct Outbox: Sendable {
   /// How many writes that wait have a condition.
   private var conditions = 0
   /// The writes that the server has refused, in order. They are neither sent nor shown.
-  private(set) var refused: [OutboxEntry] = []
+  private(set) var refused: [OutboxEntry] = [] {
+    didSet { refusals += 1 }
+  }
+  /// Counts the changes of `refused`.
+  private(set) var refusals = 0
   private var last: Int64 = 0
 
   /// All writes except the refused ones, in order.
@@ -156,7 +160,7 @@ struct Outbox: Sendable {
 
   // MARK: - Conditions
 
-  /// The position on which a new conditional write is based: that of the copy, or that of a confirmed write
+  /// The position on which a write is based that is conditional, or may become so: that of the copy, or that of a confirmed write
   /// which the copy does not include yet.
   func base(for actions: [ClientAction], at position: ChangesDocument.Position) -> ChangesDocument.Position {
     confirmed.reduce(position) { base, entry in

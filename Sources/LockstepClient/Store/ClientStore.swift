@@ -17,55 +17,88 @@ final class ClientStore {
   private static let application = 0x4C4B_434C
   /// For how long the outcome of a write waits for the process that made the write.
   private static let outcomeLifetime: Int64 = 3_600_000
+  /// The deepest JSON of a row. An action has up to 128 levels, and an entry has some more.
+  static let deepest = 256
 
-  let connection: SQLiteConnection
+  /// Nil for a store in memory.
+  private let path: String?
+  /// Nil between `close` and the next use.
+  private var openConnection: SQLiteConnection?
   /// The changes of the file that this process has read.
   private var seen = 0
   /// The bytes of a collection as a whole, and of the changesets after it.
   private var sizes: [CollectionName: (whole: Int, changesets: Int)] = [:]
 
   /// Opens a file, and creates it if there is none. Nil keeps everything in memory.
-  init(path: String?) throws {
-    connection = try path.map { try SQLiteConnection(path: $0) } ?? SQLiteConnection.inMemory()
-    #if canImport(Darwin)
-      // A backup that is restored on a device would send old writes again.
-      if let path {
-        var file = URL(fileURLWithPath: path)
-        var values = URLResourceValues()
-        values.isExcludedFromBackup = true
-        try file.setResourceValues(values)
+  init(path: String?) throws(LockstepClientError) {
+    self.path = path
+    do {
+      let connection = try path.map { try SQLiteConnection(path: $0) } ?? SQLiteConnection.inMemory()
+      openConnection = connection
+      #if canImport(Darwin)
+        // A backup that is restored on a device would send old writes again.
+        if let path {
+          var file = URL(fileURLWithPath: path)
+          var values = URLResourceValues()
+          values.isExcludedFromBackup = true
+          try file.setResourceValues(values)
+        }
+      #endif
+      try connection.transaction {
+        let id = try connection.first("PRAGMA application_id") { try $0[0] as Int } ?? 0
+        let objects = try connection.first("SELECT count(*) FROM sqlite_schema") { try $0[0] as Int } ?? 0
+        if id == 0, objects == 0 { return try connection.execute(Self.tables) }
+        guard id == Self.application else {
+          throw LockstepClientError(.otherDatabase, "The file \(path ?? "") is another program's database.")
+        }
+        let found = try connection.first("PRAGMA user_version") { try $0[0] as Int } ?? 0
+        guard found <= Self.schema else {
+          let sentence = "The file \(path ?? "") belongs to a newer version of the app (schema \(found))."
+          throw LockstepClientError(.newerVersion, sentence)
+        }
       }
-    #endif
-    try connection.transaction {
-      let id = try connection.first("PRAGMA application_id") { try $0[0] as Int } ?? 0
-      let objects = try connection.first("SELECT count(*) FROM sqlite_schema") { try $0[0] as Int } ?? 0
-      if id == 0, objects == 0 { return try connection.execute(Self.tables) }
-      guard id == Self.application else {
-        throw ClientFailure("The file \(path ?? "") is another program's database.")
+    } catch { throw LockstepClientError(error) }
+  }
+
+  /// The connection to the file. Opens the file again after `close`.
+  private var connection: SQLiteConnection {
+    get throws {
+      if let openConnection { return openConnection }
+      // Opening the file would create an empty one.
+      guard let path, FileManager.default.fileExists(atPath: path) else {
+        throw LockstepClientError(.other, "The client's file was deleted.")
       }
-      let found = try connection.first("PRAGMA user_version") { try $0[0] as Int } ?? 0
-      guard found <= Self.schema else {
-        throw ClientFailure("The file \(path ?? "") belongs to a newer version of the app (schema \(found)).")
-      }
+      let connection = try SQLiteConnection(path: path)
+      openConnection = connection
+      return connection
     }
+  }
+
+  /// Closes the file until it is used again. While it is open, the process has shared locks on the file and on the
+  /// file `-shm`, also between transactions.
+  func close() {
+    if path != nil { openConnection = nil }
   }
 
   /// Deletes the file at `path`, and the files of SQLite and of the client that belong to it.
   static func remove(at path: String) throws {
-    for suffix in ["", "-wal", "-shm", "-changed"] where FileManager.default.fileExists(atPath: path + suffix) {
+    for suffix in Self.suffixes where FileManager.default.fileExists(atPath: path + suffix) {
       try FileManager.default.removeItem(atPath: path + suffix)
     }
   }
 
+  /// The ends of the names of the files of SQLite and of the client.
+  static let suffixes = ["-changed", "-wal", "-shm", ""]
+
   /// The error for content that the client cannot read, because the client has not written it or
   /// because it was changed since.
-  private static func damage(_ place: String) -> ClientFailure {
-    ClientFailure("The client's file is damaged: \(place) cannot be read. See LockstepClient.removeStore(at:).")
+  private static func damage(_ place: String) -> LockstepClientError {
+    let advice = "See LockstepClient.setStoreAside(at:)."
+    return LockstepClientError(.damaged, "The client's file is damaged: \(place) cannot be read. \(advice)")
   }
 
   private static func json(_ text: String, of place: String) throws -> JSON {
-    // An action has up to 128 levels, and an entry has some more.
-    do { return try JSON(parsing: Array(text.utf8), maximumDepth: 256) } catch { throw damage(place) }
+    do { return try JSON(parsing: Array(text.utf8), maximumDepth: deepest) } catch { throw damage(place) }
   }
 
   /// Everything that the file has.
@@ -87,6 +120,7 @@ final class ClientStore {
     let before = sizes
     var isChanged = false
     do {
+      let connection = try self.connection
       try (sync ? connection.transaction : connection.transactionWithoutSync) {
         let change = try body(try latestChange() == seen ? nil : contents())
         guard let change, !change.isEmpty else { return }

@@ -1,4 +1,5 @@
 import Dispatch
+import LockstepSQLite
 
 #if canImport(Darwin)
   import Darwin
@@ -20,7 +21,7 @@ struct StoreNeighbors: Sendable {
 extension StoreNeighbors {
   /// The processes that use the file at `path`. After a change, a process writes a byte to the file `<path>-changed`,
   /// and the system notifies the other processes of that write.
-  static func ofFile(_ path: String) throws -> StoreNeighbors {
+  static func ofFile(_ path: String) throws(LockstepClientError) -> StoreNeighbors {
     let signal = try ChangeSignal(path: path + "-changed")
     return StoreNeighbors(notify: { signal.notify() }, changes: { signal.changes() })
   }
@@ -31,10 +32,14 @@ private final class ChangeSignal: Sendable {
   private let path: String
   private let descriptor: Int32
 
-  init(path: String) throws {
+  init(path: String) throws(LockstepClientError) {
     self.path = path
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    if descriptor < 0 { throw ClientFailure("The file \(path) cannot be opened (error \(errno)).") }
+    if descriptor >= 0 { return }
+    // As an error of the file beside it.
+    let number = errno
+    let message = "the file \(path) cannot be opened: \(String(cString: strerror(number)))"
+    throw LockstepClientError(SQLiteError(extendedCode: 14, message: message, path: path, systemError: number))
   }
 
   deinit { close(descriptor) }
