@@ -56,6 +56,7 @@ extension SyncEngine {
     guard response.status == 200 else { return noteRefusal(response, of: cursor) }
     let arrived = environment.now()
     let document = try Self.document(response.body)
+    noteTime(of: response)
     try apply(document, to: base, including: known)
     dispatch(.response)
     // Without a pause, a server that responds at once to each request would keep both sides busy. A response that comes
@@ -94,6 +95,7 @@ extension SyncEngine {
       }
       return noteRefusal(response, of: cursor)
     }
+    noteTime(of: stream.response)
     dispatch(.response)
     lastPartAt = environment.now()
     let began = lastPartAt
@@ -192,6 +194,10 @@ extension SyncEngine {
     copy = next
     outbox.apply(writes)
     rebuildSoon()
+    if feedEpoch != epoch.value {
+      feedEpoch = epoch.value
+      if outbox.waiting > 0 { self.writes.publish(self.writes.value + 1) }
+    }
     return true
   }
 

@@ -1,10 +1,13 @@
 import LockstepJSON
+import LockstepTime
 
 /// The requests of the outbox.
 extension SyncEngine {
   func sendAll(in began: Int) async {
     for await _ in writes.values {
       while !Task.isCancelled, epoch.value == began, connection.phase == .live, let entry = outbox.next {
+        // The feed says whether the server has applied a write that was sent before.
+        if entry.sentAt != nil, feedEpoch != began { break }
         do {
           try await sendOnce(entry, in: began)
         } catch {
@@ -17,18 +20,7 @@ extension SyncEngine {
   }
 
   func sendOnce(_ entry: OutboxEntry, in began: Int) async throws {
-    let now = environment.now()
-    if let sentAt = entry.sentAt, now.milliseconds(since: sentAt) > Outbox.keyLifetime.milliseconds {
-      // The server does not know the key any more, and would apply the write again.
-      guard entry.isIncluded, let position = copy.position else {
-        let reason = "The client sent this write over 23 hours ago without a response. The server may have applied it."
-        return try refuse(entry.number, ClientFailure(reason))
-      }
-      return try confirm(entry.number, at: position, [:])
-    }
-    if entry.sentAt == nil {
-      guard try change(entry.number, { $0.sentAt = now }) else { return }
-    }
+    guard let entry = try prepare(entry) else { return }
     let actions = entry.actions.map { action in
       var json = action.json.objectValue ?? JSONObject()
       if let base = entry.base { json["ifMatch"] = .string(base.cursor) }
@@ -54,6 +46,7 @@ extension SyncEngine {
     case 401: dispatch(.unauthorized(ClientFailure(response)))
     case 408, 425, 429, 500...506, 508...599: lost(ClientFailure(response), after: response.retryAfter)
     case 409 where response["Retry-After"] != nil: lost(ClientFailure(response), after: response.retryAfter)
+    case 412 where entry.isInDoubt: try refuse(entry.number, Self.inDoubt)
     case 412:
       guard let resolve = conditions[entry.number]?.resolve, let current = json?["current"],
         let cursor = json?["cursor"]?.stringValue
@@ -74,7 +67,8 @@ extension SyncEngine {
       let base = ChangesDocument.Position(cursor: cursor, revision: response.revision ?? 0)
       let key = environment.newKey()
       try change(entry.number) { entry in
-        (entry.key, entry.actions, entry.base, entry.sentAt) = (key, mine, base, nil)
+        (entry.key, entry.actions, entry.base) = (key, mine, base)
+        (entry.sentAt, entry.sentFrom) = (nil, nil)
       }
       rebuild(.local)
       // Without a pause, an element that changes all the time would keep both sides busy.
@@ -83,6 +77,49 @@ extension SyncEngine {
       if rounds > 1 { try await environment.clock.sleep(for: Self.pause(afterConflicts: rounds)) }
     default: try refuse(entry.number, ClientFailure(response))
     }
+  }
+
+  private static let inDoubt = ClientFailure(
+    "The client has sent this write more than 23 hours ago, or at an unknown time, and got no response. The server may "
+      + "have applied it."
+  )
+
+  /// Notes in the file that a write is sent now. Nil: it must not be sent.
+  private func prepare(_ entry: OutboxEntry) throws -> OutboxEntry? {
+    let now = serverNow
+    if entry.sentAt == nil {
+      let from = (entry.base ?? copy.position).map { outbox.base(for: entry.actions, at: $0) }
+      try change(entry.number) { ($0.sentAt, $0.sentFrom) = (now, from) }
+      return waitingEntry(entry.number)
+    }
+    // The feed has responded since the write was sent.
+    switch entry.doubt(at: now) {
+    case .hasKey: return entry
+    case .applied:
+      if let position = copy.position { try confirm(entry.number, at: position, [:]) }
+      return nil
+    case .hasNoKey:
+      guard let from = entry.sentFrom else {
+        try refuse(entry.number, Self.inDoubt)
+        return nil
+      }
+      // If the server has applied the write, what the write names has changed since, and the condition is false.
+      let key = environment.newKey()
+      try change(entry.number) { ($0.key, $0.base, $0.sentAt, $0.isInDoubt) = (key, from, now, true) }
+      return waitingEntry(entry.number)
+    }
+  }
+
+  private func waitingEntry(_ number: Int64) -> OutboxEntry? {
+    outbox[number].flatMap { $0.isWaiting ? $0 : nil }
+  }
+
+  /// The time of the server; that of the device if no response has said the time.
+  private var serverNow: Timestamp { serverTime?.now ?? environment.now() }
+
+  /// Notes the time of a response of the server.
+  func noteTime(of response: ClientResponse) {
+    if let time = ServerTime(response["Date"], on: environment.clock) { serverTime = time }
   }
 
   /// The pause before a write that had several conflicts in a row is sent again.

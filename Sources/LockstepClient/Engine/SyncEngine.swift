@@ -43,6 +43,8 @@ actor SyncEngine: ActionWriter {
   var conflicts: [Int64: Int] = [:]
   /// Counts the changes of the connection. A task of an earlier number must end.
   let epoch = Latest(0)
+  /// The connection in which the feed has responded last.
+  var feedEpoch: Int?
   /// Counts the writes, so that the sender looks again.
   let writes = Latest(0)
   /// Counts the changes for which the view is rebuilt later.
@@ -51,6 +53,8 @@ actor SyncEngine: ActionWriter {
   var checkedToken: String?
   /// The token of the last request. After a 401, another one begins the connection again.
   var refusedToken: String?
+  /// Nil before the first response that says the time.
+  var serverTime: ServerTime?
   /// When the last part of a stream came.
   var lastPartAt = Timestamp(millisecondsSince1970: 0)
   /// How many streams in a row have ended early.
@@ -168,9 +172,8 @@ actor SyncEngine: ActionWriter {
     if owner.logins != before { dispatch(.login) }
   }
 
-  /// Changes a write in the file, and then in memory. Returns false if another process has sent or cancelled it.
-  @discardableResult
-  func change(_ number: Int64, _ body: (inout OutboxEntry) -> Void) throws -> Bool {
+  /// Changes a write in the file, and then in memory, unless another process has sent or cancelled it.
+  func change(_ number: Int64, _ body: (inout OutboxEntry) -> Void) throws {
     var changed: OutboxEntry?
     try update {
       guard var entry = outbox[number], entry.isWaiting else { return nil }
@@ -179,7 +182,6 @@ actor SyncEngine: ActionWriter {
       return StoreChange(writes: [number: entry])
     }
     if let changed { outbox.put(changed) }
-    return changed != nil
   }
 
   // MARK: - Showing

@@ -5,10 +5,6 @@ import LockstepTime
 ///
 /// Sending a write costs the same for a short and for a long outbox.
 struct Outbox: Sendable {
-  /// For how long the client sends a write again. The server keeps the key for a day. The difference of an hour is for
-  /// slow requests, and for clocks that differ a little.
-  static let keyLifetime = Duration.seconds(23 * 3600)
-
   /// The writes in the order of their numbers: the confirmed ones, which the copy does not include, then those
   /// that wait. `slots[..<head]` were removed.
   private var slots: [OutboxEntry] = []

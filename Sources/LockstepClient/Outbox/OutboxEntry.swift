@@ -14,8 +14,13 @@ struct OutboxEntry: Sendable, Equatable {
   var actions: [ClientAction]
   /// The state that the write is based on, if it must not overwrite a later one.
   var base: ChangesDocument.Position?
-  /// When it was first sent.
+  /// When it was first sent with its key, by the clock of the server.
   var sentAt: Timestamp?
+  /// The latest state that the client knew when it first sent the write.
+  var sentFrom: ChangesDocument.Position?
+  /// Whether the write was sent too long ago to be sent with its first key. Then it is sent on the condition that what
+  /// it names has not changed since `sentFrom`.
+  var isInDoubt = false
   /// The position of the response.
   var confirmed: ChangesDocument.Position?
   /// Whether the copy includes the write.
@@ -27,6 +32,32 @@ struct OutboxEntry: Sendable, Equatable {
 
   /// Whether the write is shown on top of the copy.
   var isShown: Bool { refusal == nil && !isIncluded }
+
+  /// The state of a write that was sent without getting a response.
+  enum Doubt: Equatable {
+    /// The server has applied the write.
+    case applied
+    /// The server still knows the key, and applies the write at most once if it gets it again.
+    case hasKey
+    /// The server may have forgotten the key.
+    case hasNoKey
+  }
+
+  /// For how long the client sends a write again. The server keeps the key for a day. The difference of an hour is for
+  /// slow requests.
+  static let keyLifetime = Duration.seconds(23 * 3600)
+  /// By how much two times of a server may differ, such as those of two nodes.
+  private static let tolerance = Duration.seconds(300)
+
+  /// Decides about a write after a response of the feed that was requested after the write was sent. `now` is the time
+  /// of the server. The clocks of the device do not matter.
+  func doubt(at now: Timestamp) -> Doubt {
+    if isIncluded { return .applied }
+    guard let sentAt else { return .hasKey }
+    let age = Duration.milliseconds(now.milliseconds(since: sentAt))
+    // A time in the future is from a clock that was wrong, so the true age is unknown.
+    return age >= .zero - Self.tolerance && age <= Self.keyLifetime ? .hasKey : .hasNoKey
+  }
 
   /// Whether this is a refused write that the app knows. Another client may have a write with its number.
   func isRefused(as write: RefusedWrite) -> Bool { refusal != nil && actions.map(\.json) == write.actions }
@@ -40,6 +71,8 @@ extension OutboxEntry {
     ]
     if let base { object["base"] = base.json }
     if let sentAt { object["sentAt"] = .integer(sentAt.millisecondsSince1970) }
+    if let sentFrom { object["sentFrom"] = sentFrom.json }
+    if isInDoubt { object["isInDoubt"] = true }
     if let confirmed { object["confirmed"] = confirmed.json }
     if isIncluded { object["isIncluded"] = true }
     if let process { object["process"] = .string(process) }
@@ -58,6 +91,8 @@ extension OutboxEntry {
     guard self.actions.count == actions.count else { return nil }
     base = json["base"].flatMap { ChangesDocument.Position($0) }
     sentAt = json["sentAt"]?.intValue.map { Timestamp(millisecondsSince1970: Int64($0)) }
+    sentFrom = json["sentFrom"].flatMap { ChangesDocument.Position($0) }
+    isInDoubt = json["isInDoubt"]?.boolValue ?? false
     confirmed = json["confirmed"].flatMap { ChangesDocument.Position($0) }
     isIncluded = json["isIncluded"]?.boolValue ?? false
     refusal = json["refusal"].map { ClientFailure(stored: $0) }
