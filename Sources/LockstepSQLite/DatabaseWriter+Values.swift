@@ -60,6 +60,8 @@ extension DatabaseWriter {
     /// Sets how many units wait.
     package mutating func setWaiting(_ count: Int) { waiting = count }
 
+    package mutating func countFailed(_ count: Int) { failedUnits += count }
+
     package mutating func countFailedCommit(of size: Int) {
       failedCommits += 1
       failedUnits += size

@@ -2,15 +2,14 @@ import LockstepThreading
 
 /// One caller's write.
 @usableFromInline
-struct WriteUnit: Sendable {
+struct WriteUnit: OwnedWrite {
   /// Writes, and returns the completion handler for success.
   let run: @Sendable (SQLiteConnection) throws -> @Sendable () -> Void
   /// The completion handler for failure.
   let fail: @Sendable (any Error) -> Void
   /// Whether the unit throws only before its first change, so that it needs no savepoint.
   let throwsUnwritten: Bool
-  /// Nil if the unit is never throttled.
-  let owner: WriteOwner?
+  @usableFromInline let owner: WriteOwner?
 
   @usableFromInline
   init(
@@ -56,7 +55,7 @@ struct GroupCommit {
   /// Units that were taken from the queue and have not run yet, in order.
   private var taken: ArraySlice<WriteUnit> = []
   private var delay = CommitDelay()
-  private var throttle = WriteThrottle()
+  private var throttle = WriteThrottle<WriteUnit>()
   /// The units that ran in the open transaction, in order.
   private var group: [Entry] = []
 
@@ -121,11 +120,11 @@ struct GroupCommit {
   /// Returns the unit, or nil if its owner is throttled. A throttled unit waits, or fails if too
   /// many such units wait.
   private mutating func admitted(_ unit: WriteUnit) -> WriteUnit? {
-    switch throttle.admit(unit) {
+    switch throttle.admit(unit, now: shared.monotonic()) {
     case .unthrottled: return unit
     case .waits: return nil
     case .full:
-      fail([unit], with: PoolOverloadedError(pool: "throttled writes", capacity: WriteThrottle.capacity))
+      fail([unit], with: PoolOverloadedError(pool: "throttled writes", capacity: WriteThrottleLimits.capacity))
       return nil
     }
   }
@@ -133,7 +132,7 @@ struct GroupCommit {
   /// Runs a transaction with this unit and, unless `alone`, with units that wait or arrive.
   private mutating func writeGroup(startingWith first: WriteUnit, alone: Bool = false) {
     delay.begin()
-    throttle.begin()
+    throttle.begin(alone: alone)
     do {
       try connection.begin()
     } catch {

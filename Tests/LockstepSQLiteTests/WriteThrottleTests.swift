@@ -75,12 +75,12 @@ struct WriteThrottleTests {
     let gate = Gate()
     try await writer.fixture.hold(gate)
     try writer.submit("a0", of: Self.ann, taking: 20)
-    let names = (1...WriteThrottle.capacity).map { "a\($0)" }
+    let names = (1...WriteThrottleLimits.capacity).map { "a\($0)" }
     for name in names + ["one more"] { try writer.submit(name, of: Self.ann) }
     try writer.submit("b", of: Self.bob)
     gate.open()
     writer.fixture.writer.shutDown()
-    let refusal = PoolOverloadedError(pool: "throttled writes", capacity: WriteThrottle.capacity)
+    let refusal = PoolOverloadedError(pool: "throttled writes", capacity: WriteThrottleLimits.capacity)
     #expect(writer.order.all == ["a0", "one more: \(refusal)", "b"] + names)
   }
 
@@ -104,10 +104,10 @@ struct WriteThrottleTests {
 
   @Test("A throttled unit rests nine times the last duration if others wait, and not at all otherwise")
   func rest() {
-    var throttle = WriteThrottle()
+    var throttle = WriteThrottle<WriteUnit>()
     throttle.begin()
     throttle.note(Self.unit(Self.ann), took: 20 * Self.millisecond, now: 100 * Self.millisecond)
-    for _ in 1...3 { #expect(throttle.admit(Self.unit(Self.ann)) == .waits) }
+    for _ in 1...3 { #expect(throttle.admit(Self.unit(Self.ann), now: 0) == .waits) }
     #expect(throttle.next(now: 279 * Self.millisecond, othersWait: true)?.owner == nil)
     #expect(throttle.next(now: 280 * Self.millisecond, othersWait: true)?.owner == Self.ann)
     throttle.note(Self.unit(Self.ann), took: 1 * Self.millisecond, now: 281 * Self.millisecond)
@@ -120,7 +120,7 @@ struct WriteThrottleTests {
 
   @Test("A throttled unit rests only if another owner has written recently")
   func lately() {
-    var throttle = WriteThrottle()
+    var throttle = WriteThrottle<WriteUnit>()
     throttle.note(Self.unit(Self.ann), took: 20 * Self.millisecond, now: 20 * Self.millisecond)
     #expect(throttle.timeToRest(now: 20 * Self.millisecond) == nil)
     throttle.note(Self.unit(Self.bob), took: 1000, now: 30 * Self.millisecond)
@@ -132,30 +132,90 @@ struct WriteThrottleTests {
 
   @Test("One slow unit, or many in one group, make an owner slow")
   func slow() {
-    var throttle = WriteThrottle()
+    var throttle = WriteThrottle<WriteUnit>()
     for group in 1...3 {
       throttle.begin()
       for _ in 1...4 { throttle.note(Self.unit(Self.ann), took: 2 * Self.millisecond, now: 0) }
-      #expect(throttle.admit(Self.unit(Self.ann)) == .unthrottled, "\(group)")
+      #expect(throttle.admit(Self.unit(Self.ann), now: 0) == .unthrottled, "\(group)")
     }
     throttle.note(Self.unit(Self.ann), took: 2 * Self.millisecond, now: 0)
-    #expect(throttle.admit(Self.unit(Self.bob)) == .unthrottled)
-    #expect(throttle.admit(Self.unit(nil)) == .unthrottled)
-    #expect(throttle.admit(Self.unit(Self.ann)) == .waits)
+    #expect(throttle.admit(Self.unit(Self.bob), now: 0) == .unthrottled)
+    #expect(throttle.admit(Self.unit(nil), now: 0) == .unthrottled)
+    #expect(throttle.admit(Self.unit(Self.ann), now: 0) == .waits)
     // A quick unit releases the owner, once none of its units wait.
     throttle.note(Self.unit(Self.ann), took: 1000, now: 0)
-    #expect(throttle.admit(Self.unit(Self.ann)) == .waits)
+    #expect(throttle.admit(Self.unit(Self.ann), now: 0) == .waits)
     while throttle.next(now: 0, othersWait: false) != nil {}
     throttle.note(Self.unit(Self.ann), took: 1000, now: 0)
-    #expect(throttle.admit(Self.unit(Self.ann)) == .unthrottled)
+    #expect(throttle.admit(Self.unit(Self.ann), now: 0) == .unthrottled)
   }
 
   @Test("A full throttle admits no more units")
   func full() {
-    var throttle = WriteThrottle()
+    var throttle = WriteThrottle<WriteUnit>()
     throttle.note(Self.unit(Self.ann), took: 20 * Self.millisecond, now: 0)
-    for _ in 1...WriteThrottle.capacity { #expect(throttle.admit(Self.unit(Self.ann)) == .waits) }
-    #expect(throttle.admit(Self.unit(Self.ann)) == .full)
-    #expect(throttle.admit(Self.unit(Self.bob)) == .unthrottled)
+    for _ in 1...WriteThrottleLimits.capacity { #expect(throttle.admit(Self.unit(Self.ann), now: 0) == .waits) }
+    #expect(throttle.admit(Self.unit(Self.ann), now: 0) == .full)
+    #expect(throttle.admit(Self.unit(Self.bob), now: 0) == .unthrottled)
+  }
+
+  @Test("Owners of a network share the time that they take before they are throttled, if another network writes")
+  func network() {
+    var throttle = WriteThrottle<WriteUnit>()
+    func owner(_ number: UInt64, _ network: Int) -> WriteUnit { Self.unit(WriteOwner(2, number, network: network)) }
+    // Each owner is new. Three of them take more than 100 ms together.
+    for number: UInt64 in 1...3 {
+      throttle.begin()
+      #expect(throttle.admit(owner(number, 1), now: 0) == .unthrottled)
+      throttle.note(owner(number, 1), took: 50 * Self.millisecond, now: 0)
+    }
+    // All clients may have the network of a reverse proxy.
+    #expect(throttle.admit(owner(4, 1), now: 0) == .unthrottled)
+    throttle.begin()
+    throttle.note(owner(100, 2), took: 1000, now: 0)
+    #expect(throttle.admit(owner(101, 2), now: 0) == .unthrottled)
+    #expect(throttle.admit(owner(4, 1), now: 0) == .waits)
+    // Its turn comes as that of any throttled unit. It does not count as another network's.
+    #expect(throttle.next(now: 449 * Self.millisecond, othersWait: true)?.owner == nil)
+    #expect(throttle.next(now: 450 * Self.millisecond, othersWait: true)?.owner == WriteOwner(2, 4))
+    throttle.begin(alone: true)
+    throttle.note(owner(4, 1), took: 5 * Self.millisecond, now: 450 * Self.millisecond)
+    #expect(throttle.admit(owner(5, 1), now: 450 * Self.millisecond) == .waits)
+    #expect(throttle.next(now: 494 * Self.millisecond, othersWait: true)?.owner == nil)
+    #expect(throttle.timeToRest(now: 494 * Self.millisecond) == nil)
+    // After ten times the time above the limit, new owners run again. Those that wait keep their order.
+    #expect(throttle.admit(owner(6, 1), now: 499 * Self.millisecond) == .waits)
+    #expect(throttle.admit(owner(7, 1), now: 500 * Self.millisecond) == .unthrottled)
+    #expect(throttle.admit(owner(6, 1), now: 500 * Self.millisecond) == .waits)
+  }
+
+  @Test("A unit waits behind earlier units of its owner, even if the owner's network is no longer throttled")
+  func orderInNetwork() {
+    var throttle = WriteThrottle<WriteUnit>()
+    throttle.note(Self.unit(WriteOwner(2, 1, network: 1)), took: 150 * Self.millisecond, now: 0)
+    throttle.note(Self.unit(WriteOwner(2, 2, network: 2)), took: 1000, now: 0)
+    let unit = Self.unit(WriteOwner(2, 3, network: 1))
+    #expect(throttle.admit(unit, now: 0) == .waits)
+    throttle.begin()
+    // The first owner is released, and the network has paid.
+    throttle.note(Self.unit(WriteOwner(2, 1, network: 1)), took: 1000, now: 1)
+    #expect(throttle.admit(Self.unit(WriteOwner(2, 1, network: 1)), now: 5_000 * Self.millisecond) == .unthrottled)
+    #expect(throttle.admit(unit, now: 5_000 * Self.millisecond) == .waits)
+    while throttle.next(now: 0, othersWait: false) != nil {}
+    #expect(throttle.admit(unit, now: 5_000 * Self.millisecond) == .unthrottled)
+  }
+
+  @Test("If too many owners are slow, those whose units do not wait start again")
+  func manySlowOwners() {
+    var throttle = WriteThrottle<WriteUnit>()
+    let first = Self.unit(Self.ann)
+    throttle.note(first, took: 20 * Self.millisecond, now: 0)
+    #expect(throttle.admit(first, now: 0) == .waits)
+    for number: UInt64 in 1...4_096 {
+      throttle.note(Self.unit(WriteOwner(2, number)), took: 20 * Self.millisecond, now: 0)
+    }
+    #expect(throttle.admit(first, now: 0) == .waits)
+    #expect(throttle.admit(Self.unit(WriteOwner(2, 4_095)), now: 0) == .unthrottled)
+    #expect(throttle.admit(Self.unit(WriteOwner(2, 4_096)), now: 0) == .waits)
   }
 }

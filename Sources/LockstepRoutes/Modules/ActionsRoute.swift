@@ -174,7 +174,7 @@ struct ActionBatch: StateWrite {
       _ = try BodyType(of: request.head)
       let batch = try read(try JSON(body: body))
       if isDryRun { return batch.writing.preview(batch, preconditions, of: session) }
-      return try batch.writing.commit(batch, preconditions, key, of: session)
+      return try batch.writing.commit(batch, preconditions, key, request.network(of: session), of: session)
     }
   }
 

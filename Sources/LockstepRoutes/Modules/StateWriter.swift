@@ -86,7 +86,7 @@ package final class StateWriter: Sendable {
       let preconditions = try Preconditions(of: request.head)
       return try request.withBody { [self] body in
         let key = try IdempotencyKey(of: request, body: body)?.owned(by: session)
-        return try commit(try change(request, body), preconditions, key, of: session)
+        return try commit(try change(request, body), preconditions, key, request.network(of: session), of: session)
       }
     }
   }
@@ -98,6 +98,7 @@ package final class StateWriter: Sendable {
     _ write: some StateWrite,
     _ preconditions: Preconditions,
     _ key: IdempotencyKey?,
+    _ network: Int?,
     of session: LiveSession
   ) throws -> HandlerResult {
     let (store, user) = (reading.store, session.user)
@@ -135,7 +136,7 @@ package final class StateWriter: Sendable {
     let conditions = write.conditions(of: preconditions)
     let history = ledger.history
     let submit = { @Sendable [self] (points: [[PastPoint]]) throws -> HandlerResult in
-      try self.submit(transaction(of: write, conditions, points, history, key, of: session), respond)
+      try self.submit(transaction(of: write, conditions, points, history, key, network, of: session), respond)
     }
     if conditions.isEmpty { return try submit([]) }
     switch reading.points(of: conditions, of: user) {
@@ -150,6 +151,7 @@ package final class StateWriter: Sendable {
     _ points: [[PastPoint]],
     _ history: Int,
     _ key: IdempotencyKey?,
+    _ network: Int?,
     of session: LiveSession
   ) -> Transaction {
     let store = reading.store
@@ -166,6 +168,7 @@ package final class StateWriter: Sendable {
       condition: conditions.isEmpty ? nil : condition,
       history: conditions.isEmpty ? nil : history,
       key: key,
+      network: network,
       response: { StoredResponse(write.response(to: $0, in: StateView(store: store, $0.after))) },
       refusal: { error in
         let refused = (error as? ActionRefusal).map { write.problem(for: $0, store: store) }
@@ -187,7 +190,7 @@ package final class StateWriter: Sendable {
         case .stored(let read): try await read()
         }
       let cached = try await reading.cache.load(user)
-      let transaction = transaction(of: write, conditions, points, history, nil, of: session)
+      let transaction = transaction(of: write, conditions, points, history, nil, nil, of: session)
       return .response(
         try await reading.backgroundEncoder.run(for: user) { [ledger] in
           do {
@@ -220,6 +223,13 @@ package final class StateWriter: Sendable {
       do { try await ledger.load(reservation) } catch { return try respond(.failure(error)) }
       return try submit()
     }
+  }
+}
+
+extension Request {
+  /// Identifies the client's network to the writer. Nil for a service token, which acts for many users.
+  func network(of session: LiveSession) -> Int? {
+    session.agent == nil ? ClientNetwork(host: peer.host).hashValue : nil
   }
 }
 

@@ -1,6 +1,7 @@
 import LockstepCollections
 import LockstepJSON
 import LockstepPostgreSQL
+import LockstepThreading
 import LockstepTime
 
 /// A group whose users' heads are locked.
@@ -92,24 +93,56 @@ struct PostgreSQLGroup {
   /// How many users have a state in memory that lacks commits of other nodes.
   var outdatedStates: Int { facts.values.count { $0.tail.hasMissed } }
 
-  /// Decides all transactions, in order.
+  /// Decides transactions in order, at least one. Stops when they have taken `limit` nanoseconds, because
+  /// PostgreSQL waits meanwhile and holds the locks. `throttle` gets the time of each transaction.
   func decide(
-    by tables: ModuleTables
-  ) -> (outcomes: [Result<@Sendable () -> Void, any Error>], writes: [WriteSet]) {
-    var writes: [WriteSet] = []
-    let outcomes = transactions.map { transaction -> Result<@Sendable () -> Void, any Error> in
-      // All users of the group have facts.
-      guard let facts = facts[transaction.user] else { return .failure(StaleStateError()) }
-      return Result {
-        let decision = try transaction.decide(.locked(facts, tables))
-        if let set = decision.writes {
-          facts.note(set)
-          writes.append(set)
-        }
-        return decision.complete
+    by tables: ModuleTables,
+    within limit: Int64,
+    monotonic: () -> Int64,
+    throttle: inout WriteThrottle<PendingTransaction>
+  ) -> Decided {
+    var decided = Decided()
+    var heldBack: Set<UserID> = []
+    var (total, start): (Int64, Int64) = (0, monotonic())
+    for transaction in transactions {
+      // Transactions of one user stay in order.
+      let mustWait =
+        total >= limit || heldBack.contains(transaction.user)
+        || !decided.outcomes.isEmpty && throttle.holdsBack(transaction, now: start)
+      if mustWait {
+        heldBack.insert(transaction.user)
+        decided.rest.append(transaction)
+        continue
       }
+      let outcome = Result { try decide(transaction, by: tables) }
+      let now = monotonic()
+      let writes = (try? outcome.get())?.writes
+      let time = now - start + (writes?.expectedTime ?? 0)
+      throttle.note(transaction, took: time, now: now)
+      (total, start) = (total + time, now)
+      if let writes { decided.writes.append(writes) }
+      decided.outcomes.append((transaction, outcome.map(\.complete)))
     }
-    return (outcomes, writes)
+    return decided
+  }
+
+  /// The decided part of a group.
+  struct Decided {
+    var outcomes: [(transaction: PendingTransaction, outcome: Result<@Sendable () -> Void, any Error>)] = []
+    var writes: [WriteSet] = []
+    /// The transactions that a later group decides, in order.
+    var rest: [PendingTransaction] = []
+  }
+
+  private func decide(
+    _ transaction: PendingTransaction,
+    by tables: ModuleTables
+  ) throws -> (writes: WriteSet?, complete: @Sendable () -> Void) {
+    // All users of the group have facts.
+    guard let facts = facts[transaction.user] else { throw StaleStateError() }
+    let decision = try transaction.decide(.locked(facts, tables))
+    if let set = decision.writes { facts.note(set) }
+    return decision
   }
 
   /// The second round trip.

@@ -4,35 +4,6 @@ import LockstepSQLite
 import LockstepThreading
 import LockstepTime
 
-/// A transaction that waits for its group.
-package struct PendingTransaction: Sendable {
-  let subject: TransactionSubject
-  /// Decides, and returns the handler for success.
-  let decide: @Sendable (StoreFacts) throws -> (writes: WriteSet?, complete: @Sendable () -> Void)
-  let fail: @Sendable (any Error) -> Void
-
-  package init(
-    _ subject: TransactionSubject,
-    decide: @escaping @Sendable (StoreFacts) throws -> (writes: WriteSet?, complete: @Sendable () -> Void),
-    fail: @escaping @Sendable (any Error) -> Void
-  ) {
-    (self.subject, self.decide, self.fail) = (subject, decide, fail)
-  }
-
-  var user: UserID { subject.user }
-}
-
-/// A unit that shows that groups can be committed, with the handler for its outcome.
-private struct CommitCheck: Sendable {
-  let unit: @Sendable (StoreConnection) throws -> Void
-  let completion: @Sendable (Result<Void, any Error>) -> Void
-}
-
-private enum WriterWork: Sendable {
-  case transaction(PendingTransaction)
-  case check(CommitCheck)
-}
-
 /// Commits transactions in groups, on its own thread and connection.
 ///
 /// A group takes two round trips. The first one locks the group's users, in the order of their locks'
@@ -42,6 +13,9 @@ private enum WriterWork: Sendable {
 ///
 /// All nodes lock in the same order, so there is no deadlock. A transaction that is refused is not in
 /// the second round trip, so no savepoints are needed.
+///
+/// Users whose transactions take long are throttled (`WriteThrottle`), and the time in which a group is
+/// decided is limited.
 package final class PostgreSQLGroupCommit: Sendable {
   private static let capacity = 4_096
   /// The most transactions of a group. Locks are held until the group is on disk, so groups are small.
@@ -130,7 +104,8 @@ private struct GroupLoop {
   /// reason may be one user's rows.
   private var isolated = 0
   private static let isolatedTransactions = 256
-  /// Transactions of users that transactions of others have locked. They are tried again with the next groups.
+  /// Transactions of users that transactions of others have locked, and those that must stay before throttled
+  /// ones of the same user. They are tried again with the next groups.
   private var postponed: [PendingTransaction] = []
   /// When the transactions of these users fail.
   private var postponedUntil: [UserID: Int64] = [:]
@@ -139,6 +114,14 @@ private struct GroupLoop {
   private static let postponedInterval: Int64 = 20_000_000
   private var lockedUsers: LockedUsers
   private var busyUsers: FailureMonitor
+  private var throttle = WriteThrottle<PendingTransaction>()
+  /// Transactions that no group has decided yet, and checks that have not run, in order.
+  private var taken: [PendingTransaction] = []
+  private var checks: [CommitCheck] = []
+  /// The transactions that fail if the present group does.
+  private var attempted: [PendingTransaction] = []
+  /// For how long a group is decided, in nanoseconds. Its users are locked meanwhile.
+  private static let longestDecision: Int64 = 50_000_000
 
   init(
     _ queue: WorkQueue<WriterWork>,
@@ -162,28 +145,82 @@ private struct GroupLoop {
 
   mutating func run(groupLimit: Int) {
     while true {
-      let next = postponed.isEmpty ? queue.next() : queue.next(withinNanoseconds: Self.postponedInterval)
-      if next == nil, postponed.isEmpty { break }
-      // Also those of users who have postponed transactions, because each user's order must stay.
-      var group = postponed
-      var checks: [CommitCheck] = []
-      postponed = []
-      if let next {
-        for work in [next] + queue.takeWaiting(atMost: groupLimit - 1) {
-          switch work {
-          case .transaction(let transaction): group.append(transaction)
-          case .check(let check): checks.append(check)
-          }
-        }
+      if let transaction = nextThrottled(othersWait: true) {
+        writeGroup([transaction], alone: true)
+        continue
       }
-      hasCommitted = false
-      let (free, attempts) = lockedUsers.split(group)
-      if isolated == 0 { write(free) } else { writeByUser(free) }
-      writeByUser(attempts)
-      for check in checks { run(check) }
+      take(queue.takeWaiting(atMost: max(0, groupLimit - taken.count)))
+      let next = nextGroup()
+      if !next.isEmpty || !checks.isEmpty {
+        writeGroup(next)
+      } else if let time = timeToWait() {
+        if let work = queue.next(withinNanoseconds: time) { take([work]) } else { writeGroup([]) }
+      } else if let transaction = nextThrottled(othersWait: false) {
+        writeGroup([transaction], alone: true)
+      } else if let work = queue.next() {
+        take([work])
+      } else {
+        break
+      }
     }
     session?.connection.close()
     handlers.close()
+  }
+
+  private mutating func take(_ work: [WriterWork]) {
+    for work in work {
+      switch work {
+      case .transaction(let transaction): taken.append(transaction)
+      case .check(let check): checks.append(check)
+      }
+    }
+  }
+
+  /// The taken transactions whose users are not throttled. Throttled ones wait, or fail if too many wait.
+  private mutating func nextGroup() -> [PendingTransaction] {
+    let candidates = taken
+    taken = []
+    return candidates.filter { transaction in
+      switch throttle.admit(transaction, now: monotonic()) {
+      case .unthrottled: return true
+      case .waits: return false
+      case .full:
+        handlers.waitUntilIdle()
+        statistics.withLock { $0.countFailed(1) }
+        let capacity = WriteThrottleLimits.capacity
+        transaction.fail(PoolOverloadedError(pool: "throttled writes", capacity: capacity))
+        return false
+      }
+    }
+  }
+
+  private mutating func nextThrottled(othersWait: Bool) -> PendingTransaction? {
+    throttle.isEmpty ? nil : throttle.next(now: monotonic(), othersWait: othersWait)
+  }
+
+  /// How many nanoseconds to wait for other work before the next throttled transaction runs, or before
+  /// postponed ones are tried again. Nil if there are none, or if the throttled one may run now.
+  private func timeToWait() -> Int64? {
+    let postponed = postponed.isEmpty ? nil : Self.postponedInterval
+    if throttle.isEmpty { return postponed }
+    guard !queue.isClosed, let rest = throttle.timeToRest(now: monotonic()) else { return nil }
+    return min(rest, postponed ?? rest)
+  }
+
+  /// Writes transactions together with the postponed ones, and then runs the checks. `alone`: the group is
+  /// one throttled transaction.
+  private mutating func writeGroup(_ transactions: [PendingTransaction], alone: Bool = false) {
+    throttle.begin(alone: alone)
+    // Also if their users have postponed transactions, because each user's order must stay.
+    let group = postponed + transactions
+    postponed = []
+    hasCommitted = false
+    let (free, attempts) = lockedUsers.split(group)
+    if isolated == 0 { write(free) } else { writeByUser(free) }
+    writeByUser(attempts)
+    let checks = checks
+    self.checks = []
+    for check in checks { run(check) }
   }
 
   private mutating func writeByUser(_ group: [PendingTransaction]) {
@@ -194,6 +231,7 @@ private struct GroupLoop {
   /// `isAlone`: the group has the transactions of one user, whose rows another program may have locked.
   private mutating func write(_ group: [PendingTransaction], isAlone: Bool = false) {
     if group.isEmpty { return }
+    attempted = group
     do {
       let locked: PostgreSQLGroup
       do {
@@ -201,10 +239,10 @@ private struct GroupLoop {
       } catch let error as PostgreSQLError where error.isLostConnection {
         // Nothing is decided yet. The connection may have been lost long ago.
         session = nil
-        locked = try lock(group, isAlone: isAlone)
+        locked = try lock(attempted, isAlone: isAlone)
       } catch let error as PostgreSQLError where error.kind == .lockTimeout {
         try session?.rollBack()
-        locked = try lockWithoutWaiting(group)
+        locked = try lockWithoutWaiting(attempted)
       }
       try finish(locked)
       monitor.noteSuccess()
@@ -219,12 +257,13 @@ private struct GroupLoop {
         if group.allSatisfy({ $0.user == user }) { lockedUsers.noteLock(of: user, error) }
       } else {
         monitor.noteFailure(feed.reason(of: error))
-        statistics.withLock { $0.countFailedCommit(of: group.count) }
+        statistics.withLock { $0.countFailedCommit(of: attempted.count) }
       }
       // No later transaction is decided before the results of these ones are dropped.
       handlers.waitUntilIdle()
-      for transaction in group { transaction.fail(error) }
+      for transaction in attempted { transaction.fail(error) }
     }
+    attempted = []
   }
 
   /// Drops the session if nothing can be committed with it any more. Returns whether it did.
@@ -287,7 +326,8 @@ private struct GroupLoop {
       }
     }
     if busy.isEmpty { busyUsers.noteSuccess() }
-    return try PostgreSQLGroup(group.filter { !busy.contains($0.user) }, in: session, begins: false)
+    attempted = group.filter { !busy.contains($0.user) }
+    return try PostgreSQLGroup(attempted, in: session, begins: false)
   }
 
   private func connect() throws -> PostgreSQLSession {
@@ -307,23 +347,33 @@ private struct GroupLoop {
     feed.noteOutdated(group.outdatedStates)
     flag.set(group.notifiesWebhooks, since: flag.version)
     if group.declared != tables.modules.current.revision { try tables.readDeclaredAgain(from: .postgreSQL(session)) }
-    let (outcomes, writes) = group.decide(by: tables)
+    let decided = group.decide(
+      by: tables,
+      within: Self.longestDecision,
+      monotonic: monotonic,
+      throttle: &throttle
+    )
+    // Behind transactions of the same user that are throttled, these ones would lose their turn.
+    let isFirst = { [throttle] (transaction: PendingTransaction) in throttle.waits(transaction.subject.owner) }
+    postponed += decided.rest.filter(isFirst)
+    taken = decided.rest.filter { !isFirst($0) } + taken
+    attempted = decided.outcomes.map(\.transaction)
     let start = monotonic()
-    if writes.isEmpty {
+    if decided.writes.isEmpty {
       // Nothing is written, so the end of the transaction need not be awaited before the handlers run.
       try session.rollBack()
     } else {
-      try group.commit(writes, in: session)
+      try group.commit(decided.writes, in: session)
       hasCommitted = true
       feed.noteCommit()
     }
     let end = monotonic()
     let time = end - start
     if hasCommitted { lastCommit.withLock { $0 = end } }
-    let failed = outcomes.count { if case .failure = $0 { true } else { false } }
-    statistics.withLock { $0.countCommit(of: outcomes.count, failed: failed, time: time) }
+    let failed = decided.outcomes.count { if case .failure = $0.outcome { true } else { false } }
+    statistics.withLock { $0.countCommit(of: decided.outcomes.count, failed: failed, time: time) }
     handlers.run(
-      zip(group.transactions, outcomes).map { transaction, outcome in
+      decided.outcomes.map { transaction, outcome in
         switch outcome {
         case .success(let complete): complete
         case .failure(let error): { transaction.fail(error) }

@@ -16,6 +16,18 @@ package struct WriteSet: Sendable {
 
   package var isEmpty: Bool { actions.isEmpty && record == nil }
 
+  /// About how long PostgreSQL takes to write this, in nanoseconds. The writes of a group go to PostgreSQL
+  /// together, so their times cannot be measured one by one.
+  var expectedTime: Int64 {
+    actions.reduce(0) { time, action in
+      let bytes = action.entry.action.utf8.count + action.entry.mutations.utf8.count
+      return time + Self.timeOfAction + Int64(bytes) * Self.timeOfByte
+    }
+  }
+
+  private static let timeOfAction: Int64 = 20_000
+  private static let timeOfByte: Int64 = 10
+
   /// Adds the event of the new revision for the webhooks.
   @usableFromInline
   func addEvent(to connection: SQLiteConnection) throws {

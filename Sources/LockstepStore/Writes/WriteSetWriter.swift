@@ -1,5 +1,6 @@
 import LockstepCollections
 import LockstepSQLite
+import LockstepThreading
 import LockstepTime
 
 /// A decided transaction.
@@ -17,6 +18,8 @@ package struct TransactionSubject: Sendable {
   /// The id of the service token whose request it is; nil for a session and for the administrator token.
   let serviceToken: String?
   let key: IdempotencyKey?
+  /// Identifies the client's network; nil if the transaction has none.
+  let network: Int?
   /// The revision of the user's latest state in memory.
   let known: @Sendable () -> Revision?
 
@@ -25,10 +28,14 @@ package struct TransactionSubject: Sendable {
     session: SessionID?,
     serviceToken: String? = nil,
     key: IdempotencyKey?,
+    network: Int? = nil,
     known: @escaping @Sendable () -> Revision?
   ) {
-    (self.user, self.session, self.serviceToken, self.key, self.known) = (user, session, serviceToken, key, known)
+    (self.user, self.session, self.serviceToken) = (user, session, serviceToken)
+    (self.key, self.network, self.known) = (key, network, known)
   }
+
+  var owner: WriteOwner { user.writeOwner(network: network) }
 }
 
 /// Decides transactions one after the other, and commits their write sets in groups.
@@ -84,7 +91,7 @@ package struct WriteSetWriter: Sendable {
         },
         // Without a record of the response, a refused transaction has written nothing.
         throwsUnwritten: subject.key == nil,
-        of: subject.user.writeOwner,
+        of: subject.owner,
         completion: completion
       )
     case .postgreSQL(let group):
@@ -105,5 +112,7 @@ package struct WriteSetWriter: Sendable {
 
 extension UserID {
   /// Identifies the user to the writer, so that long writes of one user do not delay other users.
-  package var writeOwner: WriteOwner { WriteOwner(uuid.high, uuid.low) }
+  package var writeOwner: WriteOwner { writeOwner(network: nil) }
+
+  func writeOwner(network: Int?) -> WriteOwner { WriteOwner(uuid.high, uuid.low, network: network) }
 }

@@ -88,6 +88,7 @@ package final class Ledger: Sendable {
           session: transaction.session.agent == nil ? transaction.session.id : nil,
           serviceToken: transaction.session.agent?.storedID,
           key: key,
+          network: transaction.network,
           known: { reservation.states.latest?.revision }
         ),
         decide: { try self.run(transaction, early, on: reservation.states, $0) },

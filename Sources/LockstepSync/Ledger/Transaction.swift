@@ -25,6 +25,9 @@ package final class Transaction: Sendable {
   /// `Ledger.history` before anything was read for the condition; nil without a condition.
   let history: Int?
   let key: IdempotencyKey?
+  /// Identifies the client's network, whose users share a limit on the writer's time; nil for a service
+  /// token and for a screen.
+  let network: Int?
   /// Makes the response that is recorded for the key. The ledger does not call it for a transaction
   /// without a key.
   let response: @Sendable (Committed) -> StoredResponse
@@ -40,6 +43,7 @@ package final class Transaction: Sendable {
     condition: (@Sendable (LedgerView) throws -> Void)? = nil,
     history: Int? = nil,
     key: IdempotencyKey? = nil,
+    network: Int? = nil,
     response: @escaping @Sendable (Committed) -> StoredResponse,
     refusal: @escaping @Sendable (any Error) -> StoredResponse?,
     kept: @escaping @Sendable (StoredResponse) -> StoredResponse = { $0 }
@@ -50,6 +54,7 @@ package final class Transaction: Sendable {
     self.condition = condition
     self.history = history
     self.key = key
+    self.network = network
     self.response = response
     self.refusal = refusal
     self.kept = kept

@@ -144,6 +144,83 @@ struct LedgerTests {
     #expect(fixture.announced.revisions == [])
   }
 
+  // MARK: Slow users
+
+  /// Transactions that take time by the clock of a fixture, in the order in which they were decided.
+  private struct Slow {
+    let fixture: SyncFixture
+    let order = LockedState<[String]>([])
+
+    func transaction(_ name: String, of session: LiveSession, taking time: Duration, refused: Bool = false) throws
+      -> Transaction
+    {
+      let (clock, order) = (fixture.clock, order)
+      let key = refused ? "a" : name
+      return SyncFixture.transaction([try fixture.set(key, 1)], as: session) { _ in
+        clock.advance(by: time)
+        order.withLock { $0.append(name) }
+        if refused { throw Refusal.conflict(name) }
+      }
+    }
+  }
+
+  @Test("Slow transactions of one user run after those of others, also if they are refused", arguments: [false, true])
+  func slowUser(refused: Bool) async throws {
+    let fixture = try SyncFixture()
+    let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
+    for session in [ann, bob] { try await fixture.commit([try fixture.set("a", 0)], as: session) }
+    let slow = Slow(fixture: fixture)
+    try await withThrowingTaskGroup { group in
+      try await fixture.withWriterHeld {
+        let rows = [("a1", ann), ("a2", ann), ("a3", ann), ("b1", bob), ("b2", bob)]
+        for (index, (name, session)) in rows.enumerated() {
+          let isAnn = session.user == ann.user
+          let transaction = try slow.transaction(
+            name,
+            of: session,
+            taking: isAnn ? .milliseconds(20) : .zero,
+            refused: isAnn && refused
+          )
+          group.addTask { [ledger = fixture.ledger] in _ = try? await ledger.settle(transaction) }
+          await fixture.waiting(index + 1)
+        }
+      }
+      await eventually { slow.order.withLock { $0.contains("b2") } }
+      // The rest of the slow user.
+      fixture.clock.advance(by: .seconds(1))
+      try await group.waitForAll()
+    }
+    #expect(slow.order.withLock { $0 } == ["a1", "b1", "b2", "a2", "a3"])
+  }
+
+  @Test(
+    "When a group has been decided for its time, it is committed, and the next group decides the rest in order",
+    .enabled("A store in SQLite decides and writes at the same time") { !TestedStore.isSQLite }
+  )
+  func timeOfGroup() async throws {
+    let fixture = try SyncFixture()
+    var users: [LiveSession] = []
+    for number: UInt64 in 1...7 {
+      users.append(try await fixture.user(number))
+      try await fixture.commit([try fixture.set("a", 0)], as: users[users.count - 1])
+    }
+    let slow = Slow(fixture: fixture)
+    let commits = fixture.store.writer.statistics.commits
+    try await withThrowingTaskGroup { group in
+      try await fixture.withWriterHeld {
+        for (index, session) in users.enumerated() {
+          // Six of them take 50 ms together. No user takes 10 ms, which would make it slow.
+          let transaction = try slow.transaction("\(index)", of: session, taking: .milliseconds(9))
+          group.addTask { [ledger = fixture.ledger] in _ = try await ledger.settle(transaction) }
+          await fixture.waiting(index + 1)
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(slow.order.withLock { $0 } == (0..<7).map { "\($0)" })
+    #expect(fixture.store.writer.statistics.commits == commits + SyncFixture.commitsOfHeldGroup + 1)
+  }
+
   // MARK: Groups
 
   @Test("Transactions in one group see each other, and readers see them only once they are on disk")
