@@ -1,3 +1,5 @@
+import LockstepTime
+
 /// How much of a user's history is kept. A revision is pruned if it is beyond both `days` and
 /// `revisions`, or beyond `bytes`.
 public struct HistoryPolicy: Sendable, Equatable {
@@ -8,13 +10,30 @@ public struct HistoryPolicy: Sendable, Equatable {
   /// The bytes of a user's history as text. If it is longer, the oldest revisions are pruned
   /// whatever their age, because a request of 100 KB may write 8 MB of history. Default: 64 MiB.
   public var bytes: Int
+  /// The bytes of the records of a user's idempotency keys. Above it, the oldest stored responses are
+  /// removed if they can be rebuilt from the history, and then the oldest records. Default: 8 MiB.
+  public var keyBytes: Int
 
   /// Creates a policy. A limit that is left out has its default value.
-  public init(days: Int = 30, revisions: Int = 1_000, bytes: Int = 64 * 1024 * 1024) {
+  public init(
+    days: Int = 30,
+    revisions: Int = 1_000,
+    bytes: Int = 64 * 1024 * 1024,
+    keyBytes: Int = 8 * 1024 * 1024
+  ) {
     self.days = days
     self.revisions = revisions
     self.bytes = bytes
+    self.keyBytes = keyBytes
   }
+
+  /// The time from which on revisions are kept.
+  func oldest(at now: Timestamp) -> Timestamp {
+    Timestamp(millisecondsSince1970: now.millisecondsSince1970 - Int64(days) * 86_400_000)
+  }
+
+  /// At least the last revision is kept.
+  var leastRevisions: Int { max(1, revisions) }
 }
 
 /// How many requests may wait. A request above the limit gets 429.

@@ -57,6 +57,7 @@ struct OptionParserTests {
     Case("--max-default-keys", "9", "LOCKSTEP_MAX_DEFAULT_KEYS") { $0.defaultsQuota.keys == 9 },
     Case("--max-suite-bytes", "64k", "LOCKSTEP_MAX_SUITE_BYTES") { $0.defaultsQuota.bytes == 65_536 },
     Case("--max-history-bytes", "1MiB", "LOCKSTEP_MAX_HISTORY_BYTES") { $0.history.bytes == 1_048_576 },
+    Case("--max-key-bytes", "64KiB", "LOCKSTEP_MAX_KEY_BYTES") { $0.history.keyBytes == 65_536 },
     Case("--history-days", "0", "LOCKSTEP_HISTORY_DAYS") { $0.history.days == 0 },
     Case("--history-min", "10", "LOCKSTEP_HISTORY_MIN") { $0.history.revisions == 10 },
     Case("--cache-mb", "3", "LOCKSTEP_CACHE_MB") { $0.cacheBytes == 3 * 1_048_576 },

@@ -71,6 +71,7 @@ struct RefusalTests {
     ("--max-favorites", counts, count), ("--max-suites", counts, count), ("--max-default-keys", counts, count),
     ("--max-favorites-bytes", sizes + ["1025GiB"], "\(size) 0 to 1099511627776 bytes"),
     ("--max-history-bytes", sizes + ["0", "1048575", "1025GiB"], "\(size) 1048576 to 1099511627776 bytes"),
+    ("--max-key-bytes", sizes + ["0", "65535", "1025GiB"], "\(size) 65536 to 1099511627776 bytes"),
     ("--max-suite-bytes", sizes + ["1025GiB"], "\(size) 0 to 1099511627776 bytes"),
     ("--history-days", ["", "-1", "36501", "1.5"], "it must be a whole number from 0 to 36500"),
     ("--history-min", ["", "0", "1000000001"], "it must be a whole number from 1 to 1000000000"),

@@ -146,6 +146,11 @@ enum ServeOptions {
     // would copy the whole state.
     Option("--max-history-bytes", \.history.bytes, .size(1_048_576...largestSize), .storage)
       .help("The largest size of a user's history, 1MiB or more. Above it, the oldest is pruned, whatever its age."),
+    Option("--max-key-bytes", \.history.keyBytes, .size(65_536...largestSize), .storage)
+      .help(
+        "The largest size of the records of a user's idempotency keys, 64KiB or more. Above it, the oldest responses are "
+          + "rebuilt from history instead of stored, and then the oldest keys are forgotten before 24 hours have passed."
+      ),
     Option("--cache-mb", \.cacheBytes, .mebibytes(1...1_048_576), .storage)
       .help(
         "How many MiB the states of active users may take in memory, approximately. Other states are read from the store."

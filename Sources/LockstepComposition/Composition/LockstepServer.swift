@@ -103,6 +103,7 @@ public final class LockstepServer: Sendable {
     if let deliveries = services.users?.deliveries {
       try tasks.start { await deliveries.run(by: clock, logger: logger) }
     }
+    if let sweep = services.users?.historySweep { try tasks.start { await sweep.run(by: clock) } }
     if let backups { try tasks.start { await backups.run(by: clock) } }
     logger.log(
       .info,

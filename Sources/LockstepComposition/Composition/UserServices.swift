@@ -40,6 +40,8 @@ struct UserServices: Sendable {
   let accountsLedger: AccountsLedger
   let history: StateHistory
   let maintenance: HistoryMaintenance
+  /// Has old history of all users pruned.
+  let historySweep: HistorySweep
   let waiters: WaiterRegistry<UserID>
   let commits: JournalNotifier
   /// Identifies this run of the server.
@@ -128,11 +130,19 @@ struct UserServices: Sendable {
     commits = JournalNotifier(configuration.waiting)
     let tokens = try store.write { try ServiceTokenRecords(connection: $0).all() }
     serviceTokens = ServiceTokens(accounts, tokens, now: time.now)
+    maintenance = HistoryMaintenance(
+      pruning: JournalPruner(policy: configuration.history, history: history),
+      readers: store.readers,
+      writer: writer,
+      now: time.now,
+      executor: placement.taskExecutor
+    )
     accountsLedger = AccountsLedger(
       accounts: accounts,
       readers: store.readers,
       writer: writer,
       inFlightKeys: inFlightKeys,
+      noteRecord: { [maintenance] in maintenance.noteRecord(of: $0, bytes: $1) },
       now: time.now
     )
     registry = RegisteredLedger(
@@ -171,12 +181,12 @@ struct UserServices: Sendable {
       )
     }
     states.readDeclared { [declared] in try declared.refresh(from: $0, isWhole: true) }
-    maintenance = HistoryMaintenance(
-      pruning: JournalPruner(policy: configuration.history, history: history),
+    historySweep = HistorySweep(
+      maintenance,
+      policy: configuration.history,
       readers: store.readers,
-      writer: writer,
-      now: time.now,
-      executor: placement.taskExecutor
+      isResponsible: { [feed = store.feed] in feed?.isFirstNode ?? true },
+      now: time.now
     )
     webhookSender = WebhookSender(
       userAgent: "lockstep/\(lockstepVersion)",

@@ -88,16 +88,20 @@ package struct AdminUserRoutes: Sendable {
       .member("disabled", .flag) { $0.listing.disabledAt != nil },
       .member("revision", .count) { $0.revision },
       .optional("lastSeenAt", .time) { $0.listing.lastSeenAt },
-      .member("bytes", .count) { $0.bytes }
+      .member("bytes", .count) { $0.bytes },
+      .member("keyBytes", .count) { $0.keyBytes }
     )
 
     var listing: UserListing
     var revision = 0
     /// The size of the state as quotas count it.
     var bytes = 0
+    /// The size of the records of idempotency keys.
+    var keyBytes = 0
 
-    init(_ listing: UserListing, _ state: UserState) {
+    init(_ listing: UserListing, _ state: UserState, keyBytes: Int = 0) {
       self.listing = listing
+      self.keyBytes = keyBytes
       revision = state.revision.number
       bytes = state.collections.values.reduce(0) { $0 + $1.bytes }
     }
@@ -105,7 +109,7 @@ package struct AdminUserRoutes: Sendable {
     var json: JSON { Self.format.encode(self) }
 
     var document: PrivateDocument {
-      PrivateDocument(json, passingOver: ["lastSeenAt"], hidden: listing.passwordVersion)
+      PrivateDocument(json, passingOver: ["lastSeenAt", "keyBytes"], hidden: listing.passwordVersion)
     }
   }
 
@@ -121,7 +125,7 @@ package struct AdminUserRoutes: Sendable {
     return .making(Problem.init(accounts:)) {
       let page = try await page(prefix, after: last, limit: limit + 1)
       var items: [JSON] = []
-      for listing in page.prefix(limit) { items.append(Item(listing, try await state(of: listing.user.id)).json) }
+      for listing in page.prefix(limit) { items.append(try await item(listing).json) }
       var response = try PrivateDocument(["items": .array(items)]).response(preconditions)
       if page.count > limit {
         var parameters = ["limit=\(limit)", "after=\(page[limit - 1].user.id)"]
@@ -165,7 +169,16 @@ package struct AdminUserRoutes: Sendable {
   private func existing(_ user: UserID) async throws -> Item? {
     let now = now()
     guard let listing = try await accounts.read({ try UserListing.of(user, from: $0, at: now) }) else { return nil }
-    return Item(listing, try await state(of: user))
+    return try await item(listing)
+  }
+
+  private func item(_ listing: UserListing) async throws -> Item {
+    let user = listing.user.id
+    return Item(listing, try await state(of: user), keyBytes: try await keyBytes(of: user))
+  }
+
+  private func keyBytes(of user: UserID) async throws -> Int {
+    try await readers.read(for: user) { try IdempotencyRecords(connection: $0).bytes(of: user) }
   }
 
   /// Reads the user's state without caching it, because administrators read most states only once.
@@ -238,10 +251,10 @@ package struct AdminUserRoutes: Sendable {
     }
     let now = now()
     return .making(Problem.init(accounts:)) { [change] in
-      let state = try await state(of: user)
+      let (state, keyBytes) = (try await state(of: user), try await keyBytes(of: user))
       let listing = { @Sendable (connection: StoreConnection) throws in
         guard let found = try UserListing.of(user, from: connection, at: now) else { throw AccountsError.noSuchUser }
-        return Item(found, state)
+        return Item(found, state, keyBytes: keyBytes)
       }
       return Response(
         try await ledger.commit(

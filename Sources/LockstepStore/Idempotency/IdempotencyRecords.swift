@@ -264,6 +264,120 @@ package struct IdempotencyRecords {
     return max(users, outsiders) == limit
   }
 
+  // MARK: The limit for a user
+
+  /// About how many bytes a record takes besides its key and its response.
+  private static let overhead = 128
+
+  /// The bytes of a record.
+  package static func bytes(of response: StoredResponse, to key: IdempotencyKey) -> Int {
+    overhead + key.key.utf8.count + response.fields.count + (response.body?.count ?? 0)
+  }
+
+  /// A record that takes too much.
+  package struct Excess: Sendable {
+    fileprivate let key: String
+    fileprivate let at: Timestamp
+    /// Whether the whole record is deleted, or only the body of the response.
+    fileprivate let isWhole: Bool
+  }
+
+  private struct Size {
+    let key: String
+    let at: Timestamp
+    let body: Body
+    /// Without the body.
+    let bytes: Int
+    let bodyBytes: Int
+  }
+
+  /// What the server knows of a response without its body.
+  private enum Body: Int {
+    /// Nothing: the body must stay, or there is none.
+    case needed
+    /// The write has changed the user's state, and the body can be rebuilt from the history.
+    case rebuildable
+    /// The write was to the user's state and has not changed it. If the body cannot be rebuilt, a repeated
+    /// request gets 409.
+    case ofUnchanged
+  }
+
+  /// What the user's records have above `limit` bytes, in parts that one transaction deletes: first the oldest
+  /// bodies that can be rebuilt, then those of writes that changed nothing, and then the oldest records.
+  package func excess(of user: UserID, limit: Int) throws -> [[Excess]] {
+    let sizes = try sizes(of: user)
+    var rest = sizes.reduce(0) { $0 + $1.bytes + $1.bodyBytes } - limit
+    var bodies: Set<Int> = []
+    for body in [Body.rebuildable, .ofUnchanged] {
+      for (index, size) in sizes.enumerated() where rest > 0 && size.body == body {
+        bodies.insert(index)
+        rest -= size.bodyBytes
+      }
+    }
+    var excess: [Excess] = []
+    for (index, size) in sizes.enumerated() {
+      let isWhole = rest > 0
+      if isWhole { rest -= size.bytes + (bodies.contains(index) ? 0 : size.bodyBytes) }
+      if isWhole || bodies.contains(index) { excess.append(Excess(key: size.key, at: size.at, isWhole: isWhole)) }
+    }
+    return stride(from: 0, to: excess.count, by: Self.partOfExcess).map { start in
+      Array(excess[start..<min(start + Self.partOfExcess, excess.count)])
+    }
+  }
+
+  private static let partOfExcess = 256
+
+  /// Deletes what `excess` has found, unless a key was used again meanwhile. In a transaction that has locked
+  /// the user.
+  package func shorten(_ records: [Excess], of user: UserID) throws {
+    for record in records {
+      try connection.run(
+        record.isWhole
+          ? "DELETE FROM idempotency_keys WHERE user_id = ? AND key = ? AND at = ?"
+          : "UPDATE idempotency_keys SET body = NULL WHERE user_id = ? AND key = ? AND at = ?",
+        user,
+        record.key,
+        record.at
+      )
+    }
+  }
+
+  /// The bytes of all records of a user.
+  package func bytes(of user: UserID) throws -> Int {
+    try sizes(of: user).reduce(0) { $0 + $1.bytes + $1.bodyBytes }
+  }
+
+  /// The sizes of a user's records, oldest first. Only a response about the user's state has a cursor.
+  private func sizes(of user: UserID) throws -> [Size] {
+    try connection.all(
+      StoreSQL(
+        sqlite: """
+          SELECT key, at, length(CAST(key AS BLOB)) + length(fields), coalesce(length(body), 0), CASE
+            WHEN body IS NULL THEN 0 WHEN revision IS NOT NULL THEN 1
+            WHEN instr(fields, CAST('Cursor: ' AS BLOB)) > 0 THEN 2 ELSE 0
+          END
+          FROM idempotency_keys WHERE user_id = ? ORDER BY at, key
+          """,
+        postgreSQL: """
+          SELECT key, at, octet_length(key) + octet_length(fields), coalesce(octet_length(body), 0), CASE
+            WHEN body IS NULL THEN 0 WHEN revision IS NOT NULL THEN 1
+            WHEN position('Cursor: '::bytea IN fields) > 0 THEN 2 ELSE 0
+          END
+          FROM idempotency_keys WHERE user_id = ? ORDER BY at, key
+          """
+      ),
+      user
+    ) {
+      Size(
+        key: try $0[0],
+        at: try $0[1],
+        body: Body(rawValue: try $0[4]) ?? .needed,
+        bytes: Self.overhead + (try $0[2] as Int),
+        bodyBytes: try $0[3]
+      )
+    }
+  }
+
   private static func row(_ row: borrowing StoreRow) throws -> (fingerprint: [UInt8], response: StoredResponse) {
     (try row[0] as [UInt8], StoredResponse(status: try row[1], fields: try row[2], body: try row[3]))
   }

@@ -196,6 +196,9 @@ package final class CommitFeed: Sendable {
     contents.withLock { $0.others.first { $0.id.hasPrefix(prefix) }?.address }
   }
 
+  /// Whether the id of no other node whose lease runs is lower. So one node does what is to be done once.
+  package var isFirstNode: Bool { contents.withLock { $0.others.allSatisfy { $0.id > node.id } } }
+
   /// Replaces the list of the other nodes with one that was just read from the store.
   package func note(_ nodes: [NodeRecord]) {
     let others = nodes.filter { $0.id != node.id }.map { OtherNode(id: $0.id, address: $0.address, holdsLease: true) }

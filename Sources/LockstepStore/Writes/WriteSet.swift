@@ -42,6 +42,8 @@ package final class ResponseRecord: Sendable {
   let response: StoredResponse
   let key: IdempotencyKey
   let at: Timestamp
+  /// See `IdempotencyRecords.bytes`.
+  package var bytes: Int { IdempotencyRecords.bytes(of: response, to: key) }
   /// Nil if nothing changed, or if a service token made the change.
   let origin: KeyOrigin?
 

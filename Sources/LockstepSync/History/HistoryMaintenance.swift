@@ -4,9 +4,10 @@ import LockstepThreading
 import LockstepTime
 import Synchronization
 
-/// Adds snapshots, so that past states are rebuilt quickly, and prunes the journal.
+/// Adds snapshots, so that past states are rebuilt quickly, prunes the journal, and limits the records of
+/// idempotency keys.
 ///
-/// A user's own transactions trigger this work. So nothing runs for inactive users. The thread
+/// A user's own transactions trigger this work. For inactive users, `HistorySweep` does. The thread
 /// for long reads does the work that takes longer for larger states, and the writer thread only
 /// writes the result.
 package final class HistoryMaintenance: Sendable {
@@ -18,14 +19,20 @@ package final class HistoryMaintenance: Sendable {
   private static let leastMutationBytes = 64 * 1024
   /// At this many counted collections, all counts restart at zero. Then snapshots come later.
   private static let countedCollections = 100_000
-  /// At this many waiting users, pruning for others waits until they write again.
+  /// At this many waiting users, work for others waits until they write again.
   private static let dueUsers = 100_000
 
-  /// The users whose history is to be pruned.
-  private struct DuePruning: Sendable {
-    var users: Set<UserID> = []
-    /// Whether a task prunes their history.
+  /// The users for whom there is work.
+  private struct Due: Sendable {
+    /// Those whose history is to be pruned, and whether a step may be shorter than usual.
+    var pruning: [UserID: Bool] = [:]
+    /// Those whose records of idempotency keys may be too long.
+    var records: Set<UserID> = []
+    /// Whether a task does the work.
     var isRunning = false
+
+    var isEmpty: Bool { pruning.isEmpty && records.isEmpty }
+    var isFull: Bool { pruning.count + records.count >= HistoryMaintenance.dueUsers }
   }
 
   private struct Key: Hashable {
@@ -41,7 +48,8 @@ package final class HistoryMaintenance: Sendable {
   private let written = Atomic(0)
   private let pruned = Atomic(0)
   private let mutationBytes = LockedState<[Key: Int]>([:])
-  private let due = LockedState(DuePruning())
+  private let recordBytes = LockedState<[UserID: Int]>([:])
+  private let due = LockedState(Due())
 
   package init(
     pruning: JournalPruner,
@@ -80,41 +88,72 @@ package final class HistoryMaintenance: Sendable {
   /// transactions.
   func noteCommit(of user: UserID, _ state: UserState, written: Int) {
     self.written.add(written, ordering: .relaxed)
-    let part = max(1, pruning.policy.bytes / Self.partBetweenPruning)
+    let part = max(1, policy.bytes / Self.partBetweenPruning)
     let hasGrown = state.written / part != (state.written - written) / part
     guard hasGrown || state.revision.number % Self.revisionsBetweenPruning == 0 else { return }
+    addWork { $0.pruning[user] = $0.pruning[user] ?? false }
+  }
+
+  /// Prunes the history of users as far as the policy allows, in short steps too.
+  func prune(_ users: [UserID]) {
+    if users.isEmpty { return }
+    addWork { due in for user in users { due.pruning[user] = true } }
+  }
+
+  /// Notes that the response to an idempotency key of a user was recorded. `bytes` are those of the record.
+  package func noteRecord(of user: UserID, bytes: Int) {
+    let isDue = recordBytes.withLock { counted in
+      if counted.count >= Self.countedCollections { counted = [:] }
+      let sum = counted[user, default: 0] + bytes
+      let isDue = sum > policy.keyBytes / Self.partBetweenPruning
+      counted[user] = isDue ? nil : sum
+      return isDue
+    }
+    if isDue { addWork { $0.records.insert(user) } }
+  }
+
+  private func addWork(_ add: @Sendable (inout Due) -> Void) {
     let begins = due.withLock { due in
-      if due.users.count < Self.dueUsers { due.users.insert(user) }
+      if !due.isFull { add(&due) }
       defer { due.isRunning = true }
       return !due.isRunning
     }
-    if begins { Task(executorPreference: executor) { await self.prune() } }
+    if begins { Task(executorPreference: executor) { await self.work() } }
   }
 
-  /// Whether the history of a user is being pruned.
+  /// Whether there is work under way.
   package var isPruning: Bool { due.withLock { $0.isRunning } }
 
-  /// Prunes one step for each due user, one after the other, because a plan may take as much memory
+  /// Does one step for each due user, one after the other, because a plan may take as much memory
   /// as the user's state. If a queue is full or the work fails, a later transaction tries again.
-  private func prune() async {
+  private func work() async {
     while true {
-      let users = due.withLock { due in
-        defer { due.users = [] }
-        due.isRunning = !due.users.isEmpty
-        return due.users
+      let now = due.withLock { due in
+        let now = due
+        due = Due(isRunning: !due.isEmpty)
+        return now
       }
-      if users.isEmpty { return }
-      for user in users { try? await pruneStep(of: user) }
+      if now.isEmpty { return }
+      for (user, allowsPart) in now.pruning {
+        guard let hasPruned = try? await pruneStep(of: user, allowsPart), hasPruned else { continue }
+        due.withLock { due in
+          if !due.isFull { due.pruning[user] = due.pruning[user] ?? false || allowsPart }
+        }
+      }
+      for user in now.records { try? await limitRecords(of: user) }
     }
   }
 
-  private func pruneStep(of user: UserID) async throws {
+  /// Returns whether revisions were pruned. Then there may be more.
+  private func pruneStep(of user: UserID, _ allowsPart: Bool) async throws -> Bool {
     let (pruning, now, owner) = (pruning, now(), user.writeOwner)
-    let begun = try await readers.read(length: .long) { try pruning.plan(user, now: now, in: $0)?.takingSnapshots() }
-    guard var (plan, snapshots) = begun else { return }
+    let begun = try await readers.read(length: .long) {
+      try pruning.plan(user, now: now, allowsPart: allowsPart, in: $0)?.takingSnapshots()
+    }
+    guard var (plan, snapshots) = begun else { return false }
     while !plan.states.isEmpty {
       let isValid = try await writer.write(of: owner) { [plan, snapshots] in try plan.write(snapshots, in: $0) }
-      guard isValid else { return }
+      guard isValid else { return false }
       (plan, snapshots) = try await readers.read(length: .long) { [plan] _ in plan.takingSnapshots() }
     }
     let gone = try await writer.write(of: owner) { [plan, snapshots] in try plan.finish(snapshots, in: $0) }
@@ -125,7 +164,24 @@ package final class HistoryMaintenance: Sendable {
         for name in names { try Snapshots(connection: connection).delete(name, of: user) }
       }
     }
+    return gone > 0
   }
+
+  /// Shortens the records of a user's idempotency keys to their limit, in short transactions.
+  private func limitRecords(of user: UserID) async throws {
+    let limit = policy.keyBytes
+    let parts = try await readers.read(length: .long) {
+      try IdempotencyRecords(connection: $0).excess(of: user, limit: limit)
+    }
+    for part in parts {
+      try await writer.write(of: user.writeOwner) { connection in
+        guard try connection.lock(user) else { return }
+        try IdempotencyRecords(connection: connection).shorten(part, of: user)
+      }
+    }
+  }
+
+  private var policy: HistoryPolicy { pruning.policy }
 
   private func isSnapshotDue(_ key: Key, _ state: CollectionState, _ bytes: Int) -> Bool {
     mutationBytes.withLock { counted in

@@ -9,6 +9,8 @@ import LockstepTime
 /// snapshots that became obsolete. After each transaction, all revisions in the journal can be
 /// rebuilt. If the server ends in the middle of a step, the next step also deletes what is left.
 ///
+/// A step has 256 revisions. Only the sweep over all users (`HistorySweep`) also prunes a part of a step.
+///
 /// An entry may be pruned if it is older than `days` and at least `revisions` revisions follow it,
 /// or if at least `bytes` bytes of history follow it.
 package struct JournalPruner: Sendable {
@@ -27,12 +29,17 @@ package struct JournalPruner: Sendable {
   }
 
   /// The next step, if it is due. This reads and rebuilds the collections that changed in the step,
-  /// so it must not run on the writer thread.
-  func plan(_ user: UserID, now: Timestamp, in connection: StoreConnection) throws -> Plan? {
+  /// so it must not run on the writer thread. `allowsPart`: a step may be shorter than usual.
+  func plan(
+    _ user: UserID,
+    now: Timestamp,
+    allowsPart: Bool = false,
+    in connection: StoreConnection
+  ) throws -> Plan? {
     let journal = Journal(connection: connection)
     guard let first = try journal.firstRevision(of: user) else { return nil }
     let end = try journal.end(of: user)
-    let aged = try agedBound(from: first, to: end, of: user, now: now, in: journal)
+    let aged = try agedBound(from: first, to: end, of: user, now: now, allowsPart, in: journal)
     guard let bound = try aged ?? longBound(from: first, to: end, of: user, in: journal) else { return nil }
     let changed = try journal.collections(of: user, changedAfter: .none, upTo: bound)
     let states = try history.rebuild(changed, of: user, at: bound, from: connection)
@@ -62,21 +69,23 @@ package struct JournalPruner: Sendable {
     return parts
   }
 
-  /// The last revision of the oldest step, if it is old enough. Only whole steps are pruned,
+  /// The last revision of the oldest step, if it is old enough. A step is whole unless `allowsPart`,
   /// because each step costs a snapshot of every collection that changed in it.
   private func agedBound(
     from first: Revision,
     to end: Journal.End,
     of user: UserID,
     now: Timestamp,
+    _ allowsPart: Bool,
     in journal: Journal
   ) throws -> Revision? {
-    let bound = first.number + Self.step - 1
-    let oldest = Timestamp(millisecondsSince1970: now.millisecondsSince1970 - Int64(policy.days) * 86_400_000)
-    guard bound <= end.revision.number - max(1, policy.revisions),
-      let (revision, time) = try journal.firstEntry(of: user, from: bound), time < oldest
-    else { return nil }
-    return revision
+    let (bound, last) = (first.number + Self.step - 1, end.revision.number - policy.leastRevisions)
+    let oldest = policy.oldest(at: now)
+    if bound <= last, let (revision, time) = try journal.firstEntry(of: user, from: bound), time < oldest {
+      return revision
+    }
+    guard allowsPart, first.number <= last else { return nil }
+    return try journal.lastRevision(of: user, upTo: min(bound, last), before: oldest)
   }
 
   /// The last revision that too many bytes follow, within one step. Never the user's last revision.

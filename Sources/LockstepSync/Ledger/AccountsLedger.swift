@@ -1,4 +1,5 @@
 import LockstepAccounts
+import LockstepCollections
 import LockstepStore
 import LockstepTime
 
@@ -19,6 +20,8 @@ package struct AccountsLedger: Sendable {
   let readers: StoreReaders
   let writer: StoreWriter
   let inFlightKeys: InFlightKeys
+  /// Gets the size of each record of a user's key.
+  let noteRecord: @Sendable (UserID, _ bytes: Int) -> Void
   let now: @Sendable () -> Timestamp
 
   package init(
@@ -26,12 +29,14 @@ package struct AccountsLedger: Sendable {
     readers: StoreReaders,
     writer: StoreWriter,
     inFlightKeys: InFlightKeys,
+    noteRecord: @escaping @Sendable (UserID, _ bytes: Int) -> Void,
     now: @escaping @Sendable () -> Timestamp
   ) {
     self.accounts = accounts
     self.readers = readers
     self.writer = writer
     self.inFlightKeys = inFlightKeys
+    self.noteRecord = noteRecord
     self.now = now
   }
 
@@ -75,7 +80,7 @@ package struct AccountsLedger: Sendable {
         try records.expectNone(key.key.key, of: key.owner, at: now)
         // The user may have been erased meanwhile. A unit must not fail after its first write.
         if case .user(let user) = key.owner, try !connection.lock(user) { return }
-        try records.record(recorded, to: key.key, of: key.owner, at: now)
+        try record(recorded, to: key, at: now, by: records)
       }
       return KeyedResponse(response: refusal)
     }
@@ -196,12 +201,24 @@ package struct AccountsLedger: Sendable {
         let written = try change.run(in: connection)
         let (key, recorded) = response(written.value)
         try records.expectNone(key.key.key, of: key.owner, at: now)
-        try records.record(recorded, to: key.key, of: key.owner, at: now)
+        try record(recorded, to: key, at: now, by: records)
         return written
       }
       return accounts.finish(written)
     } catch {
       throw AccountsError(thrown: error)
+    }
+  }
+
+  private func record(
+    _ response: StoredResponse,
+    to key: Key,
+    at now: Timestamp,
+    by records: IdempotencyRecords
+  ) throws {
+    try records.record(response, to: key.key, of: key.owner, at: now)
+    if case .user(let user) = key.owner {
+      noteRecord(user, IdempotencyRecords.bytes(of: response, to: key.key))
     }
   }
 }

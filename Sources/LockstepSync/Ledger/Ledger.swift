@@ -281,6 +281,7 @@ package final class Ledger: Sendable {
       cache.forget(user)
     }
     return result.map { unit in
+      if let record = unit.writes?.record { maintenance.noteRecord(of: user, bytes: record.bytes) }
       if let state = unit.state {
         if let key = transaction.key {
           transaction.session.note(SessionKey(revision: state.revision, key: key.key))

@@ -190,6 +190,73 @@ struct IdempotencyTests {
     }
   }
 
+  @Test("Above the limit for a user, the oldest responses are rebuilt instead of stored, and no write is applied again")
+  func limitOfBodies() async throws {
+    try await ServerFixture.run {
+      $0.history.keyBytes = 65_536
+      $0.administratorToken = "secret"
+    } _: { users in
+      let ada = try await users.signUp()
+      _ = try await ada.put("/v1/defaults/standard/long", "\"" + String(repeating: "x", count: 10_000) + "\"")
+      var responses: [RawResponse] = []
+      for number in 0..<40 {
+        let key = ["Idempotency-Key: \(number)"]
+        // Every fourth write changes nothing, and its response is as long.
+        let body = #"{"n":\#(number % 4 == 3 ? number - 1 : number)}"#
+        responses.append(try await ada.patch("/v1/defaults/standard", body, key))
+        #expect(responses[number].status == 200 && responses[number].body.count > 10_000)
+      }
+      // The limit is exceeded by an eighth of it, and by one record, before the records are shortened.
+      await users.maintenanceIsIdle()
+      #expect(try await Self.bytes(of: users) <= 65_536 * 9 / 8 + 12_000)
+      #expect(try await users.count("idempotency_keys") == 40)
+      for number in 0..<40 {
+        let body = #"{"n":\#(number % 4 == 3 ? number - 1 : number)}"#
+        let again = try await ada.patch("/v1/defaults/standard", body, ["Idempotency-Key: \(number)"])
+        #expect(Self.isSame(again, as: responses[number]), "\(number)")
+      }
+      let administrator = ["Authorization: Bearer secret"]
+      let listed = try await users.ask("GET", "/v1/admin/users", administrator).json["items"]?[0]?["keyBytes"]
+      let bytes = try await Self.bytes(of: users)
+      #expect((listed?.int64Value).map { (Int64(bytes)...Int64(bytes) + 40 * 200).contains($0) } == true)
+    }
+  }
+
+  @Test("Above the limit for a user, the oldest keys are forgotten, and those of other users stay")
+  func limitOfRecords() async throws {
+    try await ServerFixture.run {
+      $0.history.keyBytes = 65_536
+    } _: { users in
+      let (ada, bob) = (try await users.signUp("ada"), try await users.signUp("bob"))
+      let other = try await bob.put("/v1/favorites/b", "{}", Self.key)
+      let padding = String(repeating: "k", count: 200)
+      var responses: [RawResponse] = []
+      for number in 0..<300 {
+        responses.append(
+          try await ada.put("/v1/favorites/a", #"{"title":"\#(number)"}"#, ["Idempotency-Key: \(padding)\(number)"])
+        )
+      }
+      await users.maintenanceIsIdle()
+      #expect(try await Self.bytes(of: users) <= 65_536 * 9 / 8 + 1_000)
+      let kept = try await users.count("idempotency_keys")
+      #expect((80..<200).contains(kept))
+      for number in 300 - (kept - 1)..<300 {
+        let key = ["Idempotency-Key: \(padding)\(number)"]
+        let again = try await ada.put("/v1/favorites/a", #"{"title":"\#(number)"}"#, key)
+        #expect(Self.isSame(again, as: responses[number]), "\(number)")
+      }
+      #expect(Self.isSame(try await bob.put("/v1/favorites/b", "{}", Self.key), as: other))
+    }
+  }
+
+  /// The bytes that the records of all users have in the store, without what the store adds.
+  private static func bytes(of users: ServerFixture) async throws -> Int {
+    let sum = try await users.rows(
+      "SELECT coalesce(sum(length(key) + length(fields) + coalesce(length(body), 0)), 0) FROM idempotency_keys"
+    )
+    return sum.first?.first.flatMap { Int($0) } ?? -1
+  }
+
   @Test("Another request with the same key is refused, and the first response stays")
   func reused() async throws {
     try await ServerFixture.run { users in
