@@ -25,7 +25,7 @@ package struct ValueSchema: Sendable {
 
   /// Whether the value has no faults. Allocates no memory for most schemas.
   package func isValid(_ value: JSON) -> Bool {
-    var check = ValueCheck(compiled, collectsFaults: false)
+    var check = ValueCheck(compiled, steps: SchemaLimit.steps)
     return check.isValid(value)
   }
 
@@ -33,13 +33,32 @@ package struct ValueSchema: Sendable {
   ///
   /// A value whose check takes more than `SchemaLimit.steps` is invalid, with one fault that says so.
   package func faults(of value: JSON) -> [SchemaFault] {
-    var check = ValueCheck(compiled, collectsFaults: false)
-    if check.isValid(value) { return [] }
-    guard !check.isExhausted else { return [Self.tooManySteps] }
+    var steps = Int.max
+    return faults(of: value, steps: &steps)
+  }
+
+  /// Like `faults(of:)`. Takes the steps of the check from `steps`. If they do not suffice, `steps` is
+  /// negative after the check, and the faults mean nothing.
+  package func faults(of value: JSON, steps: inout Int) -> [SchemaFault] {
+    var check = ValueCheck(compiled, steps: min(steps, SchemaLimit.steps))
+    if check.isValid(value) {
+      steps -= check.budget.spent
+      return []
+    }
+    Self.take(check.budget, from: &steps)
+    guard !check.isExhausted, steps >= 0 else { return [Self.tooManySteps] }
     // Most values are valid, so only this second check keeps track of pointers.
-    var collecting = ValueCheck(compiled, collectsFaults: true)
+    var collecting = ValueCheck(collectingAfter: check, steps: min(steps, SchemaLimit.steps))
     _ = collecting.isValid(value)
+    Self.take(collecting.budget, from: &steps)
     let faults = collecting.faults.list()
     return faults.isEmpty ? [Self.tooManySteps] : faults
+  }
+
+  /// Takes the steps of a check. The check has ended early because it may take no more, or because the
+  /// value has too many levels.
+  private static func take(_ budget: StepBudget, from steps: inout Int) {
+    let isOver = budget.isExhausted && budget.spent == steps
+    steps = isOver ? -1 : steps - budget.spent
   }
 }

@@ -9,6 +9,10 @@ extension ValueCheck {
       isValid = fault(.memberCount(object.count, rules))
     }
     guard isValid || collectsFaults else { return false }
+    if !collectsFaults, let discriminator = rules.discriminator {
+      // The check of all members would find the same fault, but perhaps after a long member.
+      guard hasChoice(object, discriminator) == true else { return false }
+    }
     if rules.readsMembers {
       var missing = rules.requiredCount
       let members = object.members
@@ -64,6 +68,33 @@ extension ValueCheck {
       let steps = 1 + StepBudget.steps(forBytes: name.utf8.count)
       guard budget.spend(steps * lookupFactor(object)) else { return false }
       if !object.contains(name: name) { noteMissing(name, .missing) }
+    }
+    return false
+  }
+
+  /// Whether the member has one of the values. Nil if the member is missing.
+  private mutating func hasChoice(_ object: JSONObject, _ discriminator: ObjectRules.Discriminator) -> Bool? {
+    guard budget.spend(discriminator.steps * lookupFactor(object)), let value = object[discriminator.name] else {
+      return nil
+    }
+    return schema.choices[Int(discriminator.choices)].contains(value, budget: &budget)
+  }
+
+  /// Whether a schema of `anyOf` or `oneOf` is for objects of another kind: a required member with
+  /// `const` or `enum` has another value.
+  mutating func isForOtherKind(_ id: SubschemaID, _ value: JSON) -> Bool {
+    guard case .object(let object) = value else { return false }
+    var id = id
+    // Chains of schemas for the same value have no cycles.
+    while id > .anything {
+      let subschema = schema.subschemas[Int(id)]
+      if subschema.objects >= 0, let discriminator = schema.objects[Int(subschema.objects)].discriminator,
+        hasChoice(object, discriminator) == false
+      {
+        return !isExhausted
+      }
+      guard subschema.combination >= 0 else { return false }
+      id = schema.combinations[Int(subschema.combination)].reference
     }
     return false
   }

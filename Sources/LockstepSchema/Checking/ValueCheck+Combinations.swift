@@ -49,6 +49,8 @@ extension ValueCheck {
     var plausible: FaultCollector.Alternative?
     var plausibleCount = 0
     for place in list.places {
+      // Its faults would not be listed.
+      if isForOtherKind(schema.lists[place], value) { continue }
       let mark = faults.begin()
       let matches = isValid(value, by: schema.lists[place])
       let alternative = faults.end(mark)

@@ -6,16 +6,28 @@ import LockstepJSON
 /// the faults. Then it goes on after a fault, and keeps track of the path.
 struct ValueCheck {
   let schema: CompiledSchema
-  var budget = StepBudget(SchemaLimit.steps)
+  var budget: StepBudget
+  /// What the check has found out while it only decided.
+  private(set) var memory = CheckMemory()
   /// How many schemas are applied inside each other.
   private var nesting = 0
   var faults = FaultCollector()
   /// Whether the check collects faults here. Inside `not`, it does not.
   var collectsFaults: Bool
 
-  init(_ schema: CompiledSchema, collectsFaults: Bool) {
+  /// A check that only decides.
+  init(_ schema: CompiledSchema, steps: Int) {
     self.schema = schema
-    self.collectsFaults = collectsFaults
+    budget = StepBudget(steps)
+    collectsFaults = false
+  }
+
+  /// A check that collects the faults of a value. An earlier check has found it invalid.
+  init(collectingAfter earlier: ValueCheck, steps: Int) {
+    schema = earlier.schema
+    budget = StepBudget(steps)
+    memory = earlier.memory
+    collectsFaults = true
   }
 
   /// Whether the check has stopped before its end. Then the value counts as invalid.
@@ -33,6 +45,16 @@ struct ValueCheck {
       return false
     }
     if collectsFaults, faults.isFull { return false }
+    guard budget.spent > CheckMemory.firstStep else { return matches(value, id) }
+    // A valid part has no faults to collect.
+    if let known = memory[value, id], known || !collectsFaults { return known }
+    let isValid = matches(value, id)
+    if !collectsFaults, !isExhausted { memory[value, id] = isValid }
+    return isValid
+  }
+
+  @inline(__always)
+  private mutating func matches(_ value: JSON, _ id: SubschemaID) -> Bool {
     let subschema = schema.subschemas[Int(id)]
     var isValid = hasValidContent(value, subschema)
     guard isValid || collectsFaults else { return false }

@@ -104,6 +104,14 @@ final class ObjectRules: Sendable {
     var isRequired: Bool
   }
 
+  /// A required member with `const` or `enum`, which tells the kind of an object.
+  struct Discriminator: Sendable {
+    let name: String
+    let choices: Int32
+    /// How many steps it takes to look for the name among the first members of an object.
+    let steps: Int
+  }
+
   struct Dependency: Sendable {
     let name: String
     let required: [String]
@@ -125,6 +133,8 @@ final class ObjectRules: Sendable {
   let requiredCount: Int
   let additional: SubschemaID
   let dependencies: [Dependency]
+  /// The first one with `const`, else the first one with `enum`.
+  let discriminator: Discriminator?
   /// Whether a check looks at each member.
   let readsMembers: Bool
 
@@ -134,7 +144,8 @@ final class ObjectRules: Sendable {
     names: NameTable,
     members: [Member],
     additional: SubschemaID,
-    dependencies: [Dependency]
+    dependencies: [Dependency],
+    discriminator: Discriminator? = nil
   ) {
     self.minimumCount = minimumCount
     self.maximumCount = maximumCount
@@ -143,6 +154,7 @@ final class ObjectRules: Sendable {
     requiredCount = members.count(where: \.isRequired)
     self.additional = additional
     self.dependencies = dependencies
+    self.discriminator = discriminator
     readsMembers =
       additional != .anything || members.contains { $0.isRequired || $0.subschema != .anything }
   }
@@ -151,15 +163,25 @@ final class ObjectRules: Sendable {
   func declares(_ name: String) -> Bool { names.place(of: name).map { members[$0].isDeclared } ?? false }
 
   func resolved(by draft: SchemaDraft) -> ObjectRules {
-    ObjectRules(
+    let members = members.map {
+      Member(subschema: draft.resolved($0.subschema), isDeclared: $0.isDeclared, isRequired: $0.isRequired)
+    }
+    func discriminator(_ choices: KeyPath<Subschema, Int32>) -> Discriminator? {
+      for (name, member) in zip(names.names, members) where member.isRequired && member.subschema > .nothing {
+        let found = draft.subschemas[Int(member.subschema)][keyPath: choices]
+        let steps = 1 + StepBudget.steps(forBytes: name.utf8.count)
+        if found >= 0 { return Discriminator(name: name, choices: found, steps: steps) }
+      }
+      return nil
+    }
+    return ObjectRules(
       minimumCount: minimumCount,
       maximumCount: maximumCount,
       names: names,
-      members: members.map {
-        Member(subschema: draft.resolved($0.subschema), isDeclared: $0.isDeclared, isRequired: $0.isRequired)
-      },
+      members: members,
       additional: draft.resolved(additional),
-      dependencies: dependencies
+      dependencies: dependencies,
+      discriminator: discriminator(\.const) ?? discriminator(\.choices)
     )
   }
 }
