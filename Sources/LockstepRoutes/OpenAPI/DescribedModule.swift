@@ -48,7 +48,7 @@ struct DescribedModule {
   private func schemas(ofActions key: String, module name: String? = nil) -> [String: JSON] {
     let choices = (module.actions.arrayValue ?? []).map { action in
       let type = action["type"]?.stringValue ?? ""
-      return (value: type, key: "\(key).\(type)", schema: Self.schema(ofAction: action, module: name))
+      return (value: type, key: "\(key).\(type)", schema: Self.schema(ofAction: action, module: name, Self.condition))
     }
     var schemas = [key: JSON.oneOf(choices.map { ($0.value, $0.key) }, by: "type")]
     for choice in choices { schemas[choice.key] = choice.schema }
@@ -91,8 +91,9 @@ struct DescribedModule {
     return .closedSchema(of: members)
   }
 
-  private static var ifMatch: JSON {
-    [
+  /// The member `ifMatch`, which actions of modules may have.
+  private static var condition: [SchemaMember] {
+    let schema: JSON = [
       "type": "string", "pattern": "^[A-Za-z0-9._-]+$",
       "description": .string(
         "A cursor of the user's state. The actions are applied only if the element that this action names has not "
@@ -100,23 +101,24 @@ struct DescribedModule {
           + "collection must not have changed."
       ),
     ]
+    return [SchemaMember(name: "ifMatch", schema: schema, isRequired: false)]
   }
 
-  /// The schemas of actions as clients send them, made from the actions' entries in the catalogue.
+  /// The schemas of a screen's actions as clients send them, made from the actions' entries in the
+  /// catalogue.
   static func schemas(ofActions catalogue: JSON) -> [JSON] {
-    (catalogue.arrayValue ?? []).map { schema(ofAction: $0) }
+    (catalogue.arrayValue ?? []).map { schema(ofAction: $0, module: nil, []) }
   }
 
-  private static func schema(ofAction action: JSON, module: String? = nil) -> JSON {
+  private static func schema(ofAction action: JSON, module: String?, _ more: [SchemaMember]) -> JSON {
     let payload = action["payload"] ?? [:]
     let needsPayload = payload["required"]?.arrayValue?.isEmpty == false
     var members = [
       SchemaMember(name: "type", schema: ["const": action["type"] ?? .null]),
       SchemaMember(name: "payload", schema: payload, isRequired: needsPayload),
-      SchemaMember(name: "ifMatch", schema: ifMatch, isRequired: false),
     ]
     if let module { members.insert(SchemaMember(name: "module", schema: ["const": .string(module)]), at: 0) }
-    return .closedSchema(of: members)
+    return .closedSchema(of: members + more)
   }
 }
 
@@ -183,9 +185,12 @@ struct ModuleDescriptions {
     switch verb {
     case .delete: return .removing(operation("remove"), part: part, parameters: [name])
     case .put:
+      let body = isList ? described.body(of: verb, action) : described.element
+      // An element that needs only its id may have an empty body.
+      let isRequired = !isList || body["required"]?.arrayValue?.isEmpty == false
       return writing(
         operation("put"),
-        RouteBody(isList ? described.body(of: verb, action) : described.element, isRequired: !isList),
+        RouteBody(body, isRequired: isRequired),
         [
           .written(.created, "Created.", shows: described.placedElement),
           .written(.ok, "Replaced or changed.", shows: described.placedElement),

@@ -109,6 +109,25 @@ struct OpenAPITests {
     }
   }
 
+  @Test("Actions of modules may have ifMatch, and actions of screens may not, as the server says too")
+  func conditions() async throws {
+    try await Self.run { users, document, _ in
+      let schemas = try #require(document["components"]?["schemas"]?.objectValue)
+      let inputs = schemas.filter { $0.name.hasPrefix("ScreenInput") && $0.name != "ScreenInput" }
+      #expect(!inputs.isEmpty)
+      for (name, schema) in inputs {
+        let members = Self.names(schema["properties"] ?? .null)
+        #expect(!members.contains("ifMatch"), "\(name)")
+      }
+      let members = Self.names(schemas["FavoritesActionAdd"]?["properties"] ?? .null)
+      #expect(members.contains("ifMatch"))
+      let phone = try await users.signUp()
+      let screen = try await phone.open("login")
+      let refused = try await screen.act(#"{"type":"setActive","payload":{"isActive":true},"ifMatch":"a"}"#)
+      #expect(refused.status == 422 && refused.text.contains("ifMatch"), "\(refused.text)")
+    }
+  }
+
   @Test("The four forms of a changeset are components, and `kind` tells those of lists from those of maps")
   func changesets() async throws {
     try await ServerFixture.run { users in
