@@ -1,6 +1,17 @@
 extension JSONPatch {
   /// The document after all operations. Throws for the first operation that fails.
   public func applied(to document: JSON, limits: JSONPatchLimits = .standard) throws(JSONPatchError) -> JSON {
+    var work = Int.max
+    return try applied(to: document, limits: limits, work: &work)
+  }
+
+  /// Like `applied(to:limits:)`. Takes the units of work that the operations need from `work`. If they do
+  /// not suffice, throws and leaves `work` negative.
+  package func applied(
+    to document: JSON,
+    limits: JSONPatchLimits = .standard,
+    work: inout Int
+  ) throws(JSONPatchError) -> JSON {
     guard operations.count <= limits.maximumOperations else {
       throw JSONPatchError(
         kind: .tooManyOperations(limit: limits.maximumOperations),
@@ -8,7 +19,10 @@ extension JSONPatch {
         pointer: .root
       )
     }
-    var application = PatchApplication(document, limits: limits)
+    var within = limits
+    within.maximumWork = min(limits.maximumWork, work)
+    var application = PatchApplication(document, limits: within)
+    defer { work = application.work > work ? -1 : work - application.work }
     for (index, operation) in operations.enumerated() {
       do throws(PatchFault) {
         try application.apply(operation)
@@ -30,7 +44,7 @@ private struct PatchFault: Error {
 private struct PatchApplication {
   private(set) var document: JSON
   private var byteCount: Int
-  private var work = 0
+  private(set) var work = 0
   private var limits: JSONPatchLimits
 
   init(_ document: JSON, limits: JSONPatchLimits) {

@@ -14,6 +14,14 @@ public struct JSONPatch: Sendable, Hashable {
     case copy(from: JSONPointer, to: JSONPointer)
     /// Requires that a value exists and equals this one.
     case test(JSONPointer, JSON)
+
+    /// All places that the operation names.
+    package var pointers: [JSONPointer] {
+      switch self {
+      case .add(let path, _), .remove(let path), .replace(let path, _), .test(let path, _): [path]
+      case .move(let source, let path), .copy(let source, let path): [source, path]
+      }
+    }
   }
 
   /// The operations, in order.

@@ -21,7 +21,7 @@ extension Ledger {
     let reservation = reserve(user)
     do {
       if reservation.needsLoading { try await load(reservation) }
-      _ = try await withCompletion { try self.submit(transaction, reservation, completion: $0) }
+      _ = try await commit(transaction, reservation)
     } catch is SessionEndedError {}
   }
 }

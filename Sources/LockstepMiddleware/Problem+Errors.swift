@@ -1,4 +1,5 @@
 import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
 import LockstepPostgreSQL
 import LockstepSQLite
@@ -16,6 +17,21 @@ extension Problem {
         detail: "This Idempotency-Key was used for another request. Use a new key for each new request."
       )
     case is IdempotencyKeyInUseError: .keyInUse
+    case is TooMuchWorkError:
+      Problem(
+        .validationFailed,
+        errors: [
+          Fault(
+            pointer: "",
+            detail: """
+              Checking and performing the actions of this request takes too many steps. Nothing was changed. Send \
+              fewer actions in one request, make their values smaller or less deep, or ask for a simpler schema.
+              """
+          )
+        ]
+      )
+    case is DeclarationChangedError:
+      .overloaded("The declaration of a collection has changed meanwhile. Send the request again.")
     case is SessionEndedError: .unauthorized(true)
     case is ServiceTokenEndedError: .serviceTokenEnded
     // The user was erased meanwhile, so no row can refer to that user.

@@ -67,6 +67,22 @@ import Testing
     #expect(error?.operationIndex == 26)
   }
 
+  @Test("A patch takes its work from what its caller allows, and from nothing else if that is too little")
+  func allowedWork() throws {
+    let document: JSON = ["a": .string(String(repeating: "x", count: 998))]
+    let copy = JSONPatch.Operation.copy(from: JSONPointer(tokens: ["a"]), to: JSONPointer(tokens: ["b"]))
+    var work = 3_000
+    #expect(try JSONPatch([copy]).applied(to: document, work: &work)["b"] == document["a"])
+    #expect(work == 1_998)
+    #expect(throws: JSONPatchError.self) { try JSONPatch([copy, copy]).applied(to: document, work: &work) }
+    #expect(work < 0)
+    // The patch's own limit is lower.
+    work = 10_000
+    let limits = JSONPatchLimits(maximumWork: 100)
+    #expect(throws: JSONPatchError.self) { try JSONPatch([copy]).applied(to: document, limits: limits, work: &work) }
+    #expect(work == 8_999)
+  }
+
   @Test("Ten thousand small changes of a large document are accepted")
   func manySmallChanges() throws {
     // With a copy of the document at each operation, eight times as many would allocate 64 times as

@@ -10,13 +10,13 @@ public struct ActionCase<Action: Sendable>: Sendable {
   /// declaration.
   @usableFromInline let repeatedMember: String?
   /// Makes an action from its payload and the client's network. Throws all faults of the payload.
-  @usableFromInline let read: @Sendable (JSON, ClientNetwork) throws(Refusal) -> Action
+  @usableFromInline let read: @Sendable (JSON, ClientNetwork, WorkBudget?) throws(Refusal) -> Action
 
   init(
     type: String,
     payload: JSON,
     repeatedMember: String?,
-    read: @escaping @Sendable (JSON, ClientNetwork) throws(Refusal) -> Action
+    read: @escaping @Sendable (JSON, ClientNetwork, WorkBudget?) throws(Refusal) -> Action
   ) {
     (self.type, self.payload, self.repeatedMember, self.read) = (type, payload, repeatedMember, read)
   }
@@ -39,8 +39,8 @@ public struct ActionCase<Action: Sendable>: Sendable {
     repeat members += (each field).members
     payload = .closedSchema(of: members)
     repeatedMember = members.repeatedMember
-    read = { payload, network throws(Refusal) in
-      var reader = PayloadReader(payload)
+    read = { payload, network, budget throws(Refusal) in
+      var reader = PayloadReader(payload, budget: budget)
       let values = (repeat (each field).read(&reader, network))
       try reader.finish()
       return make(repeat try present(each values))
@@ -66,7 +66,7 @@ extension Array {
       throw reader.refusal
     }
     let read: Action
-    do throws(Refusal) { read = try found.read(payload ?? [:], network) } catch {
+    do throws(Refusal) { read = try found.read(payload ?? [:], network, nil) } catch {
       try reader.add(error, under: "/payload")
       throw reader.refusal
     }

@@ -12,9 +12,12 @@ package struct PayloadReader {
   private var takesAll = false
   private let isObject: Bool
   package private(set) var faults: [FieldFault] = []
+  /// The budget of the request. Nil: each value may take as much work as it needs, up to its own limit.
+  package let budget: WorkBudget?
 
   @usableFromInline
-  package init(_ payload: JSON) {
+  package init(_ payload: JSON, budget: WorkBudget? = nil) {
+    self.budget = budget
     self.payload = payload.objectValue ?? JSONObject()
     // Most actions have at most 8 members. Growing the array step by step would take longer.
     known.reserveCapacity(8)

@@ -1,6 +1,9 @@
 import LockstepJSON
 import Synchronization
 
+/// Tells one declaration of a collection from the next. Actions were checked by one of them.
+package final class DeclaredVersion: Sendable {}
+
 /// A declared collection with its module, as one change has made it.
 // A class, because other parts compare its identity to see whether the declaration has changed.
 package final class DeclaredModule: Sendable {
@@ -27,6 +30,7 @@ package final class DeclaredModule: Sendable {
     (self.declaration, self.revision) = (declaration, revision)
     var module = module
     module.isClosing = isClosing
+    module.version = DeclaredVersion()
     self.module = module
   }
 }

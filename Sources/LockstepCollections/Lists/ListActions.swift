@@ -67,7 +67,7 @@ public struct ListActions<Element: ListContent, Action: Sendable>: Sendable wher
 /// An action that was read from its payload. It becomes the module's action when the list is known.
 struct PendingListAction<Action: Sendable>: Sendable {
   /// Returns the action, and the element that it proposes.
-  let action: @Sendable (ListState, Timestamp) throws(Refusal) -> (Action, ElementProposal?)
+  let action: @Sendable (ListState, ActionContext) throws(Refusal) -> (Action, ElementProposal?)
 }
 
 extension ListActions {
@@ -100,8 +100,8 @@ extension ListActions {
 extension ActionCase {
   fileprivate func pending() -> ActionCase<PendingListAction<Action>> {
     ActionCase<PendingListAction<Action>>(type: type, payload: payload, repeatedMember: repeatedMember) {
-      [read] payload, network throws(Refusal) in
-      let action = try read(payload, network)
+      [read] payload, network, budget throws(Refusal) in
+      let action = try read(payload, network, budget)
       return PendingListAction { _, _ in (action, nil) }
     }
   }
@@ -136,8 +136,10 @@ private struct StandardEdits<Element: ListContent, Action: Sendable>: Sendable w
 
   var jsonPatch: ActionCase<Pending> {
     ActionCase("patch", .name("id"), .jsonPatch("operations")) { id, patch in
-      pending { list, now throws(Refusal) in
-        try change(id, in: list, now) { content throws(Refusal) in try patch.applied(to: content) }
+      pending { list, context throws(Refusal) in
+        try change(id, in: list, context) { content throws(Refusal) in
+          try patch.applied(to: content, budget: context.budget)
+        }
       }
     }
   }
@@ -151,42 +153,42 @@ private struct StandardEdits<Element: ListContent, Action: Sendable>: Sendable w
   }
 
   private func pending(
-    _ propose: @escaping @Sendable (ListState, Timestamp) throws(Refusal) -> Proposal
+    _ propose: @escaping @Sendable (ListState, ActionContext) throws(Refusal) -> Proposal
   ) -> Pending {
-    Pending { list, now throws(Refusal) in
-      let proposal = try propose(list, now)
+    Pending { list, context throws(Refusal) in
+      let proposal = try propose(list, context)
       return (edit(proposal.mutation), proposal.element)
     }
   }
 
   private func add(_ id: String, _ content: JSONObject, _ index: Int?) -> Pending {
-    pending { list, now throws(Refusal) in
-      let old = list[id]?.object
-      let (element, proposal) = try format.element(id, content, old: old, now: now)
+    pending { list, context throws(Refusal) in
+      let old = list[id].map { decoded($0, context) }
+      let (element, proposal) = try format.element(id, content, old: old, now: context.now)
       if old != nil { return (.replace(element), proposal) }
       return (.insert(element, at: min(index ?? list.count, list.count)), proposal)
     }
   }
 
   private func update(_ id: String, _ patch: JSONObject) -> Pending {
-    pending { list, now throws(Refusal) in
-      try change(id, in: list, now) { $0.mergePatched(with: .object(patch)) }
+    pending { list, context throws(Refusal) in
+      try change(id, in: list, context) { $0.mergePatched(with: .object(patch)) }
     }
   }
 
   private func change(
     _ id: String,
     in list: ListState,
-    _ now: Timestamp,
+    _ context: ActionContext,
     _ change: (JSON) throws(Refusal) -> JSON
   ) throws(Refusal) -> Proposal {
-    let old = try existing(id, in: list).object
+    let old = decoded(try existing(id, in: list), context)
     let changed = try change(.object(format.content(of: old)))
     guard let content = changed.objectValue else {
       throw .invalid("", "The patch must leave an object, and leaves \(changed.typeName).")
     }
     try format.check(content)
-    let (element, proposal) = try format.element(id, content, old: old, now: now)
+    let (element, proposal) = try format.element(id, content, old: old, now: context.now)
     return (.replace(element), proposal)
   }
 
@@ -205,14 +207,20 @@ private struct StandardEdits<Element: ListContent, Action: Sendable>: Sendable w
   }
 
   private func toggle(_ id: String, _ content: JSONObject) -> Pending {
-    pending { list, now throws(Refusal) in
+    pending { list, context throws(Refusal) in
       if list[id] != nil { return (.remove(id: id), nil) }
-      let (element, proposal) = try format.element(id, content, old: nil, now: now)
+      let (element, proposal) = try format.element(id, content, old: nil, now: context.now)
       return (.insert(element, at: list.count), proposal)
     }
   }
 
   private func clear() -> Pending { pending { _, _ in (.clear, nil) } }
+
+  /// The element, to be changed and compared.
+  private func decoded(_ item: ListItem, _ context: ActionContext) -> JSONObject {
+    context.budget?.spend(decodedBytes: item.text.count)
+    return item.object
+  }
 
   private func existing(_ id: String, in list: ListState) throws(Refusal) -> ListItem {
     guard let item = list[id] else { throw .notFound("There is no element with the id “\(id)” in \(module).") }

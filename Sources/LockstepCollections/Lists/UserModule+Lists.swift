@@ -62,7 +62,7 @@ extension UserModule {
       let record: JSON = ["type": .string(type), "payload": Module.recorded(payload, of: type)]
       return UserAction(collection: collection, record: record.description) { context in
         let state = context.state.list(collection)
-        let (action, proposal) = try pending.action(state, context.now)
+        let (action, proposal) = try pending.action(state, context)
         let mutations = try make(context).decide(action, List(state, defaults: format.defaults))
         return try format.mutations(mutations, of: state, proposal, at: context.now, in: name)
       }

@@ -39,7 +39,7 @@ package struct DeclaredVerb: Sendable {
   package let members: Set<ExactText>
   /// The members of an element that the server ignores in a body. Clients may send them back.
   package let ignored: [String]
-  package let read: @Sendable (_ payload: JSON) throws(Refusal) -> UserAction
+  package let read: @Sendable (_ payload: JSON, WorkBudget?) throws(Refusal) -> UserAction
 
   init<Action>(
     _ action: VerbAction<Action>,
@@ -56,9 +56,9 @@ package struct DeclaredVerb: Sendable {
     }
     // `GET` adds the member `index` to an element.
     ignored = (readOnly.map(\.name) + ["index"]).filter { [members] in !members.contains($0.exact) }
-    read = { [type] payload throws(Refusal) in
+    read = { [type] payload, budget throws(Refusal) in
       guard let found else { throw .notFound("There is no such action.") }
-      return make(type, payload, try found.read(payload, ClientNetwork(host: "")))
+      return make(type, payload, try found.read(payload, ClientNetwork(host: ""), budget))
     }
   }
 }

@@ -9,6 +9,8 @@ package struct UserAction: Sendable {
   package let record: String
   /// Whether it erases the data of a collection whose deletion has begun.
   package var isErasure = false
+  /// The version of the declaration by which the action was read. Nil: any.
+  package var version: DeclaredVersion?
   /// Calls the module's reactor. Throws the reactor's refusal.
   package let decide: @Sendable (ActionContext) throws -> [CollectionMutation]
 
@@ -30,11 +32,15 @@ public struct ActionContext: Sendable {
   package let registered: RegisteredDefaults
   /// The time of the transaction. Reactors must use it instead of a clock.
   public let now: Timestamp
+  /// The budget of the transaction. Nil: each value may take as much work as it needs, up to its own
+  /// limit.
+  package let budget: WorkBudget?
 
-  package init(state: UserState, registered: RegisteredDefaults, now: Timestamp) {
+  package init(state: UserState, registered: RegisteredDefaults, now: Timestamp, budget: WorkBudget? = nil) {
     self.state = state
     self.registered = registered
     self.now = now
+    self.budget = budget
   }
 
   /// Another list of the same user, such as `favorites`, with the changes of earlier actions in the

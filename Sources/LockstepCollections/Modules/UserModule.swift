@@ -28,6 +28,8 @@ public struct UserModule: Sendable {
   /// Whether all writes are refused, because a declared collection is being deleted or gets another
   /// kind.
   package var isClosing = false
+  /// The version of the declaration. Nil for a module in code, which never changes.
+  package var version: DeclaredVersion?
   package let shape: Shape
   package let reducer: CollectionReducer
   /// Whether the module has several named collections. Otherwise it has exactly one.
@@ -41,8 +43,7 @@ public struct UserModule: Sendable {
   package var writtenState: JSON?
   /// A phrase about a mistake in the declaration, such as a member that its elements have twice.
   package internal(set) var mistake: String?
-  /// Reads an action from `POST /v1/actions`. Returns `nil` if the module has no such type.
-  package let read: @Sendable (_ type: String, _ payload: JSON) throws(Refusal) -> UserAction?
+  private let reading: @Sendable (_ type: String, _ payload: JSON, WorkBudget?) throws(Refusal) -> UserAction?
   /// The action of each verb of the generated routes. Empty if the module has none.
   package var verbs: [ElementVerb: DeclaredVerb] = [:]
   /// Whether the module's element type can read this stored element, which is JSON. `nil` if the
@@ -77,11 +78,21 @@ public struct UserModule: Sendable {
     actions = cases.catalogue()
     mistake = (cases + ElementVerb.allCases.compactMap { verbs[$0]?.own }).repeatedPayloadMember()
       .map { "the payload of its action “\($0.type)” has the member “\($0.pointer)” twice." }
-    read = { type, payload throws(Refusal) in
+    reading = { type, payload, budget throws(Refusal) in
       guard let found = cases.first(where: { $0.type.hasSameBytes(as: type) }) else { return nil }
       // Only a login needs the client's network.
-      return make(type, payload, try found.read(payload, ClientNetwork(host: "")))
+      return make(type, payload, try found.read(payload, ClientNetwork(host: ""), budget))
     }
+  }
+
+  /// Reads an action from `POST /v1/actions`. Returns `nil` if the module has no such type. If there is
+  /// a budget, it may be exhausted after that. Then the result means nothing.
+  package func read(
+    _ type: String,
+    _ payload: JSON,
+    budget: WorkBudget? = nil
+  ) throws(Refusal) -> UserAction? {
+    try reading(type, payload, budget)
   }
 
   package var kind: CollectionMutation.Kind { reducer.kind }

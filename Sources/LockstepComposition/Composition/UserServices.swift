@@ -227,6 +227,7 @@ struct UserServices: Sendable {
       maintenance: maintenance,
       eras: eras,
       sessionEndings: accounts.directory.sessionEndings,
+      background: backgroundEncoder,
       now: time.now,
       notify: published
     )

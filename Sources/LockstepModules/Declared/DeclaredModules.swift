@@ -12,7 +12,7 @@ extension UserModule {
       // The form of its elements is always the same, and only the schema of their data changes.
       module.canRead = nil
       if declaration.schema != nil {
-        module.writtenState = .listSchema(of: OrderedElement.schema(data: declaration.elementRules.schema))
+        module.writtenState = .listSchema(of: OrderedElement.schema(declaration.elementRules))
       }
     case .map: module = .values(declaration)
     }
@@ -50,7 +50,9 @@ extension DeclaredCollection {
   package func action(_ action: ValuesAction) -> UserAction {
     let (collection, rules) = (CollectionName(name), valueRules)
     return UserAction(collection: collection, record: action.record(suite: nil)) { context in
-      try ValuesReactor(rules).mutate(action, in: context.state.map(collection)).map(CollectionMutation.map)
+      try ValuesReactor(rules, context.budget).mutate(action, in: context.state.map(collection)).map(
+        CollectionMutation.map
+      )
     }
   }
 
@@ -83,8 +85,11 @@ extension DeclaredCollection {
     )
   }
 
-  private var faults: (@Sendable (JSON) -> [FieldFault])? {
+  private var faults: (@Sendable (JSON, WorkBudget?) -> [FieldFault])? {
     guard let schema else { return nil }
-    return { value in schema.faults(of: value).map { FieldFault(pointer: $0.pointer, detail: $0.detail) } }
+    return { value, budget in
+      (budget?.faults(of: value, by: schema) ?? schema.faults(of: value))
+        .map { FieldFault(pointer: $0.pointer, detail: $0.detail) }
+    }
   }
 }

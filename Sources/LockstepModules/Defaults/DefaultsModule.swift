@@ -32,7 +32,9 @@ package struct DefaultsModule: Sendable {
     return UserAction(collection: collection, record: action.record(suite: suite)) { context in
       let state = context.state.map(collection)
       let registered = context.registered
-      let reactor = ValuesReactor(quota: quota) { registered.value(of: $0, in: suite, at: registered.revision) }
+      let reactor = ValuesReactor(quota: quota, budget: context.budget) {
+        registered.value(of: $0, in: suite, at: registered.revision)
+      }
       let mutations = try reactor.mutate(action, in: state)
       if state.count == 0, !mutations.isEmpty { try check(quota, context.state, collection) }
       return mutations.map(CollectionMutation.map)

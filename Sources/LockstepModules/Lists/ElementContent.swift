@@ -18,11 +18,12 @@ struct OrderedElement: ListElement {
 }
 
 extension OrderedElement {
-  /// The JSON Schema of an element whose `data` has this schema.
-  static func schema(data: JSON) -> JSON {
+  /// The JSON Schema of an element that keeps the rules.
+  static func schema(_ rules: ElementRules) -> JSON {
     guard var element = format.schema.objectValue, var members = element["properties"]?.objectValue else { return [:] }
-    members["data"] = data
+    members["data"] = rules.schema
     element["properties"] = .object(members)
+    if rules.requiresData { element["required"] = .array((element["required"]?.arrayValue ?? []) + ["data"]) }
     return .object(element)
   }
 
@@ -77,16 +78,19 @@ package struct ElementRules: Sendable {
   /// The JSON Schema of `data`, for descriptions.
   let schema: JSON
   /// The faults of `data`, with pointers that begin at it. Missing data is null.
-  let faults: (@Sendable (_ data: JSON) -> [FieldFault])?
+  let faults: (@Sendable (_ data: JSON, WorkBudget?) -> [FieldFault])?
 
   package init(
     noun: String,
     dataBytes: Int,
     schema: JSON = [:],
-    faults: (@Sendable (_ data: JSON) -> [FieldFault])? = nil
+    faults: (@Sendable (_ data: JSON, WorkBudget?) -> [FieldFault])? = nil
   ) {
     (self.noun, self.dataBytes, self.schema, self.faults) = (noun, dataBytes, schema, faults)
   }
+
+  /// Whether an element must have `data`: the schema refuses null, which missing data counts as.
+  var requiresData: Bool { faults?(.null, nil).isEmpty == false }
 
   /// The JSON Schema of a change of `data`. A merge patch of valid data may be any JSON.
   var patchSchema: JSON {
@@ -95,9 +99,9 @@ package struct ElementRules: Sendable {
   }
 
   /// The faults of an element's data, with pointers that begin at the element.
-  func faults(of content: ElementContent) -> [FieldFault] {
+  func faults(of content: ElementContent, _ budget: WorkBudget?) -> [FieldFault] {
     guard let faults else { return [] }
-    return faults(content.data ?? .null).map { FieldFault(pointer: "/data\($0.pointer)", detail: $0.detail) }
+    return faults(content.data ?? .null, budget).map { FieldFault(pointer: "/data\($0.pointer)", detail: $0.detail) }
   }
 }
 
@@ -105,14 +109,14 @@ extension PayloadField<ElementContent> {
   /// The content of an element. Clients may also send the times that `GET` shows. The server
   /// ignores them.
   static func content(_ rules: ElementRules) -> PayloadField {
-    PayloadField(members(data: rules.schema)) { reader, _ in
+    PayloadField(members(data: rules.schema, isRequired: rules.requiresData)) { reader, _ in
       let content = reader.content(rules)
-      reader.add(rules.faults(of: content))
+      reader.add(rules.faults(of: content, reader.budget))
       return content
     }
   }
 
-  static func members(data: JSON) -> [SchemaMember] {
+  static func members(data: JSON, isRequired: Bool = false) -> [SchemaMember] {
     let ignored: JSON = ["description": "Clients may send this back unchanged. The server ignores it."]
     return [
       SchemaMember(
@@ -120,7 +124,7 @@ extension PayloadField<ElementContent> {
         schema: ["type": ["string", "null"], "maxLength": JSON(ElementContent.titleBytes)],
         isRequired: false
       ),
-      SchemaMember(name: "data", schema: data, isRequired: false),
+      SchemaMember(name: "data", schema: data, isRequired: isRequired),
       SchemaMember(name: "addedAt", schema: ignored, isRequired: false),
       SchemaMember(name: "updatedAt", schema: ignored, isRequired: false),
     ]
@@ -132,7 +136,7 @@ extension PayloadField<ToggledContent> {
   static func toggled(_ rules: ElementRules) -> PayloadField {
     PayloadField(PayloadField<ElementContent>.members(data: rules.schema)) { reader, _ in
       let content = reader.content(rules)
-      return ToggledContent(content: content, faults: rules.faults(of: content))
+      return ToggledContent(content: content, faults: rules.faults(of: content, reader.budget))
     }
   }
 }

@@ -12,7 +12,7 @@ extension UserModule {
       actions: OrderedListAction.cases(rules),
       verbs: OrderedListAction.verbs(rules),
       record: \.record,
-      reactor: { OrderedListReactor(rules: rules, now: $0.now) }
+      reactor: { OrderedListReactor(rules: rules, now: $0.now, budget: $0.budget) }
     )
     module.hasActionsRoute = false
     return module
@@ -23,6 +23,7 @@ extension UserModule {
 struct OrderedListReactor: ModuleReactor {
   let rules: ElementRules
   let now: Timestamp
+  var budget: WorkBudget?
 
   func mutate(_ action: OrderedListAction, in list: ListState) throws(Refusal) -> [ListMutation] {
     switch action {
@@ -34,9 +35,9 @@ struct OrderedListReactor: ModuleReactor {
       }
     case .patch(let id, let patch):
       try change(existing(id, in: list)) { content throws(Refusal) in
-        try self.content(of: patch.applied(to: .object(content)))
+        try self.content(of: patch.applied(to: .object(content), budget: budget))
       }
-    case .remove(let id): [.removed(id: try existing(id, in: list).id)]
+    case .remove(let id): [.removed(id: try checked(id, in: list))]
     case .move(let id, let index): try move(id, to: index, in: list)
     case .toggle(let id, let toggled): try toggle(id, toggled, in: list)
     case .clear: list.count == 0 ? [] : [.cleared]
@@ -55,7 +56,7 @@ struct OrderedListReactor: ModuleReactor {
     at index: Int?,
     in list: ListState
   ) throws(Refusal) -> [ListMutation] {
-    if let present: OrderedElement = list.element(id) { return try change(present) { _ in content } }
+    if let present = present(id, in: list) { return try change(present) { _ in content } }
     let now = now.description
     let new = OrderedElement(id: id, content: content, addedAt: now, updatedAt: now)
     return [.inserting(new, at: min(index ?? list.count, list.count))]
@@ -78,7 +79,7 @@ struct OrderedListReactor: ModuleReactor {
   private func content(of patched: JSON, removing names: [String] = []) throws(Refusal) -> ElementContent {
     var reader = PayloadReader(patched)
     let content = reader.content(rules)
-    reader.add(rules.faults(of: content))
+    reader.add(rules.faults(of: content, budget))
     for name in (patched.objectValue?.names ?? []) + names where name != "title" && name != "data" {
       reader.add(name, "Only title and data can be changed.")
     }
@@ -87,15 +88,28 @@ struct OrderedListReactor: ModuleReactor {
   }
 
   private func move(_ id: String, to index: Int, in list: ListState) throws(Refusal) -> [ListMutation] {
-    _ = try existing(id, in: list)
+    let id = try checked(id, in: list)
     let target = min(index, list.count - 1)
     return list.index(of: id) == target ? [] : [.moved(id: id, to: target)]
   }
 
   private func existing(_ id: String, in list: ListState) throws(Refusal) -> OrderedElement {
-    guard let element: OrderedElement = list.element(id) else {
-      throw .notFound("There is no \(rules.noun) with the id “\(id)”.")
-    }
+    guard let element = present(id, in: list) else { throw missing(id) }
     return element
+  }
+
+  /// The id, if the list has an element with it. Does not decode the element.
+  private func checked(_ id: String, in list: ListState) throws(Refusal) -> String {
+    guard list[id] != nil else { throw missing(id) }
+    return id
+  }
+
+  private func missing(_ id: String) -> Refusal { .notFound("There is no \(rules.noun) with the id “\(id)”.") }
+
+  /// Decodes an element, so that it can be changed and compared.
+  private func present(_ id: String, in list: ListState) -> OrderedElement? {
+    guard let item = list[id] else { return nil }
+    budget?.spend(decodedBytes: item.text.count)
+    return OrderedElement(item.object)
   }
 }

@@ -86,9 +86,9 @@ package struct ValueRules: Sendable {
   /// The JSON Schema of a value, for descriptions.
   package let schema: JSON
   /// The faults of a value, with pointers that begin at it.
-  let checked: (@Sendable (JSON) -> [FieldFault])?
+  let checked: (@Sendable (JSON, WorkBudget?) -> [FieldFault])?
 
-  package init(schema: JSON, faults: (@Sendable (JSON) -> [FieldFault])? = nil) {
+  package init(schema: JSON, faults: (@Sendable (JSON, WorkBudget?) -> [FieldFault])? = nil) {
     (self.schema, checked) = (schema, faults)
   }
 
@@ -102,9 +102,9 @@ package struct ValueRules: Sendable {
   }
 
   /// All faults of a value, with pointers that begin at it.
-  package func faults(of value: JSON) -> [FieldFault] {
+  package func faults(of value: JSON, _ budget: WorkBudget?) -> [FieldFault] {
     if let wrong = Self.fault(of: value) { return [FieldFault(pointer: "", detail: wrong)] }
-    return checked?(value) ?? []
+    return checked?(value, budget) ?? []
   }
 
   /// Whether a value whose text has this length can have a fault.
@@ -156,7 +156,7 @@ extension PayloadField<JSONObject> {
 extension PayloadReader {
   fileprivate mutating func add(faultsOf value: JSON, _ rules: ValueRules, at path: [String]) {
     let start = JSONPointer(tokens: path).description
-    add(rules.faults(of: value).map { FieldFault(pointer: start + $0.pointer, detail: $0.detail) })
+    add(rules.faults(of: value, budget).map { FieldFault(pointer: start + $0.pointer, detail: $0.detail) })
   }
 
   fileprivate mutating func checkMembers(of values: JSON?, _ rules: ValueRules, at name: String) {

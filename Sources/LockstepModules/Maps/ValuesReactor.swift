@@ -4,17 +4,22 @@ import LockstepJSON
 /// Decides on the actions of a map: one suite of a user's defaults, or a declared map.
 package struct ValuesReactor: ModuleReactor {
   private let rules: ValueRules
+  private let budget: WorkBudget?
   /// The quota of a suite. Nil if the server checks the module's quota.
   private let quota: DefaultsQuota?
   /// The registered value of a key. Clients see it while the user has not set the key.
   private let registered: @Sendable (_ key: String) -> MapValue?
 
-  package init(quota: DefaultsQuota, registered: @escaping @Sendable (_ key: String) -> MapValue?) {
-    (rules, self.quota, self.registered) = (.any, quota, registered)
+  package init(
+    quota: DefaultsQuota,
+    budget: WorkBudget? = nil,
+    registered: @escaping @Sendable (_ key: String) -> MapValue?
+  ) {
+    (rules, self.quota, self.budget, self.registered) = (.any, quota, budget, registered)
   }
 
-  init(_ rules: ValueRules) {
-    (self.rules, quota, registered) = (rules, nil, { _ in nil })
+  init(_ rules: ValueRules, _ budget: WorkBudget?) {
+    (self.rules, quota, self.budget, registered) = (rules, nil, budget, { _ in nil })
   }
 
   package func mutate(_ action: ValuesAction, in state: MapState) throws(Refusal) -> [MapMutation] {
@@ -31,7 +36,7 @@ package struct ValuesReactor: ModuleReactor {
     case .merge(let values):
       try changes(to: values.map { ($0.name, EncodedJSON($0.value)) }, in: state, checkedBy: nil)
     case .mergePatch(let patch): try mergePatch(patch, in: state)
-    case .patch(let patch): try difference(to: patch.applied(to: .object(Self.object(of: state))), from: state)
+    case .patch(let patch): try self.patch(state, by: patch)
     case .increment(let key, let by): try increment(key, by: by, in: state)
     case .clear: state.count == 0 ? [] : [.cleared]
     }
@@ -62,7 +67,7 @@ package struct ValuesReactor: ModuleReactor {
       }
       if let wrong = ValueRules.fault(ofBytes: value.encoded.count) { add(wrong) }
       guard state[key]?.encoded != value.encoded else { continue }
-      for fault in rules?.checked?(value.json) ?? [] { add(fault.detail, at: fault.pointer) }
+      for fault in rules?.checked?(value.json, budget) ?? [] { add(fault.detail, at: fault.pointer) }
       mutations.append(.set(key: key, value: value))
     }
     if !faults.isEmpty { throw .invalid(faults) }
@@ -73,21 +78,31 @@ package struct ValuesReactor: ModuleReactor {
     let merged = patch.map { (name, value) -> (String, EncodedJSON) in
       // Only the keys that the patch names can change. A key with null is removed (RFC 7396).
       if value.isNull { return (name, EncodedJSON(.null)) }
-      return (name, EncodedJSON((state[name]?.json ?? .null).mergePatched(with: value)))
+      let present = state[name]
+      budget?.spend(decodedBytes: present?.text.count ?? 0)
+      return (name, EncodedJSON((present?.json ?? .null).mergePatched(with: value)))
     }
     return try changes(to: merged, in: state, checkedBy: rules)
   }
 
-  private func difference(to document: JSON, from state: MapState) throws(Refusal) -> [MapMutation] {
-    guard let object = document.objectValue else {
+  /// Decodes only the values that the patch names, because a map can have megabytes.
+  private func patch(_ state: MapState, by patch: PatchDocument) throws(Refusal) -> [MapMutation] {
+    let present =
+      patch.memberNames?.map { ElementKey($0) }.compactMap { key in state.values[key].map { (key, $0) } }
+      ?? state.values.map { ($0.key, $0.value) }
+    budget?.spend(bytes: present.reduce(0) { $0 + $1.1.text.count })
+    if budget?.isExhausted == true { return [] }
+    let document = JSON.object(JSONObject(present.map { ($0.0.text, $0.1.json) }))
+    let patched = try patch.applied(to: document, budget: budget)
+    guard let object = patched.objectValue else {
       throw .invalid("", "The result of the patch must be an object with keys and their values.")
     }
-    let removed = state.values.keys.filter { !object.contains(name: $0.text) }
+    let removed = present.filter { !object.contains(name: $0.0.text) }
     if let null = object.first(where: { $0.value.isNull }) {
       throw .invalid(JSONPointer(tokens: [null.name]).description, ValueRules.ofNull)
     }
     let set = try changes(to: object.map { ($0.name, EncodedJSON($0.value)) }, in: state, checkedBy: rules)
-    return removed.map { .removed(key: $0.text) } + set
+    return removed.map { .removed(key: $0.0.text) } + set
   }
 
   private func increment(_ key: String, by: JSON, in state: MapState) throws(Refusal) -> [MapMutation] {
@@ -98,7 +113,7 @@ package struct ValuesReactor: ModuleReactor {
     guard let sum = present.adding(by) else {
       throw .conflict("The value of “\(key)” cannot be incremented by that much, because the sum would be too large.")
     }
-    let faults = rules.checked?(sum) ?? []
+    let faults = rules.checked?(sum, budget) ?? []
     if !faults.isEmpty { throw .invalid(faults.map { FieldFault(pointer: "/by", detail: "The sum: \($0.detail)") }) }
     return try changes(to: [(key, EncodedJSON(sum))], in: state, checkedBy: nil)
   }
@@ -112,10 +127,6 @@ package struct ValuesReactor: ModuleReactor {
     if after.bytes > quota.bytes, after.bytes > state.bytes {
       throw .quotaExceeded("A suite may have \(quota.bytes) bytes, not \(after.bytes).")
     }
-  }
-
-  private static func object(of state: MapState) -> JSONObject {
-    JSONObject(state.values.map { ($0.key.text, $0.value.json) })
   }
 }
 

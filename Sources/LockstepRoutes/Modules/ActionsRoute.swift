@@ -19,7 +19,7 @@ package struct ActionsRoute: Sendable {
   package var route: Route {
     Route(.post, "/v1/actions", summary: "Performs several actions as one transaction.") { request in
       try batch.writing.gate.respond(to: request) { session in
-        try batch.respond(to: request, of: session) { try actions(in: $0) }
+        try batch.respond(to: request, of: session) { try actions(in: $0, $1) }
       }
     }
     .described(description)
@@ -45,17 +45,17 @@ package struct ActionsRoute: Sendable {
     )
   }
 
-  private func actions(in body: JSON) throws(Problem) -> ActionBatch {
+  private func actions(in body: JSON, _ budget: WorkBudget) throws(Problem) -> ActionBatch {
     var reader = PayloadReader(body)
     let list = reader.value("actions")?.arrayValue ?? []
     if body.objectValue != nil, !(1...Transaction.maximumActions).contains(list.count) {
       reader.add("actions", "It must be an array of 1 to \(Transaction.maximumActions) actions.")
     }
     try reader.finishProblem()
-    return try batch.read(list, action)
+    return try batch.read(list, budget, action)
   }
 
-  private func action(_ element: JSON) throws(Refusal) -> BatchedAction {
+  private func action(_ element: JSON, _ budget: WorkBudget) throws(Refusal) -> BatchedAction {
     var reader = PayloadReader(element)
     let name = reader.text("module")
     let module = name.flatMap { modules[$0] }
@@ -64,7 +64,7 @@ package struct ActionsRoute: Sendable {
     }
     let text = BatchedAction.Text(&reader)
     guard let module else { throw reader.refusal }
-    return try BatchedAction(text, of: module, &reader)
+    return try BatchedAction(text, of: module, &reader, budget)
   }
 }
 
@@ -90,18 +90,24 @@ struct BatchedAction {
   }
 
   /// Throws all faults of an action of a module: those that `reader` has found, and those of the payload.
-  init(_ text: Text, of module: UserModule, _ reader: inout PayloadReader) throws(Refusal) {
+  init(
+    _ text: Text,
+    of module: UserModule,
+    _ reader: inout PayloadReader,
+    _ budget: WorkBudget
+  ) throws(Refusal) {
     var known: UserAction?
     if let type = text.type {
       do throws(Refusal) {
-        known = try module.read(type, text.payload)
+        known = try module.read(type, text.payload, budget: budget)
         if known == nil { reader.add("type", "The module \(module.name) has no action “\(type)”.") }
       } catch {
         try reader.add(error, under: "/payload")
       }
     }
     try reader.finish()
-    guard let known else { throw reader.refusal }
+    guard var known else { throw reader.refusal }
+    known.version = module.version
     action = known
     resource = module.resource(of: known, named: text.payload[module.keyName]?.stringValue)
     ifMatch = text.ifMatch
@@ -135,14 +141,19 @@ struct ActionBatch: StateWrite {
   // MARK: Reading
 
   /// Reads all actions. If there are faults, throws a problem with them and with the index of the
-  /// first action that has one. Stops when the problem can list no more faults.
-  func read(_ list: [JSON], _ read: (JSON) throws(Refusal) -> BatchedAction) throws(Problem) -> ActionBatch {
+  /// first action that has one. Stops when the problem can list no more faults, or when the budget is
+  /// exhausted. Then the result, or the problem, means nothing.
+  func read(
+    _ list: [JSON],
+    _ budget: WorkBudget,
+    _ read: (JSON, WorkBudget) throws(Refusal) -> BatchedAction
+  ) throws(Problem) -> ActionBatch {
     var batch = self
     var faults: [Problem.Fault] = []
     var firstFailed: Int?
-    for (index, element) in list.enumerated() {
+    for (index, element) in list.enumerated() where !budget.isExhausted {
       do throws(Refusal) {
-        let read = try read(element)
+        let read = try read(element, budget)
         batch.actions.append(read.action)
         if let tag = read.ifMatch {
           let preconditions = Preconditions(ifMatch: tag)
@@ -165,16 +176,20 @@ struct ActionBatch: StateWrite {
   func respond(
     to request: Request,
     of session: LiveSession,
-    _ read: @escaping @Sendable (JSON) throws -> ActionBatch
+    _ read: @escaping @Sendable (JSON, WorkBudget) throws -> ActionBatch
   ) throws -> HandlerResult {
     let preconditions = try Preconditions(of: request.head)
     let isDryRun = try request.query.flag("dryRun")
     return try request.withBody { body in
       let key = try IdempotencyKey(of: request, body: body)?.owned(by: session)
       _ = try BodyType(of: request.head)
-      let batch = try read(try JSON(body: body))
-      if isDryRun { return batch.writing.preview(batch, preconditions, of: session) }
-      return try batch.writing.commit(batch, preconditions, key, request.network(of: session), of: session)
+      let json = try JSON(body: body)
+      return try writing.read(for: session.user) {
+        try read(json, $0)
+      } then: { [writing] batch, steps in
+        if isDryRun { return writing.preview(batch, preconditions, of: session, steps: steps) }
+        return try writing.commit(batch, preconditions, key, request.network(of: session), of: session, steps: steps)
+      }
     }
   }
 

@@ -79,21 +79,21 @@ package final class ModuleRoutes: Sendable {
   private func act(_ request: Request) throws -> HandlerResult {
     try writing.gate.respond(to: request) { [self] session in
       let batch = ActionBatch(writing: writing, resource: whole) { _ in "" }
-      return try batch.respond(to: request, of: session) { [self] json in
+      return try batch.respond(to: request, of: session) { [self] json, budget in
         let isArray = json.arrayValue != nil
         let list = json.arrayValue ?? [json]
         guard (1...Transaction.maximumActions).contains(list.count) else {
           let detail = "It must be an action, or an array of 1 to \(Transaction.maximumActions) actions."
           throw Problem(.validationFailed, errors: [.init(pointer: "", detail: detail)])
         }
-        return try ActionBatch(writing: writing, resource: whole) { isArray ? "/\($0)" : "" }.read(list, action)
+        return try ActionBatch(writing: writing, resource: whole) { isArray ? "/\($0)" : "" }.read(list, budget, action)
       }
     }
   }
 
-  private func action(_ element: JSON) throws(Refusal) -> BatchedAction {
+  private func action(_ element: JSON, _ budget: WorkBudget) throws(Refusal) -> BatchedAction {
     var reader = PayloadReader(element)
-    return try BatchedAction(BatchedAction.Text(&reader), of: module, &reader)
+    return try BatchedAction(BatchedAction.Text(&reader), of: module, &reader, budget)
   }
 
   // MARK: Verbs
@@ -111,11 +111,11 @@ package final class ModuleRoutes: Sendable {
     let isObject = module.shape != .list && module.shape != .map
     let pattern = isObject ? path : verb == .move ? "\(elementPath)/position" : elementPath
     return Route(verb.method, pattern, summary: described.summaries.verb(verb, action)) { [self] request in
-      try writing.respond(to: request) { [self] request, body in
+      try writing.respond(to: request) { [self] request, body, budget in
         let name = isObject ? nil : try request.elementName(module.keyName)
         return StateWriter.Change(
           resource: name.map(resource(of:)) ?? whole,
-          action: try self.action(verb, action, on: name, request, body),
+          action: try self.action(verb, action, on: name, request, body, budget),
           pointer: { [self] in pointer($0, verb) },
           showsResource: verb != .delete
         ) { [self] committed in
@@ -132,9 +132,10 @@ package final class ModuleRoutes: Sendable {
     _ action: DeclaredVerb,
     on name: String?,
     _ request: Request,
-    _ body: [UInt8]
+    _ body: [UInt8],
+    _ budget: WorkBudget
   ) throws -> UserAction {
-    guard verb != .delete else { return try read(verb, action, keyed([:], name)) }
+    guard verb != .delete else { return try read(verb, action, keyed([:], name), budget) }
     let type = try BodyType(of: request.head)
     // If an element needs only its id, the body of a `PUT` to a list may be empty.
     let json = verb == .put && module.kind == .list && body.isEmpty ? [:] : try JSON(body: body)
@@ -142,16 +143,16 @@ package final class ModuleRoutes: Sendable {
       guard let patch = module.verbs[.jsonPatch] else {
         throw Problem(.unsupportedMediaType, detail: "JSON patch is not supported here. Send the members that change.")
       }
-      return try read(.jsonPatch, patch, keyed(["operations": json], name))
+      return try read(.jsonPatch, patch, keyed(["operations": json], name), budget)
     }
     guard verb != .jsonPatch else {
       throw Problem(.unsupportedMediaType, detail: "Send a JSON patch with Content-Type: application/json-patch+json.")
     }
-    if module.shape == .map { return try read(verb, action, keyed(["value": json], name)) }
+    if module.shape == .map { return try read(verb, action, keyed(["value": json], name), budget) }
     guard var members = json.objectValue else { throw Problem.notAnObject(json) }
     let mismatch = name.flatMap { fault(of: members[module.keyName], in: verb, for: $0) }
     if name != nil { for member in action.ignored { members.removeValue(named: member) } }
-    return try read(verb, action, keyed(members, name), mismatch: mismatch)
+    return try read(verb, action, keyed(members, name), budget, mismatch: mismatch)
   }
 
   private func keyed(_ members: consuming JSONObject, _ name: String?) -> JSON {
@@ -172,13 +173,18 @@ package final class ModuleRoutes: Sendable {
     _ verb: ElementVerb,
     _ action: DeclaredVerb,
     _ payload: JSON,
+    _ budget: WorkBudget,
     mismatch: FieldFault? = nil
   ) throws -> UserAction {
     do throws(Refusal) {
-      guard let mismatch else { return try action.read(payload) }
+      guard let mismatch else {
+        var read = try action.read(payload, budget)
+        read.version = module.version
+        return read
+      }
       // The request is refused for the mismatch in any case. The module's action is also read, but
       // only to collect the other faults of the payload.
-      _ = try module.read(action.type, payload)
+      _ = try module.read(action.type, payload, budget: budget)
       throw .invalid([mismatch])
     } catch {
       var refusal = error

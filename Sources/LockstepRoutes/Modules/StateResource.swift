@@ -88,7 +88,7 @@ enum StateResource: Sendable {
     case .entry(let name, let key): return known(view.state.map(name)[key]?.revision)
     case .suite(let name, nil):
       let own = view.state.map(Suite.collection(name))
-      let shown = view.registered.shownRevision(of: name, behind: own.values, at: view.registeredRevision)
+      let shown = view.shownRevision(of: name, behind: own.values)
       return .cursor(view.cursor(own.revision, registered: shown))
     case .value, .map, .suite, .suites: return .onlyWithContent
     }
@@ -306,7 +306,7 @@ struct SuiteContent {
     own = prefix.map { all.values.values(withPrefix: $0) } ?? []
     behind = prefix.map { prefix in registered.filter { $0.key.hasPrefix(prefix) } } ?? registered
     revision = all.revision
-    registeredRevision = view.registered.shownRevision(of: name, behind: all.values, at: view.registeredRevision)
+    registeredRevision = view.shownRevision(of: name, behind: all.values)
   }
 
   /// All shown values, in order.

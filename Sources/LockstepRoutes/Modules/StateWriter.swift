@@ -80,14 +80,41 @@ package final class StateWriter: Sendable {
   /// Responds to a write of one resource.
   func respond(
     to request: Request,
-    change: @escaping @Sendable (Request, [UInt8]) throws -> Change
+    change: @escaping @Sendable (Request, [UInt8], WorkBudget) throws -> Change
   ) throws -> HandlerResult {
     try gate.respond(to: request) { [self] session in
       let preconditions = try Preconditions(of: request.head)
       return try request.withBody { [self] body in
         let key = try IdempotencyKey(of: request, body: body)?.owned(by: session)
-        return try commit(try change(request, body), preconditions, key, request.network(of: session), of: session)
+        return try read(for: session.user) {
+          try change(request, body, $0)
+        } then: { [self] change, steps in
+          try commit(change, preconditions, key, request.network(of: session), of: session, steps: steps)
+        }
       }
+    }
+  }
+
+  /// Reads a write from the body of a request: on the event loop if that takes few steps, otherwise on an
+  /// encoder thread. `next` also gets the number of steps that the request may still take.
+  func read<Write: StateWrite>(
+    for user: UserID,
+    _ read: @escaping @Sendable (WorkBudget) throws -> Write,
+    then next: @escaping @Sendable (Write, _ steps: Int) throws -> HandlerResult
+  ) throws -> HandlerResult {
+    let budget = WorkBudget(steps: WorkBudget.short)
+    let result = Result { try read(budget) }
+    guard budget.isExhausted else {
+      return try next(result.get(), WorkBudget.ofRequest - WorkBudget.short + budget.steps)
+    }
+    return .async { [reading] in
+      let (write, steps) = try await reading.backgroundEncoder.run(for: user) {
+        let budget = WorkBudget(steps: WorkBudget.ofRequest)
+        let result = Result { try read(budget) }
+        if budget.isExhausted { throw TooMuchWorkError() }
+        return (try result.get(), budget.steps)
+      }
+      return try next(write, steps)
     }
   }
 
@@ -99,7 +126,8 @@ package final class StateWriter: Sendable {
     _ preconditions: Preconditions,
     _ key: IdempotencyKey?,
     _ network: Int?,
-    of session: LiveSession
+    of session: LiveSession,
+    steps: Int
   ) throws -> HandlerResult {
     let (store, user) = (reading.store, session.user)
     let response = { @Sendable (committed: Committed) in
@@ -136,7 +164,10 @@ package final class StateWriter: Sendable {
     let conditions = write.conditions(of: preconditions)
     let history = ledger.history
     let submit = { @Sendable [self] (points: [[PastPoint]]) throws -> HandlerResult in
-      try self.submit(transaction(of: write, conditions, points, history, key, network, of: session), respond)
+      try self.submit(
+        transaction(of: write, conditions, points, history, key, network, of: session, steps: steps),
+        respond
+      )
     }
     if conditions.isEmpty { return try submit([]) }
     switch reading.points(of: conditions, of: user) {
@@ -152,11 +183,12 @@ package final class StateWriter: Sendable {
     _ history: Int,
     _ key: IdempotencyKey?,
     _ network: Int?,
-    of session: LiveSession
+    of session: LiveSession,
+    steps: Int
   ) -> Transaction {
     let store = reading.store
     let condition = { @Sendable (view: LedgerView) throws in
-      let view = StateView(store: store, view)
+      let view = StateView(store: store, view).forManyConditions
       for (condition, points) in zip(conditions, points) {
         if let problem = condition.refusal(in: view, points) { throw problem }
       }
@@ -174,12 +206,18 @@ package final class StateWriter: Sendable {
         let refused = (error as? ActionRefusal).map { write.problem(for: $0, store: store) }
         return (refused ?? error as? Problem).map { StoredResponse($0.response) }
       },
-      kept: { StoredResponses.kept($0) }
+      kept: { StoredResponses.kept($0) },
+      steps: steps
     )
   }
 
   /// Responds with what a write would do, and does not do it.
-  func preview(_ write: some StateWrite, _ preconditions: Preconditions, of session: LiveSession) -> HandlerResult {
+  func preview(
+    _ write: some StateWrite,
+    _ preconditions: Preconditions,
+    of session: LiveSession,
+    steps: Int
+  ) -> HandlerResult {
     let (store, user) = (reading.store, session.user)
     let conditions = write.conditions(of: preconditions)
     let history = ledger.history
@@ -190,7 +228,7 @@ package final class StateWriter: Sendable {
         case .stored(let read): try await read()
         }
       let cached = try await reading.cache.load(user)
-      let transaction = transaction(of: write, conditions, points, history, nil, nil, of: session)
+      let transaction = transaction(of: write, conditions, points, history, nil, nil, of: session, steps: steps)
       return .response(
         try await reading.backgroundEncoder.run(for: user) { [ledger] in
           do {
@@ -209,12 +247,20 @@ package final class StateWriter: Sendable {
     _ respond: @escaping @Sendable (PendingWrite.Result) throws -> HandlerResult
   ) throws -> HandlerResult {
     let reservation = ledger.reserve(transaction.user)
+    let settled = { @Sendable [ledger] (result: PendingWrite.Result) throws -> HandlerResult in
+      guard case .failure(let error) = result, error is LongDecisionError else { return try respond(result) }
+      return .async {
+        let outcome: PendingWrite.Result
+        do { outcome = .success(try await ledger.commitLong(transaction)) } catch { outcome = .failure(error) }
+        return try respond(outcome)
+      }
+    }
     let submit = { @Sendable [ledger] () throws -> HandlerResult in
-      let pending = PendingWrite(respond: respond)
+      let pending = PendingWrite(respond: settled)
       do {
         try ledger.submit(transaction, reservation) { pending.settle($0) }
       } catch {
-        return try respond(.failure(error))
+        return try settled(.failure(error))
       }
       return .parked(pending)
     }

@@ -74,12 +74,12 @@ package final class ValuesRoutes: Sendable {
     ])
   }
 
-  private func put(_ request: Request, _ body: [UInt8]) throws -> StateWriter.Change {
+  private func put(_ request: Request, _ body: [UInt8], _ budget: WorkBudget) throws -> StateWriter.Change {
     let (collection, key) = (try place.collection(in: request), try request.elementName("key"))
     _ = try BodyType(of: request.head)
     let value = try JSON(body: body)
     if place.rules.canRefuse(value, ofBytes: body.count) {
-      let faults = place.rules.faults(of: value)
+      let faults = place.rules.faults(of: value, budget)
       if !faults.isEmpty { throw Problem(Refusal.invalid(faults)) }
     }
     return StateWriter.Change(
@@ -89,7 +89,7 @@ package final class ValuesRoutes: Sendable {
     )
   }
 
-  private func delete(_ request: Request, _ body: [UInt8]) throws -> StateWriter.Change {
+  private func delete(_ request: Request, _ body: [UInt8], _ budget: WorkBudget) throws -> StateWriter.Change {
     let (collection, key) = (try place.collection(in: request), try request.elementName("key"))
     return StateWriter.Change(
       resource: place.value(key, of: collection),
@@ -99,10 +99,10 @@ package final class ValuesRoutes: Sendable {
     )
   }
 
-  private func patch(_ request: Request, _ body: [UInt8]) throws -> StateWriter.Change {
+  private func patch(_ request: Request, _ body: [UInt8], _ budget: WorkBudget) throws -> StateWriter.Change {
     let collection = try place.collection(in: request)
     let action = try Self.patchAction(request, body)
-    if case .merge(let values) = action { try check(values) }
+    if case .merge(let values) = action { try check(values, budget) }
     return StateWriter.Change(
       resource: place.whole(collection, prefix: nil),
       action: place.action(action, on: collection),
@@ -111,11 +111,11 @@ package final class ValuesRoutes: Sendable {
   }
 
   /// The reactor checks the size of values, but not the values of a `merge` by their schema.
-  private func check(_ values: JSONObject) throws(Problem) {
+  private func check(_ values: JSONObject, _ budget: WorkBudget) throws(Problem) {
     var faults: [FieldFault] = []
     for (key, value) in values where !value.isNull && place.rules.hasSchema {
       let start = JSONPointer(tokens: [key]).description
-      faults += place.rules.faults(of: value).map { FieldFault(pointer: start + $0.pointer, detail: $0.detail) }
+      faults += place.rules.faults(of: value, budget).map { FieldFault(pointer: start + $0.pointer, detail: $0.detail) }
     }
     if !faults.isEmpty { throw Problem(Refusal.invalid(faults)) }
   }
@@ -142,8 +142,10 @@ struct ValuesDescription: Sendable {
   /// The parameters of the path of a whole map.
   let parameters: [RouteParameter]
   let module: UserModule
-  /// A value, as clients get and send it.
+  /// A value, as clients get it.
   let shown: JSON
+  /// A value, as clients send it.
+  let sent: JSON
 
   private var described: DescribedModule { DescribedModule(module: module) }
   private var ofValue: [RouteParameter] { parameters + [.element("key")] }
@@ -176,7 +178,7 @@ struct ValuesDescription: Sendable {
       names.put,
       part: part,
       parameters: ofValue,
-      body: RouteBody(shown),
+      body: RouteBody(sent),
       responses: [
         .written(.created, "Created. The user had no value for the key.", shows: shown),
         .written(.ok, "Replaced the user's value for the key.", shows: shown),
@@ -206,7 +208,8 @@ struct SuitesPlace: ValuesRoutes.Place {
       names: ("getSuite", "patchSuite", "getDefault", "setDefault", "removeDefault"),
       parameters: [.suite],
       module: module.userModule,
-      shown: .valueSchema
+      shown: .valueSchema,
+      sent: .valueSchema
     )
   }
 
@@ -279,7 +282,9 @@ struct DeclaredMapPlace: ValuesRoutes.Place {
       names: ("get\(name)", "patch\(name)", "get\(name)Element", "put\(name)Element", "remove\(name)Element"),
       parameters: [],
       module: module,
-      shown: DescribedModule(module: module).element
+      // A stored value may be older than the schema.
+      shown: DescribedModule(module: module).element,
+      sent: rules.schema
     )
   }
 
@@ -292,6 +297,8 @@ struct DeclaredMapPlace: ValuesRoutes.Place {
   func value(_ key: String, of collection: CollectionName) -> StateResource { .entry(collection, key: key) }
 
   func action(_ action: ValuesAction, on collection: CollectionName) -> UserAction {
-    declaration.action(action)
+    var read = declaration.action(action)
+    read.version = module.version
+    return read
   }
 }

@@ -103,7 +103,7 @@ extension StateResource {
       return compared(map[key]?.revision, in: map.revision)
     case .suite(let name, _):
       let own = view.state.map(Suite.collection(name))
-      let shown = view.registered.shownRevision(of: name, behind: own.values, at: view.registeredRevision)
+      let shown = view.shownRevision(of: name, behind: own.values)
       return own.revision <= cursor.revision && shown <= cursor.registered ? .unchanged : .changed
     case .value(let suite, let key):
       let own = view.state.map(Suite.collection(suite))
@@ -194,7 +194,7 @@ extension StateReader {
     }
     return .stored { [self] in
       let cached = try await cache.load(user)
-      let view = StateView(store: store, LedgerView(state: cached.state, registered: registered))
+      let view = StateView(store: store, LedgerView(state: cached.state, registered: registered)).forManyConditions
       var past = PastStates(reader: self, user: user)
       var points: [[PastPoint]] = []
       for (condition, cursors) in zip(conditions, cursors) {
@@ -221,7 +221,7 @@ extension StateReader {
     _ cached: CachedState,
     _ registered: RegisteredDefaults
   ) -> [[PastPoint]]? {
-    let view = StateView(store: store, LedgerView(state: cached.state, registered: registered))
+    let view = StateView(store: store, LedgerView(state: cached.state, registered: registered)).forManyConditions
     var points: [[PastPoint]] = []
     for (condition, cursors) in zip(conditions, cursors) {
       var found: [PastPoint] = []

@@ -70,7 +70,7 @@ package struct LedgerUsers: ScreenUsers {
     _ = try await turns.run(for: session.user) {
       let reservation = ledger.reserve(session.user)
       if reservation.needsLoading { try await ledger.load(reservation) }
-      return try await withCompletion { try ledger.submit(transaction, reservation, completion: $0) }
+      return try await ledger.commit(transaction, reservation)
     }
   }
 }

@@ -14,6 +14,8 @@ package struct ModuleTables: Sendable {
     package let isReadOnly: Bool
     /// Whether all writes are refused, except those that erase all data.
     package let isClosing: Bool
+    /// See `UserModule.version`.
+    package let version: DeclaredVersion?
     /// Nil if the module's reactor itself checks how much a user may have.
     package let quota: CollectionQuota?
     fileprivate let table: any CollectionTable
@@ -25,6 +27,7 @@ package struct ModuleTables: Sendable {
       reducer = module.reducer
       isReadOnly = module.isReadOnly
       isClosing = module.isClosing
+      version = module.version
       quota = module.quota
       table = module.table
     }

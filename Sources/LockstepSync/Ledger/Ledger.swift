@@ -14,7 +14,7 @@ import Synchronization
 ///
 /// If possible, the caller's thread decides before the transaction is queued, because the writer
 /// thread has the least time to spare. The writer thread uses the decision only if its state is
-/// still the latest one.
+/// still the latest one. A decision that takes long is made by the encoder threads.
 package final class Ledger: Sendable {
   let registry: RegisteredLedger
   private let writer: WriteSetWriter
@@ -27,6 +27,8 @@ package final class Ledger: Sendable {
   private let maintenance: HistoryMaintenance
   private let eras: EraSource
   private let sessionEndings: SessionEndingTracker
+  private let background: BackgroundEncoder
+  private let longTransactions = FairShareLimiter<UserID>(name: "a user's long writes", atOnce: 1, waiting: 64)
   private let notify: @Sendable (UserID, UserState) -> Void
 
   /// `notify` is called after each committed state is published, by one thread at a time.
@@ -39,6 +41,7 @@ package final class Ledger: Sendable {
     maintenance: HistoryMaintenance,
     eras: EraSource,
     sessionEndings: SessionEndingTracker,
+    background: BackgroundEncoder,
     now: @escaping @Sendable () -> Timestamp,
     notify: @escaping @Sendable (UserID, UserState) -> Void = { _, _ in }
   ) {
@@ -50,6 +53,7 @@ package final class Ledger: Sendable {
     self.maintenance = maintenance
     self.eras = eras
     self.sessionEndings = sessionEndings
+    self.background = background
     self.now = now
     self.notify = notify
   }
@@ -72,15 +76,68 @@ package final class Ledger: Sendable {
   /// condition, `IdempotencyKeyReusedError`, `SessionEndedError`, or the reason why the store
   /// cannot be written. If `submit` throws `IdempotencyKeyInUseError`, `PoolOverloadedError` or
   /// `PoolShutDownError`, `completion` is not called.
+  ///
+  /// After `LongDecisionError`, thrown or as the outcome, call `commitLong(_:)`.
   package func submit(
     _ transaction: Transaction,
     _ reservation: WriteReservation,
     completion: @escaping @Sendable (Result<Transaction.Outcome, any Error>) -> Void
   ) throws {
+    try submit(transaction, reservation, decideEarly(transaction, reservation), completion: completion)
+  }
+
+  /// Commits a transaction, and returns when it is on disk. Throws the errors of `submit`, and
+  /// `TooMuchWorkError`.
+  package func commit(
+    _ transaction: Transaction,
+    _ reservation: WriteReservation
+  ) async throws -> Transaction.Outcome {
+    do {
+      return try await withCompletion { try submit(transaction, reservation, completion: $0) }
+    } catch is LongDecisionError {
+      return try await commitLong(transaction)
+    }
+  }
+
+  /// Commits a transaction whose decision takes long, and returns when it is on disk. Throws the errors of
+  /// `submit`, and `TooMuchWorkError`.
+  ///
+  /// An encoder thread decides, and the writer thread uses the decision if nothing has changed that it is
+  /// based on. Otherwise this function starts over. Only one such transaction of a user is under way at
+  /// once, so only short writes of the same user, changes of registered defaults and of declarations can
+  /// make it start over.
+  package func commitLong(_ transaction: Transaction) async throws -> Transaction.Outcome {
+    try await longTransactions.run(for: transaction.user) {
+      let reservation = reserve(transaction.user)
+      if reservation.needsLoading { try await load(reservation) }
+      for _ in 0..<Self.longAttempts {
+        guard let state = reservation.states.latest else { throw StaleStateError() }
+        let before = LedgerView(state: state, registered: registry.current)
+        let decision = try await background.run(for: transaction.user) { [self] in
+          try decide(transaction, before, at: now(), steps: transaction.steps)
+        }
+        do {
+          return try await withCompletion { try submit(transaction, reservation, decision, completion: $0) }
+        } catch is LongDecisionError {
+          continue
+        }
+      }
+      throw PoolOverloadedError(pool: "a user's long writes", capacity: Self.longAttempts)
+    }
+  }
+
+  /// A user who writes all the time cannot keep an encoder thread busy with decisions that are never used.
+  private static let longAttempts = 4
+
+  private func submit(
+    _ transaction: Transaction,
+    _ reservation: WriteReservation,
+    _ early: Decision?,
+    completion: @escaping @Sendable (Result<Transaction.Outcome, any Error>) -> Void
+  ) throws {
     let (user, key) = (transaction.user, transaction.key)
     if let key { try inFlightKeys.claim(key, of: .user(user)) }
     let ticket = tickets.add(1, ordering: .relaxed).newValue
-    let early = decideEarly(transaction, reservation)
     do {
       try writer.submit(
         TransactionSubject(
@@ -112,7 +169,8 @@ package final class Ledger: Sendable {
   /// Decides on a transaction as `submit` does, and changes nothing.
   package func preview(_ transaction: Transaction, _ state: UserState) throws -> Committed {
     if transaction.session.isEnded { throw SessionEndedError() }
-    return try decide(transaction, LedgerView(state: state, registered: registry.current), at: now()).committed
+    let before = LedgerView(state: state, registered: registry.current)
+    return try decide(transaction, before, at: now(), steps: transaction.steps).result.get().committed
   }
 
   private final class Unit: TransactionDecision {
@@ -139,22 +197,6 @@ package final class Ledger: Sendable {
 
   // MARK: Deciding
 
-  /// The decision of the reactors on a transaction. It has no effect yet.
-  private struct Decision: Sendable {
-    let committed: Committed
-    /// Nil if nothing changes.
-    let writes: WriteSet?
-    let era: Era
-    /// The revision of the declared collections.
-    let modules: Revision
-
-    func isBased(on view: LedgerView, in era: Era, _ modules: Revision) -> Bool {
-      committed.before.state.revision == view.state.revision
-        && committed.before.registered.revision == view.registered.revision && self.era == era
-        && self.modules == modules
-    }
-  }
-
   /// With larger collections or actions, deciding may take long, and the caller's thread may be an
   /// event loop.
   private static let earlyBytes = 64 * 1024
@@ -162,27 +204,56 @@ package final class Ledger: Sendable {
 
   /// Decides on the caller's thread, if the state was in memory, no other transaction of the user was
   /// reserved, and the transaction is simple. Otherwise returns nil, and the writer thread decides.
-  private func decideEarly(_ transaction: Transaction, _ reservation: WriteReservation) -> Decision? {
+  /// Throws `LongDecisionError`.
+  private func decideEarly(_ transaction: Transaction, _ reservation: WriteReservation) throws -> Decision? {
     guard transaction.key == nil, transaction.condition == nil, transaction.actions.count == 1,
       let state = reservation.published,
       state.size(of: transaction.actions[0].collection).bytes <= Self.earlyBytes,
       transaction.actions[0].record.utf8.count <= Self.earlyActionBytes
     else { return nil }
-    // After a refusal, the writer thread decides again, because the session may have ended.
-    return try? decide(transaction, LedgerView(state: state, registered: registry.current), at: now())
+    let before = LedgerView(state: state, registered: registry.current)
+    return try decide(transaction, before, at: now(), steps: WorkBudget.short)
   }
 
-  private func decide(_ transaction: Transaction, _ before: LedgerView, at now: Timestamp) throws -> Decision {
-    try transaction.condition?(before)
-    let era = eras.current
-    let userEra = era.of(transaction.user)
-    let modules = states.modules.current.revision
-    var execution = TransactionExecution(before, of: transaction, in: userEra, tables: states, now: now)
-    try execution.run()
-    let after = LedgerView(state: execution.state, registered: before.registered)
-    let committed = Committed(before: before, after: after, mutations: execution.mutations)
-    let writes = execution.hasChanged ? execution.writes : nil
-    return Decision(committed: committed, writes: writes, era: era, modules: modules)
+  /// Decides within some steps. Throws `LongDecisionError` if the transaction needs more and may take
+  /// more, and `TooMuchWorkError` if it needs more than it may take.
+  private func decide(
+    _ transaction: Transaction,
+    _ before: LedgerView,
+    at now: Timestamp,
+    steps: Int
+  ) throws -> Decision {
+    let basis = basis(of: before)
+    let budget = WorkBudget(steps: min(steps, transaction.steps))
+    var execution = TransactionExecution(
+      before,
+      of: transaction,
+      in: basis.era.of(transaction.user),
+      tables: states,
+      now: now,
+      budget: budget
+    )
+    let result = Result {
+      try transaction.condition?(before)
+      try execution.run()
+      let after = LedgerView(state: execution.state, registered: before.registered)
+      let committed = Committed(before: before, after: after, mutations: execution.mutations)
+      return Decision.Result(committed: committed, writes: execution.hasChanged ? execution.writes : nil)
+    }
+    guard !budget.isExhausted else {
+      if steps < transaction.steps { throw LongDecisionError() }
+      throw TooMuchWorkError()
+    }
+    return Decision(basis: basis, result: result)
+  }
+
+  private func basis(of view: LedgerView) -> Decision.Basis {
+    Decision.Basis(
+      state: view.state.revision,
+      registered: view.registered.revision,
+      era: eras.current,
+      modules: states.modules.current.revision
+    )
   }
 
   // MARK: On the writer thread
@@ -255,11 +326,12 @@ package final class Ledger: Sendable {
     let registered = facts.isLocked ? registry.current : registry.latest
     let before = LedgerView(state: latest, registered: registered)
     let decision =
-      if let early, early.isBased(on: before, in: eras.current, states.modules.current.revision) { early } else {
-        try decide(transaction, before, at: now)
+      if let early, early.basis == basis(of: before) { early } else {
+        try decide(transaction, before, at: now, steps: WorkBudget.short)
       }
-    let committed = decision.committed
-    guard let writes = decision.writes else { return (committed, nil) }
+    let result = try decision.result.get()
+    let committed = result.committed
+    guard let writes = result.writes else { return (committed, nil) }
     let (state, written) = (committed.after.state, committed.after.state.written - latest.written)
     return (committed, Change(state: state, written: written, writes: writes))
   }

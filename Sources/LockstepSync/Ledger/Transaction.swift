@@ -35,6 +35,8 @@ package final class Transaction: Sendable {
   let refusal: @Sendable (any Error) -> StoredResponse?
   /// The part of a response to record, without what the caller can make again.
   let kept: @Sendable (StoredResponse) -> StoredResponse
+  /// How many steps the decision may take, after the request's actions were read: see `WorkBudget`.
+  let steps: Int
 
   package init(
     user: UserID,
@@ -46,7 +48,8 @@ package final class Transaction: Sendable {
     network: Int? = nil,
     response: @escaping @Sendable (Committed) -> StoredResponse,
     refusal: @escaping @Sendable (any Error) -> StoredResponse?,
-    kept: @escaping @Sendable (StoredResponse) -> StoredResponse = { $0 }
+    kept: @escaping @Sendable (StoredResponse) -> StoredResponse = { $0 },
+    steps: Int = WorkBudget.ofRequest
   ) {
     self.user = user
     self.session = session
@@ -58,6 +61,7 @@ package final class Transaction: Sendable {
     self.response = response
     self.refusal = refusal
     self.kept = kept
+    self.steps = steps
   }
 }
 
@@ -90,3 +94,7 @@ package struct ActionRefusal: Error {
 package struct SessionEndedError: Error {
   package init() {}
 }
+
+/// The declaration of a collection has changed after the request's actions were read. The client sends the
+/// request again.
+package struct DeclarationChangedError: Error {}

@@ -15,8 +15,16 @@ struct TransactionExecution {
   private let tables: ModuleTables
   private let revision: Revision
   private let now: Timestamp
+  private let budget: WorkBudget
 
-  init(_ before: LedgerView, of transaction: Transaction, in era: Era, tables: ModuleTables, now: Timestamp) {
+  init(
+    _ before: LedgerView,
+    of transaction: Transaction,
+    in era: Era,
+    tables: ModuleTables,
+    now: Timestamp,
+    budget: WorkBudget
+  ) {
     state = before.state
     writes = WriteSet(user: transaction.user)
     revision = before.state.revision.next(in: era)
@@ -24,12 +32,15 @@ struct TransactionExecution {
     self.before = before
     self.tables = tables
     self.now = now
+    self.budget = budget
   }
 
   var hasChanged: Bool { !writes.actions.isEmpty }
 
+  /// Stops when the budget is exhausted. Then the result, or the error, means nothing.
   mutating func run() throws {
     for (index, action) in transaction.actions.enumerated() {
+      guard !budget.isExhausted else { return }
       do {
         try run(action, at: index)
       } catch let refusal as Refusal {
@@ -47,7 +58,12 @@ struct TransactionExecution {
     if module.isReadOnly, transaction.session.agent == nil {
       throw Refusal.forbidden("Only the administrator and service tokens can change \(name).")
     }
-    let decided = try action.decide(ActionContext(state: state, registered: before.registered, now: now))
+    // The action was checked by another schema, for example while it waited for an encoder thread.
+    if let version = action.version, version !== module.version { throw DeclarationChangedError() }
+    let decided = try action.decide(
+      ActionContext(state: state, registered: before.registered, now: now, budget: budget)
+    )
+    guard !budget.isExhausted else { return }
     // The request may have arrived before the collection got another kind.
     if decided.contains(where: { $0.kind != module.reducer.kind }) {
       throw Refusal.conflict("\(name) has got another kind. Read it again.")
@@ -58,6 +74,7 @@ struct TransactionExecution {
     let edits = state.reduce(decided, in: action.collection, by: module.reducer, revision: revision)
     try module.quota?.check(size, state.size(of: action.collection), of: name)
     let text = String(decoding: CollectionMutation.encoded(decided), as: UTF8.self)
+    budget.spend(bytes: text.utf8.count)
     state.written += action.record.utf8.count + text.utf8.count
     let entry = JournalEntry(
       revision: revision,

@@ -236,6 +236,35 @@ struct DeclaredCollectionTests {
     }
   }
 
+  @Test("The description of writes has the declared schema, and says whether data is required")
+  func descriptions() async throws {
+    try await DeclaredExamples.serve { users in
+      #expect(try await users.admin.put("\(DeclaredExamples.path)/inbox", #"{"kind":"list"}"#).status == 201)
+      let document = try await users.ask("GET", "/openapi.json").json
+      func resolved(_ schema: JSON?) -> JSON? {
+        guard let reference = schema?["$ref"]?.stringValue else { return schema }
+        return SchemaValidator(document: document).resolve(reference)
+      }
+      func body(_ path: String) -> JSON? { document["paths"]?[path]?["put"]?["requestBody"] }
+      func schema(_ path: String) -> JSON? { resolved(body(path)?["content"]?["application/json"]?["schema"]) }
+      for path in ["/v1/levels/{key}", "/v1/admin/users/{user}/levels/{key}"] {
+        #expect(schema(path) == ["type": "integer", "minimum": 0, "maximum": 10], "\(path)")
+      }
+      #expect(schema("/v1/playlist/{id}")?["required"] == ["data"])
+      #expect(body("/v1/playlist/{id}")?["required"] == true)
+      #expect(schema("/v1/inbox/{id}")?["required"]?.arrayValue?.isEmpty != false)
+      #expect(body("/v1/inbox/{id}")?["required"] == false)
+      let schemas = try #require(document["components"]?["schemas"])
+      func required(_ name: String) -> JSON? { resolved(schemas[name]?["properties"]?["payload"])?["required"] }
+      #expect(required("PlaylistActionAdd") == ["id", "data"] && required("InboxActionAdd") == ["id"])
+      // A toggle without data can remove an element.
+      #expect(required("PlaylistActionToggle") == ["id"] && required("PlaylistActionUpdate") == ["id"])
+      let items = try await users.ask("GET", "/v1/reactors").json["items"]?.arrayValue ?? []
+      let state = items.first { $0["name"] == "playlist" }?["state"]?["properties"]?["items"]?["items"]
+      #expect(state?["required"]?.arrayValue?.contains("data") == true)
+    }
+  }
+
   @Test("Declarations and their data survive a restart")
   func restart() async throws {
     try await DeclaredExamples.serve { users in

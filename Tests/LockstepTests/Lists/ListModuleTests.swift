@@ -96,7 +96,7 @@ struct ListModuleTests {
 
     @discardableResult
     mutating func act(_ verb: ElementVerb, _ payload: JSON) throws -> [String] {
-      try perform(try #require(module.verbs[verb]).read(payload))
+      try perform(try #require(module.verbs[verb]).read(payload, nil))
     }
 
     private mutating func perform(_ action: UserAction) throws -> [String] {

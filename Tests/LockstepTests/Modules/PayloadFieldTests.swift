@@ -55,7 +55,7 @@ struct PayloadFieldTests {
   @Test("A field reads a valid payload and reports a fault for any other", arguments: cases)
   func reading(_ row: Case) throws {
     do throws(Refusal) {
-      #expect(try row.field.read(row.payload, ClientNetwork(host: "")) == row.read)
+      #expect(try row.field.read(row.payload, ClientNetwork(host: ""), nil) == row.read)
     } catch {
       guard case .invalid(let faults) = error else { throw error }
       #expect(row.read == nil)

@@ -125,6 +125,7 @@ final class SyncFixture: Sendable {
       maintenance: maintenance,
       eras: EraSource(choices.era),
       sessionEndings: SessionEndingTracker(),
+      background: BackgroundEncoder(try WorkerPool(name: "encode", threads: 2, capacity: 64), threads: 2),
       now: now,
       notify: { user, state in
         choices.willAnnounce(user)
@@ -334,7 +335,7 @@ extension Ledger {
   func commit(_ transaction: Transaction) async throws -> Transaction.Outcome {
     let reservation = reserve(transaction.user)
     if reservation.needsLoading { try await load(reservation) }
-    return try await withCompletion { try submit(transaction, reservation, completion: $0) }
+    return try await commit(transaction, reservation)
   }
 
   /// Commits a transaction and returns its response, with a key or without.

@@ -10,41 +10,6 @@ import Testing
 
 @Suite("Responses that take long to encode", .timeLimit(.minutes(10)))
 struct LongResponseTests {
-  /// The encoder threads, blocked by work of two other users.
-  private struct Held {
-    let backgroundEncoder: BackgroundEncoder
-    let gate = ThreadGate()
-    let tasks: [Task<Void, any Error>]
-
-    init(_ users: ServerFixture) async throws {
-      let backgroundEncoder = try #require(users.running.withLock { $0?.services.users?.backgroundEncoder })
-      let gate = gate
-      self.backgroundEncoder = backgroundEncoder
-      let arrivals = [ThreadGate(), ThreadGate()]
-      tasks = arrivals.enumerated().map { number, arrival in
-        Task {
-          try await backgroundEncoder.run(for: SyncFixture.session(UInt64(number)).user) {
-            arrival.open()
-            gate.pass()
-          }
-        }
-      }
-      for arrival in arrivals { await arrival.opened() }
-    }
-
-    /// Waits until a user's response waits for an encoder thread.
-    func hasRequest(of device: Device) async {
-      await eventually {
-        UserID(device.user).map { backgroundEncoder.shares.isRunning($0) } ?? false
-      }
-    }
-
-    func letGo() async throws {
-      gate.open()
-      for task in tasks { try await task.value }
-    }
-  }
-
   /// Adds large favorites in one revision and returns the cursor after it.
   private static func fill(_ device: Device, title: String, bytes: Int = 2_000) async throws -> String {
     let data = String(repeating: "x", count: bytes)
@@ -68,7 +33,7 @@ struct LongResponseTests {
       let before = try await Self.fill(ada, title: "a")
       _ = try await Self.fill(ada, title: "b")
       let path = path.replacing("CURSOR", with: before)
-      let held = try await Held(users)
+      let held = try await HeldEncoders(users)
       defer { held.gate.open() }
       var clients: [RawClient] = []
       for number in 0..<5 {
@@ -118,7 +83,7 @@ struct LongResponseTests {
       let fields = ["If-None-Match: \(first.field("ETag") ?? "")"]
       let waiter = try await ada.waiting("\(path)&wait=20", fields)
       await eventually { users.waiting == 1 }
-      let held = try await Held(users)
+      let held = try await HeldEncoders(users)
       defer { held.gate.open() }
       // No thread could evaluate the query again. So the wait only ends because it need not.
       #expect(try await ada.put("/v1/defaults/standard/x", "1").status == 201)
@@ -152,7 +117,7 @@ struct LongResponseTests {
       let client = try await ada.waiting("/v1/changes?since=now", ["Accept: text/event-stream"])
       try await client.receive(until: "data: ")
       await eventually { users.waiting == 1 }
-      let held = try await Held(users)
+      let held = try await HeldEncoders(users)
       defer { held.gate.open() }
       // The event is short, but it takes long to compare so many elements.
       let clearing = ActionsRouteTests.batch([ActionsRouteTests.action("favorites", "clear", "{}")])
@@ -177,7 +142,7 @@ struct LongResponseTests {
         let value = #""\#(String(repeating: "x", count: 200_000))""#
         _ = try await ada.put("/v1/defaults/standard/\(key)", value)
       }
-      let held = try await Held(users)
+      let held = try await HeldEncoders(users)
       defer { held.gate.open() }
       let client = try users.connect()
       let body = #"{"n":1}"#
@@ -211,7 +176,7 @@ struct LongResponseTests {
       for cursor in [before, now] {
         let path = "/v1/defaults/standard?at=\(cursor)"
         let whole = try await ada.get(path)
-        let held = try await Held(users)
+        let held = try await HeldEncoders(users)
         defer { held.gate.open() }
         let client = try await ada.waiting("\(path)&prefix=k")
         await held.hasRequest(of: ada)
@@ -250,7 +215,7 @@ struct LongResponseTests {
       try await client.send(request)
       let first = try await client.response()
       #expect(first.status == (kind == "refusal" ? 412 : 200))
-      let held = try await Held(users)
+      let held = try await HeldEncoders(users)
       defer { held.gate.open() }
       try await client.send(request)
       await held.hasRequest(of: ada)
@@ -281,7 +246,7 @@ struct LongResponseTests {
       for path in ["/v1/favorites", "/v1/defaults/standard", "/v1/scores"] {
         // The empty prefix selects all elements one by one.
         let parts = try await ada.get("\(path)?prefix=")
-        let held = try await Held(users)
+        let held = try await HeldEncoders(users)
         defer { held.gate.open() }
         let whole = try await ada.get(path)
         let (tag, digestTag) = (try #require(whole.tag), try #require(parts.tag))

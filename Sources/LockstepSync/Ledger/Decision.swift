@@ -1,0 +1,28 @@
+import LockstepCollections
+import LockstepStore
+
+/// The decision of the reactors on a transaction. It has no effect yet.
+struct Decision: Sendable {
+  /// What the decision depends on. In another state it must be made again.
+  struct Basis: Sendable, Equatable {
+    let state: Revision
+    let registered: Revision
+    let era: Era
+    /// The revision of the declared collections.
+    let modules: Revision
+  }
+
+  struct Result: Sendable {
+    let committed: Committed
+    /// Nil if nothing changes.
+    let writes: WriteSet?
+  }
+
+  let basis: Basis
+  /// An error refuses the transaction.
+  let result: Swift.Result<Result, any Error>
+}
+
+/// The decision takes more than `WorkBudget.short`. So it must be made by other threads than an event
+/// loop or the writer thread: see `Ledger.commitLong(_:)`.
+package struct LongDecisionError: Error {}
