@@ -7,7 +7,7 @@ package struct StateView: Sendable {
   package let state: UserState
   package let registered: RegisteredDefaults
   package let registeredRevision: Revision
-  /// Nil: each question is answered anew.
+  /// Nil: each question is answered again.
   private var shownRevisions: ShownRevisions?
 
   package init(store: String, _ view: LedgerView) {
@@ -47,7 +47,7 @@ package struct StateView: Sendable {
   }
 }
 
-/// What a view has found out about suites.
+/// The answers of a view about suites.
 final class ShownRevisions: Sendable {
   private let found = LockedState<[ElementKey: Revision]>([:])
 

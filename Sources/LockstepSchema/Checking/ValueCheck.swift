@@ -7,7 +7,7 @@ import LockstepJSON
 struct ValueCheck {
   let schema: CompiledSchema
   var budget: StepBudget
-  /// What the check has found out while it only decided.
+  /// The results of the check while it only decided.
   private(set) var memory = CheckMemory()
   /// How many schemas are applied inside each other.
   private var nesting = 0

@@ -3,7 +3,7 @@ import LockstepStore
 
 /// The decision of the reactors on a transaction. It has no effect yet.
 struct Decision: Sendable {
-  /// What the decision depends on. In another state it must be made again.
+  /// The revisions that the decision depends on. With others it must be made again.
   struct Basis: Sendable, Equatable {
     let state: Revision
     let registered: Revision
