@@ -11,19 +11,21 @@ struct EquivalentTextTests {
   ]
 
   /// Writes that were all waiting when the writer began, so that a store commits them as one group.
-  private func together(_ users: ServerFixture, _ writes: [@Sendable () async throws -> RawResponse]) async throws
-    -> [RawResponse]
-  {
+  private func together(
+    _ users: ServerFixture,
+    _ count: Int,
+    _ write: @escaping @Sendable (_ index: Int) async throws -> RawResponse
+  ) async throws -> [RawResponse] {
     let held = try await users.holdWriter()
     let responses = Task {
       try await withThrowingTaskGroup(of: (Int, RawResponse).self) { group in
-        for (index, write) in writes.enumerated() { group.addTask { (index, try await write()) } }
+        for index in 0..<count { group.addTask { (index, try await write(index)) } }
         var responses: [(Int, RawResponse)] = []
         for try await response in group { responses.append(response) }
         return responses.sorted { $0.0 < $1.0 }.map(\.1)
       }
     }
-    await eventually { held.waiting >= writes.count }
+    await eventually { held.waiting >= count }
     held.letGo()
     return try await responses.value
   }
@@ -33,10 +35,10 @@ struct EquivalentTextTests {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let keys = Self.pairs.flatMap { [$0.first, $0.other] }
-      func write(_ index: Int) async throws -> RawResponse {
+      @Sendable func write(_ index: Int) async throws -> RawResponse {
         try await ada.put("/v1/defaults/standard/k\(index)", "\(index)", ["Idempotency-Key: \(keys[index])"])
       }
-      let responses = try await together(users, keys.indices.map { index in { try await write(index) } })
+      let responses = try await together(users, keys.count, write)
       for (index, response) in responses.enumerated() { #expect(response.status == 201, "\(keys[index])") }
       for index in keys.indices {
         let again = try await write(index)
@@ -55,16 +57,17 @@ struct EquivalentTextTests {
       let ada = try await users.signUp()
       let start = try #require(try await ada.get("/v1/changes?since=now").cursor)
       let names = Self.pairs.flatMap { [$0.first, $0.other] }
-      let writes = names.map { name in
+      let responses = try await together(users, names.count) { index in
+        let name = names[index]
         let body: JSON = [
           "actions": [
             ["module": "favorites", "type": "add", "payload": ["id": .string(name), "title": .string(name)]],
             ["module": "defaults", "type": "set", "payload": ["key": .string(name), "value": .string(name)]],
           ]
         ]
-        return { @Sendable () async throws -> RawResponse in try await ada.post("/v1/actions", "\(body)") }
+        return try await ada.post("/v1/actions", "\(body)")
       }
-      for response in try await together(users, writes) { #expect(response.status == 200, "\(response.text)") }
+      for response in responses { #expect(response.status == 200, "\(response.text)") }
       for _ in 0..<2 {
         let changes = try await ada.get("/v1/changes?since=\(start)").json["changesets"]?.arrayValue ?? []
         let inserted = changes.first { $0["kind"] == "list" }?["insertions"]?.arrayValue ?? []
