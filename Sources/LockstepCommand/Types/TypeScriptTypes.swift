@@ -28,7 +28,11 @@ struct TypeScriptTypes {
     code.block("export interface Collections") { code in
       for (kind, members) in [("lists", lists), ("maps", maps)] {
         code.block("\(kind):") { code in
-          for (name, type) in members { code.line("\(Self.member(name)): \(type)") }
+          // A catalogue of another program may have a name twice.
+          var known: Set<[UInt8]> = []
+          for (name, type) in members where known.insert(Array(name.utf8)).inserted {
+            code.line("\(Self.member(name)): \(type)")
+          }
         }
       }
     }
