@@ -171,7 +171,7 @@ struct WatchingClientTests {
     scheduler.advance(to: 999)
     let shown = texts.elements.compactMap(\.self)
     #expect(texts.events.map(\.time) == [0, 100, 200, 300])
-    #expect(shown.count == 2 && shown.allSatisfy { $0.contains("/actions/0/payload/position") }, "\(shown)")
+    #expect(shown.count == 2 && shown.allSatisfy { $0.contains("It must be a whole number") }, "\(shown)")
   }
 
   @Test("Without a network, the banner says so in a sentence for the user")
