@@ -291,7 +291,7 @@ package struct IdempotencyRecords {
     let bodyBytes: Int
   }
 
-  /// What the server knows of a response without its body.
+  /// Whether the body of a response can be found again if it is removed.
   private enum Body: Int {
     /// Nothing: the body must stay, or there is none.
     case needed
@@ -302,18 +302,21 @@ package struct IdempotencyRecords {
     case ofUnchanged
   }
 
-  /// What the user's records have above `limit` bytes, in parts that one transaction deletes: first the oldest
-  /// bodies that can be rebuilt, then those of writes that changed nothing, and then the oldest records.
-  package func excess(of user: UserID, limit: Int) throws -> [[Excess]] {
+  /// Which of the user's records are above their limits, in parts that one transaction deletes: above `bodyLimit`
+  /// bytes, the oldest bodies that can be rebuilt; above `limit`, then the bodies of writes that changed nothing,
+  /// and then the oldest records.
+  package func excess(of user: UserID, bodyLimit: Int, limit: Int) throws -> [[Excess]] {
     let sizes = try sizes(of: user)
-    var rest = sizes.reduce(0) { $0 + $1.bytes + $1.bodyBytes } - limit
+    let total = sizes.reduce(0) { $0 + $1.bytes + $1.bodyBytes }
+    var kept = total
     var bodies: Set<Int> = []
-    for body in [Body.rebuildable, .ofUnchanged] {
-      for (index, size) in sizes.enumerated() where rest > 0 && size.body == body {
+    for (body, limit) in [(Body.rebuildable, bodyLimit), (.ofUnchanged, limit)] {
+      for (index, size) in sizes.enumerated() where kept > limit && size.body == body {
         bodies.insert(index)
-        rest -= size.bodyBytes
+        kept -= size.bodyBytes
       }
     }
+    var rest = kept - limit
     var excess: [Excess] = []
     for (index, size) in sizes.enumerated() {
       let isWhole = rest > 0

@@ -33,7 +33,7 @@ struct PostgreSQLGroup {
     pipeline.add(NamedLock.share, [.integer(NamedLock.declared)])
     let declared = pipeline.add(Self.readDeclared)
     // A token that is not deleted yet stays until the transaction has ended.
-    let agents = Set(transactions.compactMap { $0.subject.serviceToken?.exact }).sorted().map(\.text)
+    let agents = Set(transactions.compactMap { $0.subject.serviceToken?.exact }).sorted().map { $0.text }
     for agent in agents {
       pipeline.add(NamedLock.share, [.integer(NamedLock.seed(of: ServiceTokenRecords.lockName(of: agent)))])
     }

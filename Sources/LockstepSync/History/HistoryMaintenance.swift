@@ -14,6 +14,8 @@ package final class HistoryMaintenance: Sendable {
   private static let revisionsBetweenPruning = 64
   /// Pruning is also due each time the history has grown by its limit in bytes, divided by this.
   private static let partBetweenPruning = 8
+  /// Shortening the records of a user's keys is due each time they have grown by their limit, divided by this.
+  private static let partBetweenShortening = 32
   /// A snapshot is due when the mutations since the last snapshot have more bytes than this, and
   /// more bytes than the collection.
   private static let leastMutationBytes = 64 * 1024
@@ -105,7 +107,7 @@ package final class HistoryMaintenance: Sendable {
     let isDue = recordBytes.withLock { counted in
       if counted.count >= Self.countedCollections { counted = [:] }
       let sum = counted[user, default: 0] + bytes
-      let isDue = sum > policy.keyBytes / Self.partBetweenPruning
+      let isDue = sum > policy.keyBytes / Self.partBetweenShortening
       counted[user] = isDue ? nil : sum
       return isDue
     }
@@ -169,9 +171,9 @@ package final class HistoryMaintenance: Sendable {
 
   /// Shortens the records of a user's idempotency keys to their limit, in short transactions.
   private func limitRecords(of user: UserID) async throws {
-    let limit = policy.keyBytes
+    let policy = policy
     let parts = try await readers.read(length: .long) {
-      try IdempotencyRecords(connection: $0).excess(of: user, limit: limit)
+      try IdempotencyRecords(connection: $0).excess(of: user, bodyLimit: policy.keyBodyBytes, limit: policy.keyBytes)
     }
     for part in parts {
       try await writer.write(of: user.writeOwner) { connection in
