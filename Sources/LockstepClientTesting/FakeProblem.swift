@@ -21,16 +21,16 @@ enum FakeProblem {
 
     private var summary: (status: Int, title: String) {
       switch self {
-      case .malformedJSON: (400, "The body is not JSON")
-      case .unauthorized: (401, "Not logged in")
-      case .forbidden: (403, "Not allowed")
-      case .notFound: (404, "Not found")
-      case .methodNotAllowed: (405, "Method not allowed")
-      case .conflict: (409, "Conflict")
-      case .preconditionFailed: (412, "The resource has changed")
-      case .validationFailed: (422, "The body is invalid")
-      case .internal: (500, "Internal error")
-      case .quotaExceeded: (507, "Quota exceeded")
+      case .malformedJSON: (400, "The app sent something that the server cannot read")
+      case .unauthorized: (401, "You are not logged in")
+      case .forbidden: (403, "You are not allowed to do this")
+      case .notFound: (404, "This could not be found")
+      case .methodNotAllowed: (405, "This is not possible here")
+      case .conflict: (409, "This conflicts with what is already there")
+      case .preconditionFailed: (412, "This has changed in the meantime")
+      case .validationFailed: (422, "Some of the input is not valid")
+      case .internal: (500, "Something went wrong on the server")
+      case .quotaExceeded: (507, "There is no room for more")
       }
     }
   }
@@ -71,8 +71,8 @@ enum FakeProblem {
   static func changed(_ current: JSON, cursor: String, failed: Int) -> ClientResponse {
     response(
       .preconditionFailed,
-      "The resource of the action with the index `failed` has changed since the cursor in its `ifMatch`. `current` is "
-        + "the resource now, or null, and `cursor` is its ETag. Nothing was changed.",
+      "The resource of action \(failed), counted from 0, has changed since the cursor in its `ifMatch`. `current` is "
+        + "the resource now, or null if it does not exist, and `cursor` is its ETag. Nothing was changed.",
       ["current": current, "cursor": .string(cursor), "failed": JSON(failed)]
     )
   }

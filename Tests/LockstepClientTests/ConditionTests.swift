@@ -61,7 +61,7 @@ struct ConditionTests {
     let (fixture, failure) = try conflict { settings in
       try await settings.set("draft", Draft(text: "mine", tags: [])) { _, _ in nil }
     }
-    #expect(failure?.status == 412 && failure?.title == "The resource has changed")
+    #expect(failure?.status == 412 && failure?.title == "This has changed in the meantime")
     #expect(fixture.client.refusedWrites.isEmpty && fixture.client.status.pending == 0)
     #expect(fixture.settings.value("draft") == Draft(text: "theirs", tags: ["a", "b"]))
   }

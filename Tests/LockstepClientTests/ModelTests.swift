@@ -135,7 +135,8 @@ struct ModelTests {
     let photos = client.list(of: Photo.self)
     for id in ["a", "b"] { try await photos.move(id, to: 0) }
     await expectSoon(2) { model.writes.count }
-    #expect(model.writes.first?.failure.title == "Not found" && model.writes.first?.failure.type == "not-found")
+    #expect(model.writes.first?.failure.title == "This could not be found")
+    #expect(model.writes.first?.failure.type == "not-found")
     server.perform(["module": "favorites", "type": "add", "payload": ["id": "a"]])
     model.retry(model.writes[0])
     await expectSoon(1) { model.writes.count }

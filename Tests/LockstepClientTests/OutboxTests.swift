@@ -91,7 +91,8 @@ struct OutboxTests {
     let refused = fixture.client.refusedWrites
     fixture.clock.start { [client = fixture.client] in try? await client.dismiss(refused[0]) }
     fixture.clock.advance(by: .milliseconds(20))
-    #expect(counts.withLock { $0 } == [0, 1, 2, 1] && refused.map(\.failure.title) == ["Not found", "Not found"])
+    #expect(counts.withLock { $0 } == [0, 1, 2, 1])
+    #expect(refused.map(\.failure.title) == ["This could not be found", "This could not be found"])
     reading.cancel()
   }
 

@@ -6,8 +6,8 @@ public struct ClientFailure: Error, Sendable, Equatable, CustomStringConvertible
   public let status: Int?
   /// The type of the problem, such as `validation-failed`; nil if the response has no problem document.
   public let type: String?
-  /// A short text for people, such as “Quota exceeded”: the title of the problem document. Nil if the response has
-  /// none.
+  /// A short text for users, such as “There is no room for more”: the title of the problem document. Nil if the
+  /// response has none.
   public let title: String?
   /// The failure in sentences for developers, with the faults that a problem document lists.
   public let description: String

@@ -49,7 +49,7 @@ public enum ProblemKind: String, Sendable, CaseIterable {
     case .unsupportedMediaType: (.unsupportedMediaType, "The server does not support this kind of data")
     case .expectationFailed: (.expectationFailed, "The server does not support what the app expects")
     case .validationFailed: (.unprocessableContent, "Some of the input is not valid")
-    case .tooManyRequests: (.tooManyRequests, "This was too often; please wait a moment")
+    case .tooManyRequests: (.tooManyRequests, "Too many attempts. Please wait a moment")
     case .headersTooLarge: (.headersTooLarge, "The app sent too much at once")
     case .internal: (.internalServerError, "Something went wrong on the server")
     case .notImplemented: (.notImplemented, "The server does not support this")

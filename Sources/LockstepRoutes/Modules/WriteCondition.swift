@@ -36,8 +36,8 @@ struct WriteCondition: Sendable {
     guard var problem = preconditions.refusal(of: resource, in: view, isUnchanged: isUnchanged) else { return nil }
     if let action {
       problem.detail =
-        "Action \(action), counted from 0, is about something that has changed since the cursor in its `ifMatch`. "
-        + "`current` is how it is now, or null if it does not exist, and `cursor` is its ETag. Nothing was changed."
+        "The resource of action \(action), counted from 0, has changed since the cursor in its `ifMatch`. `current` is "
+        + "the resource now, or null if it does not exist, and `cursor` is its ETag. Nothing was changed."
       problem.members.append(("failed", .integer(Int64(action))))
     }
     return problem
