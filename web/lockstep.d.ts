@@ -39,7 +39,7 @@ export declare class Refused extends Error {
 /** The user whose data a client has. */
 export interface User {
   readonly id: string
-  /** Missing without an address. */
+  /** Missing if the user has no address. */
   readonly email?: string
   /** Whether the user has neither an address nor an identity of an issuer. */
   readonly anonymous: boolean
@@ -85,9 +85,9 @@ export interface WriteOptions<Value = any> {
   /** Apply the write only if what it changes has not changed since the app has seen it. */
   ifUnchanged?: boolean
   /**
-   * Merges a write with the present value: the actions to send instead. If this returns no action,
-   * the app has given up the write: `confirmed` rejects with the status 412, and the write is not in
-   * `refused`. If the page that made the write is closed, the write is refused.
+   * Merges a write with the present value, and returns the actions to send instead. If it returns no
+   * action, the client drops the write: `confirmed` rejects with the status 412, and the write is not
+   * in `refused`. If the page that made the write is closed, the write is refused.
    */
   resolve?(current: Value | null, mine: Action[]): Action[] | undefined | void | Promise<Action[] | undefined | void>
 }
@@ -266,7 +266,7 @@ export interface Session {
 
 /**
  * Keeps a copy of a user's state, shows the app's writes on top of it, and sends them in order. With a
- * `Schema`, names of collections and contents of writes are checked.
+ * `Schema`, TypeScript checks the names of collections and the contents of writes.
  */
 export declare class Lockstep<Collections extends Schema = AnySchema> {
   constructor(url: string | URL, options?: Options)
@@ -302,8 +302,8 @@ export declare class Lockstep<Collections extends Schema = AnySchema> {
   /** Continues with the outbox of the same user. Another user's copy and outbox are removed. */
   logIn(credentials: Credentials | IssuerToken): Promise<Session>
   /**
-   * Removes the copy and the outbox from this device, and ends the session. Without a network, it
-   * resolves too; then the client ends the session as soon as it can.
+   * Ends the session, and removes the copy and the outbox from this device unless `keepCopy` is true.
+   * Without a network, it resolves too. Then the client ends the session as soon as it can.
    */
   logOut(options?: { keepCopy?: boolean }): Promise<void>
 }

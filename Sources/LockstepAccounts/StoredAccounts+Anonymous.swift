@@ -29,7 +29,7 @@ extension StoredAccounts {
     }
   }
 
-  /// Prepares to give an anonymous user an address and a password. All sessions go on. `check` runs
+  /// Prepares to give an anonymous user an address and a password. All sessions stay valid. `check` runs
   /// before the password is hashed, and again in the transaction. It counts as a sign-up. Throws
   /// `invalid`, `addressTaken`, `hasCredentials`, `tooManyAttempts`, `sessionEnded`.
   package func prepareCredentials(

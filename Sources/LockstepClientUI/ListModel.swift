@@ -75,7 +75,7 @@ public final class ListModel<Element: Codable & Identifiable & Equatable & Senda
         failure = nil
       } catch { failure = error }
       unwritten -= 1
-      // With the changes of other devices meanwhile. If the write has failed, without this change.
+      // The list now also has the changes of other devices. If the write has failed, it lacks this change.
       show(list.elements)
     }
   }

@@ -8,7 +8,7 @@ import LockstepHTTP
 ///
 /// - A request is cached when it arrives for the second time. Requests that never repeat take no
 ///   room.
-/// - The memory is bounded. The cache evicts requests that have not arrived lately.
+/// - The memory is bounded. The cache evicts requests that have not arrived recently.
 struct RecentRequests {
   /// Longer heads are not kept.
   static let longestHead = 2048

@@ -62,7 +62,8 @@ public final class ServerInProcess: ClientTransport {
   public var clock: VirtualClock { scheduler.clock }
 
   /// Starts a server with an empty store. `modules` and `screens` are your own, besides the built-in ones. `configure`
-  /// changes the server's settings. `validators` changes the rules of the built-in screens. Call `stop()` at the end of the test, or use `run` instead.
+  /// changes the server's settings. `validators` changes the rules of the built-in screens. Call
+  /// `stop()` at the end of the test, or use `run` instead.
   public init(
     scheduler: TestScheduler = TestScheduler(),
     modules: [UserModule] = [],

@@ -66,8 +66,8 @@ extension Logger {
     case .nodeLost(let id, let address):
       log(
         .warning,
-        "another node has lost its lease: it hangs, was killed, or cannot reach the database. Until it is back, requests "
-          + "for its screens fail",
+        "another node has lost its lease: it hangs, was killed, or cannot reach the database. Until it has a lease "
+          + "again, requests for its screens fail",
         ["node": .string(id), "address": address.map { .string($0) } ?? .null]
       )
     case .nodeBack(let id, let address, let time):

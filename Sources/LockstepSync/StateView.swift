@@ -7,7 +7,7 @@ package struct StateView: Sendable {
   package let state: UserState
   package let registered: RegisteredDefaults
   package let registeredRevision: Revision
-  /// Nil: each question is answered again.
+  /// Nil: each result is computed again.
   private var shownRevisions: ShownRevisions?
 
   package init(store: String, _ view: LedgerView) {
@@ -21,8 +21,8 @@ package struct StateView: Sendable {
     self.registeredRevision = registeredRevision
   }
 
-  /// The same view for many questions about suites, such as the conditions of 500 actions. The answer to
-  /// one takes time in proportion to the registered defaults of the suite.
+  /// The same view for many questions about suites, such as the conditions of 500 actions. The result
+  /// of one takes time in proportion to the registered defaults of the suite.
   package var forManyConditions: StateView {
     var view = self
     view.shownRevisions = ShownRevisions()
@@ -47,7 +47,7 @@ package struct StateView: Sendable {
   }
 }
 
-/// The answers of a view about suites.
+/// The results of a view about suites.
 final class ShownRevisions: Sendable {
   private let found = LockedState<[ElementKey: Revision]>([:])
 

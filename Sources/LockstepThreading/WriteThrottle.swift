@@ -6,8 +6,8 @@
 /// writes. An owner that wrote recently counts as writing, because clients pause between two
 /// writes. An owner is no longer throttled after a quick unit, if none of its units wait.
 ///
-/// An owner costs a stranger nothing, because anybody may sign up. So owners of one network that become
-/// slow also use up the time of their network: see `NetworkTimes`.
+/// A stranger can sign up any number of owners. So owners of one network that become slow also use up
+/// the time of their network: see `NetworkTimes`.
 @usableFromInline
 package struct WriteThrottle<Unit: OwnedWrite> {
   @usableFromInline

@@ -1,4 +1,4 @@
-/// Times in RFC 3339, in all years that it has.
+/// Times in RFC 3339, in the years 0 to 9999.
 ///
 /// A `Timestamp` is from 1970 on, but a birthday, for example, may be earlier.
 package enum TimeText {

@@ -173,7 +173,7 @@ struct DoubtTests {
     device.stop()
   }
 
-  @Test("Whether the server still knows a key is decided by its age, and a time in the future is no age")
+  @Test("The age of a key decides whether the server still knows it, and a time in the future means an unknown age")
   func ages() throws {
     let start = Timestamp(millisecondsSince1970: 1_800_000_000_000)
     func entry(sentAfter seconds: Int64) -> OutboxEntry {
@@ -244,7 +244,7 @@ struct DoubtTests {
     device.stop()
   }
 
-  @Test("The date of a response is that of its Date field, and goes on without the clock of the device")
+  @Test("The server's time is that of a Date field plus the time since then, whatever the clock of the device shows")
   func serverTime() {
     let clock = VirtualClock()
     let time = ServerTime("Sun, 06 Nov 1994 08:49:37 GMT", on: clock)

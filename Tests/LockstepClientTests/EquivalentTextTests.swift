@@ -68,7 +68,7 @@ struct EquivalentTextTests {
     #expect(first.overlaps(first) && !first.overlaps(other) && first != other)
   }
 
-  @Test("A fake server takes two keys of writes that look alike for two writes")
+  @Test("A fake server treats writes whose keys look alike as two writes")
   func keys() async throws {
     let server = FakeServer(clock: VirtualClock())
     for (index, key) in [Self.pair.0, Self.pair.1].enumerated() {

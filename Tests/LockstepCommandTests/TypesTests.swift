@@ -117,7 +117,7 @@ struct TypesTests {
     )
   }
 
-  @Test("An element always has data whose schema refuses null, in TypeScript")
+  @Test("In TypeScript, the data of an element is required if its schema refuses null")
   func requiredData() throws {
     func add(_ data: String) throws -> String {
       let element = #"{"type":"object","required":["id"],"properties":{"id":{"type":"string"},"data":\#(data)}}"#

@@ -67,7 +67,7 @@ import Testing
     #expect(error?.operationIndex == 26)
   }
 
-  @Test("A patch takes its work from what its caller allows, and from nothing else if that is too little")
+  @Test("A patch uses up the work that its caller allows, and fails if that does not suffice")
   func allowedWork() throws {
     let document: JSON = ["a": .string(String(repeating: "x", count: 998))]
     let copy = JSONPatch.Operation.copy(from: JSONPointer(tokens: ["a"]), to: JSONPointer(tokens: ["b"]))

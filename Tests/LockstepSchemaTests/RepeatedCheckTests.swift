@@ -103,7 +103,7 @@ struct RepeatedCheckTests {
     }
   }
 
-  @Test("A check that may take too few steps says so, and takes all of them")
+  @Test("A check that needs more steps than it may take says so, and uses up its steps")
   func tooFewSteps() throws {
     let schema = try ValueSchema(["items": ["type": "integer"]])
     let value = JSON.array((0..<100).map { JSON($0) })

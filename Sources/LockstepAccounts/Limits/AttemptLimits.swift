@@ -4,7 +4,7 @@
 /// If the server is behind a proxy that it does not trust, all clients have the proxy's address.
 /// Then raise `perNetwork`.
 public struct AttemptLimits: Sendable, Equatable {
-  /// Wrong passwords from one network: for all accounts that have logged in from there lately, and
+  /// Wrong passwords from one network: for all accounts that have logged in from there recently, and
   /// separately for all others. Default: 50, then one every 6 seconds.
   public var perNetwork = RateLimit(requests: 1, seconds: 6, burst: 50)
   /// Wrong passwords for one account from unknown networks. Default: 10, then one a minute.

@@ -33,8 +33,8 @@ final class SharedAttempts: Sendable {
   /// Refusals for a network, for a session and, for logins, for an account from a network. Whether
   /// such a network is known does not matter here.
   private let refusals: LockedState<GenerationalCache<Use, Refusal>>
-  /// Logins of which the database has said lately that they are known. A refusal for the unknown logins
-  /// of a network does not count for these.
+  /// Logins that are known, as the database has said recently. A refusal for the unknown logins of a
+  /// network does not count for these.
   private let known: LockedState<GenerationalCache<Login, Void>>
 
   /// The rows in the database have hashes with `key` instead of addresses.

@@ -1,9 +1,9 @@
 import LockstepCollections
 import LockstepThreading
 
-/// For whom the server computes a password hash.
+/// The owner of a password hash that the server computes.
 package enum HashingOwner: Hashable, Sendable {
-  /// A login from this network. `isKnown`: the account has logged in from there lately.
+  /// A login from this network. `isKnown`: the account has logged in from there recently.
   case login(ClientNetwork, isKnown: Bool)
   /// A sign-up, or a change of an account.
   case change(ClientNetwork)
@@ -12,7 +12,7 @@ package enum HashingOwner: Hashable, Sendable {
 
 /// The threads that hash passwords, and each network's share of them.
 ///
-/// Computing a hash is slow on purpose, and anybody can ask for one. So the networks take turns:
+/// Computing a hash is slow on purpose, and any client can ask for one. So the networks take turns:
 /// each network has at most two logins and two changes in the queue of the threads, and the rest
 /// waits in queues of its own. Logins from many networks find places that sign-ups and changes
 /// cannot take, and known logins find places that no other login can take.

@@ -2,8 +2,8 @@ import LockstepJSON
 
 /// Merges a write with a value that another device has changed meanwhile. `current` is the server's value; nil if it
 /// was removed. `mine` is the value that this device has tried to write. The closure returns the value to write
-/// instead. If it returns nil, the client drops the write: there is nothing to write any more. Then `confirmed` throws
-/// the conflict, and `refusedWrites` does not have the write.
+/// instead. If it returns nil, the client drops the write: `confirmed` throws the conflict, and `refusedWrites` does not
+/// have the write.
 ///
 /// The client may call the closure several times, and long after the app has made the write. If the app was restarted
 /// meanwhile, or if another process sends the write, a conflict makes the write a refused write.

@@ -30,7 +30,7 @@ package enum ElementCoding {
     try json.decoded(as: type, withDefaults: nil, .foundation)
   }
 
-  /// Whether two values are equal in each byte. Swift's `==` takes two encodings of a text for equal, such as “é” as
+  /// Whether two values are equal in each byte. Swift's `==` considers two encodings of a text equal, such as “é” as
   /// one scalar and as two.
   package static func areSame<Value: Equatable>(_ left: Value, _ right: Value) -> Bool {
     guard left == right else { return false }

@@ -9,8 +9,8 @@ extension ForeignTypes {
   /// - a `Decimal` is a string, such as `"12.5"`, because a JSON number would be rounded to a binary fraction;
   /// - a `URL` is a string, and a `Data` is a string in Base64.
   ///
-  /// Earlier versions of the client wrote a `Date` as the seconds since 2001, and a `Decimal` as a number. Both can still
-  /// be read.
+  /// Earlier versions of the client wrote a `Date` as the seconds since 2001, and a `Decimal` as a number. The client
+  /// still reads both.
   static let foundation = ForeignTypes(
     encode: { value in
       switch value {

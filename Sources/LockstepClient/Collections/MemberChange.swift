@@ -1,7 +1,7 @@
 /// The change of one member, for types that have the changes of an element.
 ///
-/// With an optional member, nil leaves the member as it is, because the encoding of such a type has no nil. So a member
-/// of this type can also be removed:
+/// A nil of an optional member leaves the member as it is, because the encoding of such a type leaves it out. With
+/// `MemberChange`, a change can also remove a member:
 ///
 ///     struct PhotoChange: Encodable {
 ///       var title: MemberChange<String> = .keep

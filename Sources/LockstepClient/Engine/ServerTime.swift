@@ -2,8 +2,8 @@ import LockstepTime
 
 /// The time of the server: the `Date` of its latest response, and what has passed since then.
 ///
-/// The clock of the device may be wrong, and the user may set it. The time that has passed is that of a clock which
-/// goes on while the device sleeps and which cannot be set.
+/// The clock of the device may be wrong, and the user may set it. So another clock measures the time that has passed:
+/// it also runs while the device sleeps, and the user cannot set it.
 struct ServerTime: Sendable {
   private let date: Timestamp
   private let passed: @Sendable () -> Duration

@@ -80,8 +80,8 @@ extension SyncEngine {
   }
 
   private static let inDoubt = ClientFailure(
-    "The client has sent this write more than 23 hours ago, or at an unknown time, and got no response. The server may "
-      + "have applied it."
+    "The client first sent this write more than 23 hours ago, or at an unknown time, and got no response. The server "
+      + "may have applied it."
   )
 
   /// Notes in the file that a write is sent now. Nil: it must not be sent.
@@ -103,7 +103,7 @@ extension SyncEngine {
         try refuse(entry.number, Self.inDoubt)
         return nil
       }
-      // If the server has applied the write, what the write names has changed since, and the condition is false.
+      // If the server has applied the write, its elements have changed since, and the condition is false.
       let key = environment.newKey()
       try change(entry.number) { ($0.key, $0.base, $0.sentAt, $0.isInDoubt) = (key, from, now, true) }
       return waitingEntry(entry.number)
@@ -114,7 +114,7 @@ extension SyncEngine {
     outbox[number].flatMap { $0.isWaiting ? $0 : nil }
   }
 
-  /// The time of the server; that of the device if no response has said the time.
+  /// The time of the server. It is the time of the device if no response has had a time yet.
   private var serverNow: Timestamp { serverTime?.now ?? environment.now() }
 
   /// Notes the time of a response of the server.

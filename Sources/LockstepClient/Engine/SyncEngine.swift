@@ -53,7 +53,7 @@ actor SyncEngine: ActionWriter {
   var checkedToken: String?
   /// The token of the last request. After a 401, another one begins the connection again.
   var refusedToken: String?
-  /// Nil before the first response that says the time.
+  /// Nil before the first response with a time.
   var serverTime: ServerTime?
   /// When the last part of a stream came.
   var lastPartAt = Timestamp(millisecondsSince1970: 0)

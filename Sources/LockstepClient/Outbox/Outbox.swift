@@ -156,7 +156,7 @@ struct Outbox: Sendable {
 
   // MARK: - Conditions
 
-  /// The position on which a write is based that is conditional, or may become so: that of the copy, or that of a confirmed write
+  /// The base of a write that has a condition or may get one: the position of the copy, or that of a confirmed write
   /// which the copy does not include yet.
   func base(for actions: [ClientAction], at position: ChangesDocument.Position) -> ChangesDocument.Position {
     confirmed.reduce(position) { base, entry in

@@ -18,8 +18,8 @@ struct OutboxEntry: Sendable, Equatable {
   var sentAt: Timestamp?
   /// The latest state that the client knew when it first sent the write.
   var sentFrom: ChangesDocument.Position?
-  /// Whether the write was sent too long ago to be sent with its first key. Then it is sent on the condition that what
-  /// it names has not changed since `sentFrom`.
+  /// Whether the write was sent too long ago to be sent with its first key. Then it is sent on the condition that the
+  /// elements, keys or objects that it names have not changed since `sentFrom`.
   var isInDoubt = false
   /// The position of the response.
   var confirmed: ChangesDocument.Position?
@@ -43,14 +43,14 @@ struct OutboxEntry: Sendable, Equatable {
     case hasNoKey
   }
 
-  /// For how long the client sends a write again. The server keeps the key for a day. The difference of an hour is for
-  /// slow requests.
+  /// How long the client sends a write again with its key. The server keeps the key for a day. The difference of an
+  /// hour is for slow requests.
   static let keyLifetime = Duration.seconds(23 * 3600)
   /// By how much two times of a server may differ, such as those of two nodes.
   private static let tolerance = Duration.seconds(300)
 
-  /// Decides about a write after a response of the feed that was requested after the write was sent. `now` is the time
-  /// of the server. The clocks of the device do not matter.
+  /// Decides about a write in doubt. Call this after a response of the feed to a request that was sent after the write.
+  /// `now` is the time of the server. The clocks of the device do not matter.
   func doubt(at now: Timestamp) -> Doubt {
     if isIncluded { return .applied }
     guard let sentAt else { return .hasKey }

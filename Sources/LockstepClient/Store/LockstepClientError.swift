@@ -20,7 +20,7 @@ public struct LockstepClientError: Error, Sendable, Equatable, CustomStringConve
     case otherDatabase
     /// A newer version of the client has written the file. Ask the user to update the app.
     case newerVersion
-    /// The process may not read or write the file. On iOS, this is so from the start of the device until the user
+    /// The process may not read or write the file. On iOS, this happens from the start of the device until the user
     /// unlocks it. Try again later.
     case noAccess
     /// The folder of the file does not exist.
@@ -31,7 +31,7 @@ public struct LockstepClientError: Error, Sendable, Equatable, CustomStringConve
     case busy
     /// The declaration of a module that the app has passed is invalid.
     case invalidModule
-    /// Anything else, such as an error of the disk.
+    /// Another error, such as a failure of the disk.
     case other
   }
 

@@ -4,9 +4,9 @@ import LockstepSQLite
 
 /// A client's file that was moved away because it cannot be used: see `LockstepClient.setStoreAside(at:)`.
 public struct SetAsideStore: Sendable, Equatable {
-  /// The path of the file now. Delete the file with `LockstepClient.removeStore(at:)` when it is not needed any more.
+  /// The path of the file now. Delete the file with `LockstepClient.removeStore(at:)` when the app no longer needs it.
   public let path: String
-  /// The id of the user whose writes these are. Nil: no user has logged in, or the id cannot be read.
+  /// The id of the user who made the writes. Nil: no user has logged in, or the id cannot be read.
   public let user: String?
   /// The writes that the server had not confirmed, in order, as far as they can still be read.
   public let writes: [UnsentWrite]

@@ -1,7 +1,7 @@
 import LockstepJSON
 import Synchronization
 
-/// Tells one declaration of a collection from the next. Actions were checked by one of them.
+/// Distinguishes the declarations of a collection. An action was checked by one of them.
 package final class DeclaredVersion: Sendable {}
 
 /// A declared collection with its module, as one change has made it.

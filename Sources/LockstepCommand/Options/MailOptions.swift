@@ -19,9 +19,9 @@ enum MailOptions {
       ),
     Option("--public-url", \.mail.publicURL, .publicURL, .mail)
       .help(
-        "The address of this server for users' browsers, such as https://notes.example.com: for the links in mails, and to "
-          + "recognise the server's own pages, which may write. Default: none; pages whose origin has the host of the request "
-          + "may write."
+        "The address of this server for users' browsers, such as https://notes.example.com. The links in mails begin "
+          + "with it. Only pages at this address, and of --cors-origin, may write. Default: none; pages at the host of the "
+          + "request may write."
       ),
     Option("--mail-templates", \.mail.templates, .templates, .mail)
       .help(

@@ -2,7 +2,7 @@
 ///
 /// Many smart cards and security chips of Infineon made such keys until 2017. Anyone can compute the
 /// private key from the public one. A prime number of such a key, and so the modulus, is a power of
-/// 65537 modulo each small prime. One in 240 million other moduli is too, which hits no issuer.
+/// 65537 modulo each small prime. One in 240 million other moduli is too, which is too rare to affect an issuer.
 enum WeakPrimes {
   /// For each prime number from 3 to 167: whether each remainder is a power of 65537.
   private static let powers: [[Bool]] = primes(to: 167).map { prime in

@@ -33,7 +33,7 @@ package final class OriginCheck: Sendable {
     }
     guard let origin = head[.origin] else {
       guard head[.secFetchSite]?.lowercased() == "cross-site", !cors.allows("null") else { return }
-      throw Problem(.forbidden, detail: "Pages of other sites must not write to the server without their Origin.")
+      throw Problem(.forbidden, detail: "Pages of other sites must not write without the field Origin.")
     }
     guard !cors.allows(origin), !isOwn(origin, of: head) else { return }
     note(String(origin.prefix(Self.longestOrigin)))

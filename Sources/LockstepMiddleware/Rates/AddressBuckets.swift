@@ -3,7 +3,7 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepThreading
 
-/// A rate bucket for each network that sent a request lately, shared by all event loops.
+/// A rate bucket for each network that sent a request recently, shared by all event loops.
 ///
 /// It keeps at most `capacity` buckets of about 100 bytes. It first evicts buckets whose whole
 /// burst is available, then those with the most requests left. So a flood of new addresses does not

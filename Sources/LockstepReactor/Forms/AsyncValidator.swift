@@ -1,6 +1,6 @@
-/// A validator whose check may take time, for example because another service knows the answer.
+/// A validator whose check may take time, for example because it asks another service.
 ///
-/// It first checks what it can at once. Only if that result is `validating`, it needs the later check.
+/// A first check takes no time. Only if its result is `validating`, the validator needs the later check.
 /// Pass validators to a reactor in its initializer, so that a test can replace them:
 ///
 ///     let free = AsyncValidator(username) { name in

@@ -212,7 +212,8 @@ package struct AccountsRoutes: Sendable {
   }
 
   /// Returns a check of the request's preconditions on the account, which runs before any hash and in
-  /// the write's transaction. If `store` is given, `If-Match` may also have a cursor of the user's whole state in that store.
+  /// the write's transaction. If `store` is given, `If-Match` may also have a cursor of the user's whole
+  /// state in that store.
   func accountCheck(
     _ request: Request,
     _ session: LiveSession,

@@ -14,7 +14,7 @@ package final class Freshness: Sendable {
   private let cache: StateCache
   private let registry: RegisteredLedger
   private let refresher: StateRefresher
-  /// The time for which this node may answer from its memory.
+  /// The time for which this node may respond from its memory.
   let lease: NodeLease
   /// Whether each read is strict.
   private let isStrict: Bool

@@ -132,7 +132,7 @@ extension Watcher {
   /// was true when the lease ran.
   var holdsLease: Bool { lease?.isHeld ?? true }
 
-  /// The result of a request that cannot be answered, because this node has no lease: it goes on to wait.
+  /// The result for a request to which this node cannot respond, because it has no lease: the request waits on.
   /// Nil if the node has its lease. Throws at the end of the wait.
   func withoutLease(_ request: any ParkedRequest, isLast: Bool) throws(Problem) -> HandlerResult? {
     if holdsLease { return nil }

@@ -3,10 +3,10 @@ import LockstepJSON
 /// Remembers which schemas accept which arrays and objects inside a value.
 ///
 /// A recursive schema can apply one schema to one part of a value in many ways, such as once for each
-/// schema of a `oneOf` in each of its ancestors. Without this memory, the number of ways grows with the
-/// depth of the value as a power.
+/// schema of a `oneOf` in each of its ancestors. Without this memory, the number of ways grows
+/// exponentially with the depth of the value.
 struct CheckMemory {
-  /// Shorter checks do without a memory, which takes an allocation.
+  /// Shorter checks use no memory of results, because it needs an allocation.
   static let firstStep = 512
   /// The greatest number of results, which take about 1 MiB. After that, nothing is added.
   private static let capacity = 32_768

@@ -28,7 +28,7 @@ public struct ScreenValidators: Sendable {
   }
 }
 
-/// The length of a password, which is all that a rule of the login screen may know.
+/// The length of a password. A rule of the login screen gets only this, and not the password.
 public struct PasswordLength: Sendable, Equatable {
   /// The number of Unicode scalars.
   public let characters: Int
@@ -42,7 +42,7 @@ public struct PasswordLength: Sendable, Equatable {
 }
 
 extension AsyncValidator<String> {
-  /// The form of an e-mail address. It does not tell whether an account has the address.
+  /// The form of an e-mail address. It does not reveal whether an account has the address.
   fileprivate static func address(_ language: ScreenLanguage) -> AsyncValidator {
     AsyncValidator(
       Validator(normalise: { $0.trimmingWhitespace() }) { text in
@@ -59,9 +59,9 @@ extension AsyncValidator<String> {
 }
 
 extension AsyncValidator<PasswordLength> {
-  /// The rule for the length of a password. It may not lock a user out whose password was set by other
+  /// The rule for the length of a password. It must not lock out a user whose password was set by other
   /// rules. So if the password is shorter than new ones may be, the store decides, which knows the
-  /// shortest one that is possible. It is the same for all addresses, so it tells nothing about accounts.
+  /// shortest length. This length is the same for all addresses, so it reveals nothing about accounts.
   fileprivate static func length(
     _ rules: PasswordRules,
     _ language: ScreenLanguage,

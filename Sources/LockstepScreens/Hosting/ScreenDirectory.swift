@@ -228,8 +228,8 @@ package final class ScreenDirectory: Sendable {
     for screen in expired { end(screen, .idle) }
   }
 
-  /// Ends idle anonymous screens when all anonymous slots are taken, or those of a network when its
-  /// share is taken. So clients that take all slots keep other clients out only as long as they use
+  /// Ends idle anonymous screens when all anonymous places are taken, or those of a network when its
+  /// share is taken. So clients that take all places keep other clients out only as long as they use
   /// all their screens.
   private func evictAnonymous(of owner: ScreenOwner) {
     let now = monotonic()

@@ -330,8 +330,8 @@ package struct IdempotencyRecords {
 
   private static let partOfExcess = 256
 
-  /// Deletes what `excess` has found, unless a key was used again meanwhile. In a transaction that has locked
-  /// the user.
+  /// Deletes the records and bodies that `excess` has found, unless a key was used again meanwhile. Call it in
+  /// a transaction that has locked the user.
   package func shorten(_ records: [Excess], of user: UserID) throws {
     for record in records {
       try connection.run(

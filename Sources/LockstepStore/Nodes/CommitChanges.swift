@@ -103,7 +103,7 @@ enum CommitRows {
   /// Proves that the store can be written.
   ///
   /// The row is new and says nothing, so it locks nothing. If its commit waits, for example for a synchronous standby,
-  /// the lease can still be renewed, and reads go on.
+  /// the node can still renew its lease and respond to reads.
   static func check(in connection: StoreConnection) throws {
     guard case .postgreSQL(let session) = connection else { return }
     try session.connection.run(checkWrites, [.uuid(session.origin)])

@@ -196,7 +196,7 @@ package final class CommitFeed: Sendable {
     contents.withLock { $0.others.first { $0.id.hasPrefix(prefix) }?.address }
   }
 
-  /// Whether the id of no other node whose lease runs is lower. So one node does what is to be done once.
+  /// Whether this node has the lowest id of all nodes whose leases run. It does the work that only one node must do.
   package var isFirstNode: Bool { contents.withLock { $0.others.allSatisfy { $0.id > node.id } } }
 
   /// Replaces the list of the other nodes with one that was just read from the store.

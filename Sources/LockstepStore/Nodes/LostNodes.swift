@@ -16,7 +16,7 @@ struct LostNodes: Sendable {
   private var lastReport: [String: ContinuousClock.Instant] = [:]
 
   /// Compares the other nodes in the table `nodes` with those of the last call. If `isOwnRunning` is false, this
-  /// node itself had no lease, so the reason is not at the others.
+  /// node itself had no lease, so the other nodes are not the reason.
   mutating func note(
     _ all: [CommitFeed.OtherNode],
     isOwnRunning: Bool,

@@ -8,9 +8,9 @@ import Synchronization
 /// A node that is cut off from the database cannot renew its lease. When the lease is over, the node
 /// refuses requests, because its memory may be outdated.
 ///
-/// The row in `nodes` shows the lease to the other nodes. This object is never longer than the row: it
-/// counts from before the statement was sent, and the row from the moment at which PostgreSQL ran it. So a
-/// process or a statement that stands still anywhere only makes the lease here shorter.
+/// The row in `nodes` shows the lease to the other nodes. The lease of this object never runs
+/// longer: it counts from before the statement was sent, and the row counts from the moment at which
+/// PostgreSQL ran it. So a process or a statement that stands still only makes the lease here shorter.
 ///
 /// A renewal counts only if the row has shown a lease all the time since the commits were read. If it
 /// has not, another node may have seen the lease end in between, and may have completed a commit without
@@ -21,7 +21,7 @@ package final class NodeLease: Sendable {
 
   /// A renewal of the row in `nodes`. The times are in nanoseconds of `now`.
   struct Renewal {
-    /// Before the commits were read that the memory has.
+    /// A time before the node read the commits that its memory has.
     let readAt: Int64
     /// Before the renewal was sent.
     let sentAt: Int64
@@ -55,7 +55,7 @@ package final class NodeLease: Sendable {
 
   func isHeld(at now: Int64) -> Bool { now < end.load(ordering: .acquiring) }
 
-  /// Notes that the row shows a lease, whatever the memory knows. Ends the lease if the row did not show it
+  /// Notes that the row shows a lease, even if the memory lacks commits. Ends the lease if the row did not show it
   /// before.
   func begin(sentAt: Int64, wasOver: Bool) {
     if wasOver { end.store(.min, ordering: .releasing) }

@@ -3,7 +3,7 @@ import LockstepThreading
 /// Notices that this process got no processor time for seconds: it was stopped with a signal, its machine
 /// was paused, or the machine is far too busy.
 ///
-/// A thread notes each half second that it runs. So any thread can tell a standstill, also before that
+/// A thread notes each half second that it runs. So any thread can find a standstill, even before that
 /// thread runs again.
 final class StandstillWatch: Sendable {
   /// The time between two notes.

@@ -14,7 +14,7 @@ package final class HistoryMaintenance: Sendable {
   private static let revisionsBetweenPruning = 64
   /// Pruning is also due each time the history has grown by its limit in bytes, divided by this.
   private static let partBetweenPruning = 8
-  /// Shortening the records of a user's keys is due each time they have grown by their limit, divided by this.
+  /// The records of a user's keys are shortened each time they have grown by their limit divided by this.
   private static let partBetweenShortening = 32
   /// A snapshot is due when the mutations since the last snapshot have more bytes than this, and
   /// more bytes than the collection.

@@ -2,7 +2,7 @@ import LockstepCollections
 import LockstepStore
 import LockstepTime
 
-/// Lets the history of all users be pruned when it has become too old, also of users who never write
+/// Finds users whose history has become too old, and has it pruned, also for users who never write
 /// again.
 ///
 /// A round looks at all users in the order of their ids, in shares of 1,000 users a second. That takes a

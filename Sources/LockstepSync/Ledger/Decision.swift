@@ -3,7 +3,7 @@ import LockstepStore
 
 /// The decision of the reactors on a transaction. It has no effect yet.
 struct Decision: Sendable {
-  /// The revisions that the decision depends on. With others it must be made again.
+  /// The revisions that the decision depends on. If one has changed, the ledger must decide again.
   struct Basis: Sendable, Equatable {
     let state: Revision
     let registered: Revision
@@ -23,6 +23,6 @@ struct Decision: Sendable {
   let result: Swift.Result<Result, any Error>
 }
 
-/// The decision takes more than `WorkBudget.short`. So it must be made by other threads than an event
+/// The decision takes more than `WorkBudget.short`. So an encoder thread must make it, and not an event
 /// loop or the writer thread: see `Ledger.commitLong(_:)`.
 package struct LongDecisionError: Error {}

@@ -92,7 +92,7 @@ struct HistorySweepTests {
     await sweep.stop()
   }
 
-  @Test("Only what is older than the limit is pruned, and only beyond the last revisions")
+  @Test("Only revisions older than the limit are pruned, and the last revisions always stay")
   func part() async throws {
     let policy = HistoryPolicy(days: 30, revisions: 10)
     let fixture = try SyncFixture { $0.history = policy }

@@ -61,7 +61,7 @@ struct LongDecisionTests {
     #expect(try await fixture.state(of: ann).revision == .none)
   }
 
-  @Test("If the user's state changes meanwhile, the decision is made again, but not for ever", arguments: [1, 4])
+  @Test("If the user's state changes meanwhile, the decision is made again, but only a few times", arguments: [1, 4])
   func again(changes: Int) async throws {
     let fixture = try SyncFixture()
     let ann = try await fixture.user(1)

@@ -77,7 +77,7 @@ struct ConditionalRequestTests {
     }
   }
 
-  @Test("A response that is sent again does not pass over If-Match, and a wait begins only if If-Match holds")
+  @Test("If-Match is compared also if a response is reused, and a wait begins only if If-Match holds")
   func ifMatchOfRepetitions() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()

@@ -129,7 +129,7 @@ struct WorkBudgetTests {
     }
   }
 
-  @Test("A write that was read by a former declaration is refused for now, and changes nothing")
+  @Test("A write that a former declaration has checked gets 503 with Retry-After, and changes nothing")
   func changedDeclaration() async throws {
     try await Self.serve { users in
       let ada = try await users.signUp()

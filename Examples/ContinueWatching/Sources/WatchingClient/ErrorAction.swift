@@ -15,7 +15,7 @@ public struct ErrorAction: Sendable {
     dispatcher.messages.dispatch(Self.message(for: error))
   }
 
-  /// Shows no error any more.
+  /// Removes the error.
   public func dismiss() { dispatcher.messages.dispatch(nil) }
 
   private static func message(for error: any Error) -> String {

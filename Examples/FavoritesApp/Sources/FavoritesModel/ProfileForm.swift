@@ -25,7 +25,7 @@ public struct WorkingHistory: Decodable, Equatable, Sendable {
     public let message: String
     /// The possible answers, such as `retry`.
     public let choices: [String]
-    /// A text for each answer, in the user's language. Nil: the server is older than these texts.
+    /// A text for each choice, in the user's language. Nil: the server is older than these texts.
     public let choiceTexts: [String: String]?
 
     /// The text of a button.
