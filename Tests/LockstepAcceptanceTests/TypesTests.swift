@@ -199,7 +199,7 @@ struct TypesTests {
     precondition(photo.photoId == "photo:1" && photo.isFavorite)
     try show(PhotoDetailArguments(photoId: "photo:1"))
     try show([ShoppingAction.add(id: "tea", name: "Tea", amount: 3), .update(id: "milk", isBought: true), .clearBought])
-    try show([FavoritesAction.update(id: "photo:1", title: .some(nil)), .move(id: "photo:1", index: 0)])
+    try show([FavoritesAction.update(id: "photo:1", title: .clear), .move(id: "photo:1", index: 0)])
     try show([DefaultsAction.set(key: "theme", value: ["dark": true])])
     try show([LoginAction.setUsername(value: "ada"), .setPassword(value: "correct horse")])
     print(ShoppingAction.module, LoginAction.screen)
@@ -308,7 +308,7 @@ struct TypesTests {
     struct Values<Value: Decodable>: Decodable { var values: [String: Value] }
 
     let songs = try read(Page<PlaylistElement>.self, "playlist").items
-    precondition(songs[0].data?.song == "Aria" && songs[0].data?.stars == 5 && songs[0].data?.class.type == .self2)
+    precondition(songs[0].data.song == "Aria" && songs[0].data.stars == 5 && songs[0].data.class.type == .self2)
     let scores = try read(Values<ScoresValue>.self, "scores").values
     precondition(scores == ["level1": 300])
     try show([

@@ -159,6 +159,11 @@ extension ValueFormat<String> {
   /// A string.
   public static var text: ValueFormat { ValueFormat(schema: ["type": "string"]) { .string($0) } }
 
+  /// A time that is text already, in RFC 3339.
+  package static var timeText: ValueFormat {
+    ValueFormat(schema: .timeSchema) { .string($0) }
+  }
+
   /// One of these strings.
   public static func text(oneOf texts: [String]) -> ValueFormat {
     ValueFormat(schema: ["type": "string", "enum": .array(texts.map(JSON.string))]) { .string($0) }

@@ -12,8 +12,8 @@ struct OrderedElement: ListElement {
     .member("id", .text, \.id),
     .optional("title", .text, \.content.title),
     .optional("data", .json, \.content.data),
-    .member("addedAt", .text.readOnly, \.addedAt),
-    .member("updatedAt", .text.readOnly, \.updatedAt)
+    .member("addedAt", .timeText.readOnly, \.addedAt),
+    .member("updatedAt", .timeText.readOnly, \.updatedAt)
   )
 }
 
