@@ -93,9 +93,11 @@ package struct WriteThrottle<Unit: OwnedWrite> {
   package mutating func note(_ unit: Unit, took time: Int64, now: Int64) {
     let owner = unit.owner
     let wasSlow = owner.map(slowOwners.contains) ?? false
-    if !wasSlow, !isAlone {
-      lastOther = now
-      if let network = owner?.network { networks.noteWrite(of: network, now: now) }
+    defer {
+      if !isAlone, !(owner.map(slowOwners.contains) ?? false) {
+        lastOther = now
+        if let network = owner?.network { networks.noteWrite(of: network, now: now) }
+      }
     }
     guard let owner else { return }
     guard time >= WriteThrottleLimits.countedTime else {

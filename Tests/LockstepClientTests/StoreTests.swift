@@ -10,9 +10,10 @@ import Testing
 
 @testable import LockstepClient
 
-private struct Misnamed: ListModule {
+private struct Misruled: ListModule {
   typealias Element = Photo
-  static let name = "A name"
+  static let name = "photos"
+  static let rules: [ElementRule] = [.bytes("nothing", 1...9)]
 }
 
 @Suite("Damaged files, and files of other programs and versions", .timeLimit(.minutes(10)))
@@ -84,8 +85,8 @@ struct StoreTests {
     let aside = try LockstepClient.setStoreAside(at: path)
     #expect(aside.path == path + ".aside-2")
     #expect(aside.writes.map { $0.actions.map { $0["payload"]?["value"] } } == [[1], [2]])
-    // Both were made without a network.
-    #expect(aside.writes.map(\.wasSent) == [false, false] && aside.writes.allSatisfy { $0.refusal == nil })
+    // Both were made without a network. The client has tried to send the first one.
+    #expect(aside.writes.map(\.wasSent) == [true, false] && aside.writes.allSatisfy { $0.refusal == nil })
     let client = try LockstepClient(
       store: .file(path),
       transport: server,
@@ -139,9 +140,9 @@ struct StoreTests {
     }
     #expect(error?.reason == .noFolder)
     let module = #expect(throws: LockstepClientError.self) {
-      try LockstepClient(store: .memory, transport: FakeServer(), modules: [.list(Misnamed())])
+      try LockstepClient(store: .memory, transport: FakeServer(), modules: [.list(Misruled())])
     }
-    #expect(module?.reason == .invalidModule && module?.description.contains("A name") == true)
+    #expect(module?.reason == .invalidModule && module?.description.contains("nothing") == true)
   }
 
   @Test("If the file is damaged while the client runs, a write fails, and nothing in memory changes")

@@ -15,7 +15,7 @@ struct HelpTests {
     ("--identity", "Default: none"), ("--admin-token", "Default: none"), ("--max-favorites", "Default 10000"),
     ("--max-favorites-bytes", "Default 16MiB"), ("--max-suites", "Default 64"), ("--max-default-keys", "Default 4096"),
     ("--max-suite-bytes", "Default 4MiB"), ("--history-days", "Default 30"), ("--history-min", "Default 1000"),
-    ("--max-history-bytes", "Default 64MiB"), ("--max-key-bytes", "Default 8MiB"),
+    ("--max-history-bytes", "Default 64MiB"), ("--max-key-bytes", "Default 64MiB"),
     ("--cache-mb", "Default 128"), ("--max-wait", "Default 55"), ("--max-waits-per-user", "Default 64"),
     ("--max-waits", "Default 100000"), ("--max-connections", "Default 10000"),
     ("--rate-limit", "Default: no limit"), ("--rate-limit-address", "Default: no limit"),
