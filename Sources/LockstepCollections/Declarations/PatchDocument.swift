@@ -39,6 +39,7 @@ public struct PatchDocument: Sendable {
 
   /// Like `applied(to:)`. Takes the steps from a budget, which may be exhausted after that.
   package func applied(to document: JSON, budget: WorkBudget?) throws(Refusal) -> JSON {
+    if let budget, budget.isExhausted { return document }
     var work = budget?.units ?? .max
     defer { budget?.leave(units: work) }
     do throws(JSONPatchError) {

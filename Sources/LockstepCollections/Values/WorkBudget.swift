@@ -45,8 +45,12 @@ package final class WorkBudget: Sendable {
   /// The units of `JSONPatchLimits` that a patch may take.
   var units: Int { steps * Self.bytesPerStep }
 
-  /// Takes all but these units. A negative number means that the units did not suffice.
-  func leave(units: Int) { left.store(units < 0 ? -1 : units / Self.bytesPerStep, ordering: .relaxed) }
+  /// Takes all but these units. A negative number means that the units did not suffice. An exhausted
+  /// budget stays exhausted.
+  func leave(units: Int) {
+    guard !isExhausted else { return }
+    left.store(units < 0 ? -1 : units / Self.bytesPerStep, ordering: .relaxed)
+  }
 }
 
 /// The actions of a request need more work than a request may cause.

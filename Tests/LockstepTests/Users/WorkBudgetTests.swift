@@ -53,6 +53,14 @@ struct WorkBudgetTests {
     return client
   }
 
+  @Test("A patch that takes no work leaves an exhausted budget exhausted")
+  func exhausted() throws {
+    let budget = WorkBudget(steps: 10)
+    budget.spend(bytes: 1_000)
+    _ = try PatchDocument([]).applied(to: ["a": 1], budget: budget)
+    #expect(budget.isExhausted)
+  }
+
   @Test("All values of a request share its steps: past them, the request is refused and changes nothing")
   func reading() async throws {
     try await Self.serve { users in
