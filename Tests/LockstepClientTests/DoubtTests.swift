@@ -94,9 +94,10 @@ private final class Device {
     clock.advance(by: .milliseconds(20))
   }
 
-  /// Ends the app and starts it again.
-  func launch() throws {
+  /// Ends the app, and starts it again after a while.
+  func launch(after pause: Duration = .zero) throws {
     stop()
+    clock.advance(by: pause)
     runs += 1
     client = try Self.client(path, network, clock, lead, following, seed: runs)
     run()
@@ -280,7 +281,7 @@ struct DoubtTests {
         case 7, 8: device.server.goOnline()
         case 9: device.network.losesWrites.toggle()
         case 10: device.setClock(ahead: .seconds(numbers.below(20 * 86_400) - 10 * 86_400))
-        case 11: device.clock.advance(by: .seconds(numbers.below(30 * 3_600)))
+        case 11: try device.launch(after: .seconds(numbers.below(30 * 3_600)))
         case 12: device.clock.advance(by: .seconds(numbers.below(120)))
         case 13: try device.launch()
         case 14:
@@ -288,7 +289,7 @@ struct DoubtTests {
         default:
           // As a server does with keys that are older than a day.
           device.server.goOffline()
-          device.clock.advance(by: .seconds(25 * 3_600))
+          try device.launch(after: .seconds(25 * 3_600))
           device.server.forgetResponses()
         }
       }
