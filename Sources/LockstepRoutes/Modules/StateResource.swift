@@ -207,9 +207,7 @@ enum StateResource: Sendable {
       content.append(contentsOf: #","count":\#(state.count),"bytes":\#(state.bytes)}"#.utf8)
     }
     content.append(contentsOf: "]}".utf8)
-    // With the revision of the registered defaults, the cursor is a precondition for a suite too.
-    let cursor = view.cursor(revision, registered: view.registeredRevision, detail: Digest.text(of: content))
-    return Representation(cursor: cursor, rest: content)
+    return Representation(cursor: view.cursor(revision, detail: Digest.text(of: content)), rest: content)
   }
 
   private static func suite(_ name: String, prefix: String?, _ view: StateView) -> Representation {

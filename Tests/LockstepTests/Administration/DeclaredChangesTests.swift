@@ -261,8 +261,8 @@ struct DeclaredChangesTests {
       #expect(map.status == 200 && map.json["values"] == [:])
       let tag = try #require(map.tag)
       #expect(try await ada.get("/v1/playlist", ["If-None-Match: \"\(tag)\""]).status == 304)
-      #expect(try await ada.put("/v1/playlist/a", "1", ["If-Match: \"\(tag)\""]).status == 412)
       #expect(try await ada.patch("/v1/playlist", #"{"a":1}"#, ["If-Match: \"\(tag)\""]).status == 200)
+      #expect(try await ada.put("/v1/playlist/a", "1", ["If-Match: \"\(tag)\""]).status == 412)
     }
   }
 
@@ -325,7 +325,8 @@ struct DeclaredChangesTests {
         group.addTask {
           for number in 0..<100 {
             guard let response = try? await ada.put("/v1/notes/n\(number)", "1") else { continue }
-            #expect([201, 404, 409].contains(response.status))
+            // The declaration may change between the check of the value and the decision.
+            #expect([201, 404, 409, 503].contains(response.status))
           }
         }
       }

@@ -58,8 +58,8 @@ struct AccessLogTests {
       _ = try await screen.ask("DELETE", "/v1/reactors/login/wrong")
       let id = try #require(screen.href.split(separator: "/").last)
       #expect(!users.log.text.contains(id))
-      #expect(users.log.text.contains("method=POST path=/v1/reactors/login/{id}/actions status=200"))
-      #expect(users.log.text.contains("method=DELETE path=/v1/reactors/login/{id} status=404"))
+      #expect(users.log.text.contains("method=POST path=/v1/reactors/{name}/{id}/actions status=200"))
+      #expect(users.log.text.contains("method=DELETE path=/v1/reactors/{name}/{id} status=404"))
     }
   }
 

@@ -233,7 +233,7 @@ struct IdempotencyTests {
       var responses: [RawResponse] = []
       for number in 0..<300 {
         responses.append(
-          try await ada.put("/v1/favorites/a", #"{"title":"\#(number)"}"#, ["Idempotency-Key: \(padding)\(number)"])
+          try await ada.put("/v1/favorites/a", #"{"title":"\#(number)"}"#, ["Idempotency-Key: \(padding)\(1_000 + number)"])
         )
       }
       await users.maintenanceIsIdle()
@@ -241,7 +241,7 @@ struct IdempotencyTests {
       let kept = try await users.count("idempotency_keys")
       #expect((80..<200).contains(kept))
       for number in 300 - (kept - 1)..<300 {
-        let key = ["Idempotency-Key: \(padding)\(number)"]
+        let key = ["Idempotency-Key: \(padding)\(1_000 + number)"]
         let again = try await ada.put("/v1/favorites/a", #"{"title":"\#(number)"}"#, key)
         #expect(Self.isSame(again, as: responses[number]), "\(number)")
       }
