@@ -59,13 +59,16 @@ package struct LedgerUsers: ScreenUsers {
   }
 
   private func perform(_ actions: [ModuleAction], by session: LiveSession) async throws {
+    let budget = WorkBudget(steps: WorkBudget.ofRequest)
+    let read = try self.read(actions, budget)
     let transaction = Transaction(
       user: session.user,
       session: session,
-      actions: try actions.map { try $0.read(by: { modules[$0] }) },
+      actions: read,
       // Without an idempotency key, no response is kept.
       response: { _ in StoredResponse(status: 200, fields: [], body: nil) },
-      refusal: { _ in nil }
+      refusal: { _ in nil },
+      steps: budget.steps
     )
     _ = try await turns.run(for: session.user) {
       let reservation = ledger.reserve(session.user)
@@ -73,15 +76,33 @@ package struct LedgerUsers: ScreenUsers {
       return try await ledger.commit(transaction, reservation)
     }
   }
+
+  /// Reads actions, which share the steps of a request. Throws `TooMuchWorkError`.
+  private func read(_ actions: [ModuleAction], _ budget: WorkBudget) throws -> [UserAction] {
+    let result = Result {
+      var read: [UserAction] = []
+      for action in actions where !budget.isExhausted {
+        read.append(try action.read(by: { modules[$0] }, budget: budget))
+      }
+      return read
+    }
+    // Then the result, or the refusal, means nothing.
+    if budget.isExhausted { throw TooMuchWorkError() }
+    return try result.get()
+  }
 }
 
 extension ModuleAction {
   /// Reads the action by its module. Throws a refusal if there is no such action, or if the payload is
-  /// not valid.
-  func read(by find: (_ module: String) -> UserModule?) throws(Refusal) -> UserAction {
-    guard let action = try find(module)?.read(type, payload) else {
+  /// not valid. If there is a budget, it may be exhausted after that. Then the result means nothing.
+  func read(
+    by find: (_ module: String) -> UserModule?,
+    budget: WorkBudget? = nil
+  ) throws(Refusal) -> UserAction {
+    guard let found = find(module), var action = try found.read(type, payload, budget: budget) else {
       throw .notFound("There is no action \(type) of \(module).")
     }
+    action.version = found.version
     return action
   }
 }

@@ -5,6 +5,8 @@ import Testing
 
 @testable import LockstepCollections
 @testable import LockstepComposition
+@testable import LockstepModules
+@testable import LockstepScreens
 @testable import LockstepSync
 
 @Suite("The work that one request can cause", .timeLimit(.minutes(10)))
@@ -81,6 +83,35 @@ struct WorkBudgetTests {
       #expect(try await ada.get("/v1/sheets").body == before.body)
       #expect(try await ada.get("/v1/cells").json["count"] == 0)
     }
+  }
+
+  @Test("The actions that a screen performs at once share the steps of a request, and note their declaration")
+  func screens() async throws {
+    let sheets = UserModule.declared(try DeclaredCollection(["name": "sheets", "kind": "list", "schema": Self.dear]))
+    let fixture = try SyncFixture { $0.modules = [sheets] }
+    let ann = try await fixture.user(1)
+    let users = LedgerUsers(
+      cache: fixture.cache,
+      registry: fixture.registry,
+      followed: FollowedUsers(),
+      ledger: fixture.ledger,
+      modules: Modules(fixture.modules.all),
+      turns: FairShareLimiter<UserID>(name: "turns", atOnce: 1, waiting: 1)
+    )
+    let user = try await users.open(for: ann, following: []).user
+    let data = JSON.array((0..<30).map { JSON($0) })
+    let actions = (0..<80).map { ModuleAction("sheets", "add", ["id": .string("\($0)"), "data": data]) }
+    await #expect(throws: StateChangeError.unavailable(reason: "TooMuchWorkError()")) {
+      try await user.perform(actions)
+    }
+    #expect(try await fixture.state(of: ann).revision == .none)
+    try await user.perform(Array(actions.prefix(50)))
+    #expect(try await fixture.state(of: ann).revision == 1)
+
+    var declared = sheets
+    declared.version = DeclaredVersion()
+    let (found, version) = (declared, declared.version)
+    #expect(try actions[0].read(by: { _ in found }).version === version)
   }
 
   @Test("Changes of titles check the data again, and share the steps of the request")
