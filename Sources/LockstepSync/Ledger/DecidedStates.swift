@@ -14,6 +14,8 @@ final class DecidedStates: Sendable {
       var committed: UserState?
       /// The state after the last decided transaction, until it is published.
       var decided: (state: UserState, ticket: UInt64)?
+      /// Raised when a state is lost that `latest` may have returned.
+      var generation = 0
     }
 
     private let contents: LockedState<Contents>
@@ -28,14 +30,20 @@ final class DecidedStates: Sendable {
     /// least as new.
     func fill(_ state: UserState) { contents.withLock { if $0.committed == nil { $0.committed = state } } }
 
-    /// The state for the next transaction.
-    var latest: UserState? { contents.withLock { $0.decided?.state ?? $0.committed } }
+    /// The state for the next transaction. If the group of a decided transaction fails, another state
+    /// gets the same revision. So a revision identifies a state only within a generation.
+    var latest: (state: UserState, generation: Int)? {
+      contents.withLock { contents in
+        guard let state = contents.decided?.state ?? contents.committed else { return nil }
+        return (state, contents.generation)
+      }
+    }
 
     /// Sets the state after a transaction that is decided and not published yet.
     func decide(_ state: UserState, ticket: UInt64) { contents.withLock { $0.decided = (state, ticket) } }
 
     /// Drops the states, which are not in the user's history. Transactions that wait fail.
-    func forget() { contents.withLock { $0 = Contents() } }
+    func forget() { contents.withLock { $0 = Contents(generation: $0.generation + 1) } }
 
     /// Ends the time of a decided transaction: it was published, or its group has failed. The state
     /// of a later transaction stays, because its own handler is called later. After a failed group,
@@ -43,7 +51,9 @@ final class DecidedStates: Sendable {
     func finish(ticket: UInt64, committed: UserState?) {
       contents.withLock { contents in
         if let committed { contents.committed = committed }
-        if contents.decided?.ticket == ticket { contents.decided = nil }
+        guard contents.decided?.ticket == ticket else { return }
+        contents.decided = nil
+        if committed == nil { contents.generation += 1 }
       }
     }
   }

@@ -6,6 +6,8 @@ struct Decision: Sendable {
   /// The revisions that the decision depends on. If one has changed, the ledger must decide again.
   struct Basis: Sendable, Equatable {
     let state: Revision
+    /// The generation of the state: see `DecidedStates.Entry.latest`.
+    let generation: Int
     let registered: Revision
     let era: Era
     /// The revision of the declared collections.

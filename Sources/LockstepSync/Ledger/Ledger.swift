@@ -111,10 +111,10 @@ package final class Ledger: Sendable {
       let reservation = reserve(transaction.user)
       if reservation.needsLoading { try await load(reservation) }
       for _ in 0..<Self.longAttempts {
-        guard let state = reservation.states.latest else { throw StaleStateError() }
+        guard let (state, generation) = reservation.states.latest else { throw StaleStateError() }
         let before = LedgerView(state: state, registered: registry.current)
         let decision = try await background.run(for: transaction.user) { [self] in
-          try decide(transaction, before, at: now(), steps: transaction.steps)
+          try decide(transaction, before, generation, at: now(), steps: transaction.steps)
         }
         do {
           return try await withCompletion { try submit(transaction, reservation, decision, completion: $0) }
@@ -146,7 +146,7 @@ package final class Ledger: Sendable {
           serviceToken: transaction.session.agent?.storedID,
           key: key,
           network: transaction.network,
-          known: { reservation.states.latest?.revision }
+          known: { reservation.states.latest?.state.revision }
         ),
         decide: { try self.run(transaction, early, on: reservation.states, $0) },
         decided: { unit in
@@ -170,7 +170,7 @@ package final class Ledger: Sendable {
   package func preview(_ transaction: Transaction, _ state: UserState) throws -> Committed {
     if transaction.session.isEnded { throw SessionEndedError() }
     let before = LedgerView(state: state, registered: registry.current)
-    return try decide(transaction, before, at: now(), steps: transaction.steps).result.get().committed
+    return try decide(transaction, before, 0, at: now(), steps: transaction.steps).result.get().committed
   }
 
   private final class Unit: TransactionDecision {
@@ -212,7 +212,8 @@ package final class Ledger: Sendable {
       transaction.actions[0].record.utf8.count <= Self.earlyActionBytes
     else { return nil }
     let before = LedgerView(state: state, registered: registry.current)
-    return try decide(transaction, before, at: now(), steps: WorkBudget.short)
+    // Before the first transaction of an entry, no state was lost.
+    return try decide(transaction, before, 0, at: now(), steps: WorkBudget.short)
   }
 
   /// Decides within some steps. Throws `LongDecisionError` if the transaction needs more and may take
@@ -220,10 +221,11 @@ package final class Ledger: Sendable {
   private func decide(
     _ transaction: Transaction,
     _ before: LedgerView,
+    _ generation: Int,
     at now: Timestamp,
     steps: Int
   ) throws -> Decision {
-    let basis = basis(of: before)
+    let basis = basis(of: before, generation)
     let budget = WorkBudget(steps: min(steps, transaction.steps))
     var execution = TransactionExecution(
       before,
@@ -247,9 +249,10 @@ package final class Ledger: Sendable {
     return Decision(basis: basis, result: result)
   }
 
-  private func basis(of view: LedgerView) -> Decision.Basis {
+  private func basis(of view: LedgerView, _ generation: Int) -> Decision.Basis {
     Decision.Basis(
       state: view.state.revision,
+      generation: generation,
       registered: view.registered.revision,
       era: eras.current,
       modules: states.modules.current.revision
@@ -318,7 +321,7 @@ package final class Ledger: Sendable {
     at now: Timestamp
   ) throws -> (Committed, Change?) {
     // An earlier transaction has found that the state in memory is not in the user's history.
-    guard let known = decided.latest else { throw StaleStateError() }
+    guard let (known, generation) = decided.latest else { throw StaleStateError() }
     // The condition may have been prepared with a state that was lost in a failover.
     if let history = transaction.history, history != eras.history { throw StaleStateError() }
     let latest = try facts.latest(known)
@@ -326,8 +329,8 @@ package final class Ledger: Sendable {
     let registered = facts.isLocked ? registry.current : registry.latest
     let before = LedgerView(state: latest, registered: registered)
     let decision =
-      if let early, early.basis == basis(of: before) { early } else {
-        try decide(transaction, before, at: now, steps: WorkBudget.short)
+      if let early, early.basis == basis(of: before, generation) { early } else {
+        try decide(transaction, before, generation, at: now, steps: WorkBudget.short)
       }
     let result = try decision.result.get()
     let committed = result.committed

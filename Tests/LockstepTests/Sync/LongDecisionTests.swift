@@ -91,6 +91,52 @@ struct LongDecisionTests {
     #expect(try await fixture.stored(ann).fingerprint == state.fingerprint)
   }
 
+  @Test(
+    "A decision that is based on a state whose group has failed is made again, even if its revision was given again",
+    .enabled(if: TestedStore.isSQLite, TestedStore.sqliteGroups)
+  )
+  func failedGroup() async throws {
+    let fixture = try SyncFixture()
+    let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
+    _ = try await fixture.state(of: ann)
+    let group = (arrival: ThreadGate(), gate: ThreadGate())
+    let encoder = (arrival: ThreadGate(), gate: ThreadGate())
+    defer { for held in [group, encoder] { held.gate.open() } }
+    let lost = try fixture.set("count", 1)
+    let blocking = Self.action(bytes: 0, LockedState(0)) { _ in
+      group.arrival.open()
+      group.gate.pass()
+    }
+    var waiting: [Task<KeyedResponse, any Error>] = []
+    try await fixture.withWriterHeld {
+      waiting.append(Task { try await fixture.commit([lost], as: ann) })
+      await fixture.waiting(1)
+      // The key leaves the decision to the writer thread.
+      waiting.append(Task { try await fixture.commit([blocking], as: bob, key: "key") })
+      await fixture.waiting(2)
+      try fixture.submitUndoing()
+    }
+    await group.arrival.opened()
+    let action = Self.action(LockedState(0)) { _ in
+      encoder.arrival.open()
+      encoder.gate.pass()
+    }
+    let transaction = SyncFixture.transaction([action], as: ann)
+    let long = Task { [ledger = fixture.ledger] in try await ledger.commitLong(transaction) }
+    await encoder.arrival.opened()
+    group.gate.open()
+    for task in waiting { await #expect(throws: (any Error).self) { try await task.value } }
+    try await fixture.commit([try fixture.set("other", 2)], as: ann)
+    #expect(try await fixture.state(of: ann).revision == 1)
+    encoder.gate.open()
+    _ = try await long.value
+    let state = try await fixture.state(of: ann)
+    #expect(state.revision == 2)
+    #expect(state.map(Self.standard)["count"]?.json == nil && state.map(Self.standard)["other"]?.json == 2)
+    #expect(state.map(Self.standard)["seen"]?.json == 0)
+    #expect(try await fixture.stored(ann).fingerprint == state.fingerprint)
+  }
+
   @Test("A transaction that takes more steps than a request may take changes nothing")
   func tooMuch() async throws {
     let fixture = try SyncFixture()
