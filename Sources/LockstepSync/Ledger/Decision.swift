@@ -27,4 +27,8 @@ struct Decision: Sendable {
 
 /// The decision takes more than `WorkBudget.short`. So an encoder thread must make it, and not an event
 /// loop or the writer thread: see `Ledger.commitLong(_:)`.
-package struct LongDecisionError: Error {}
+package struct LongDecisionError: Error {
+  /// The state to decide on, with its generation: see `DecidedStates.Entry.latest`.
+  let state: UserState
+  let generation: Int
+}

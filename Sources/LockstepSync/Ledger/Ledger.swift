@@ -110,16 +110,22 @@ package final class Ledger: Sendable {
     try await longTransactions.run(for: transaction.user) {
       let reservation = reserve(transaction.user)
       if reservation.needsLoading { try await load(reservation) }
+      guard var latest = reservation.states.latest else { throw StaleStateError() }
       for _ in 0..<Self.longAttempts {
-        guard let (state, generation) = reservation.states.latest else { throw StaleStateError() }
+        let (state, generation) = latest
         let before = LedgerView(state: state, registered: registry.current)
         let decision = try await background.run(for: transaction.user) { [self] in
           try decide(transaction, before, generation, at: now(), steps: transaction.steps)
         }
         do {
           return try await withCompletion { try submit(transaction, reservation, decision, completion: $0) }
-        } catch is LongDecisionError {
-          continue
+        } catch let error as LongDecisionError {
+          guard let newest = reservation.states.latest else { throw StaleStateError() }
+          latest = newest
+          // Only the writer thread has seen what other nodes have committed.
+          if error.generation == newest.generation, error.state.revision.number > newest.state.revision.number {
+            latest.state = error.state
+          }
         }
       }
       throw PoolOverloadedError(pool: "a user's long writes", capacity: Self.longAttempts)
@@ -243,7 +249,7 @@ package final class Ledger: Sendable {
       return Decision.Result(committed: committed, writes: execution.hasChanged ? execution.writes : nil)
     }
     guard !budget.isExhausted else {
-      if steps < transaction.steps { throw LongDecisionError() }
+      if steps < transaction.steps { throw LongDecisionError(state: before.state, generation: generation) }
       throw TooMuchWorkError()
     }
     return Decision(basis: basis, result: result)

@@ -286,6 +286,36 @@ struct FleetTests {
     }
   }
 
+  @Test("A write that takes long to decide is kept, although another server changes the user's state meanwhile")
+  func longDecision() async throws {
+    try await TestDatabase.serve(nodes: 2) {
+      $1.administratorToken = Self.administrator
+    } _: { servers, _ in
+      // Each number takes a thousand steps.
+      let minimums = (1...999).map { #"{"minimum":-\#($0)}"# }.joined(separator: ",")
+      let declaration = #"{"kind":"list","schema":{"items":{"allOf":[\#(minimums)]}}}"#
+      let declared = try await servers[0].ask(
+        "PUT",
+        "/v1/admin/collections/sheets",
+        body: Array(declaration.utf8),
+        token: Self.administrator
+      )
+      #expect(declared.status == 201)
+      let device = try await servers[0].signUp()
+      let numbers = (0..<30).map(String.init).joined(separator: ",")
+      #expect(try await device.put("/v1/sheets/one", #"{"data":[\#(numbers)]}"#).status == 201)
+      let held = try await HeldEncoders(servers[0])
+      defer { held.gate.open() }
+      async let written = device.patch("/v1/sheets/one", #"{"title":"b"}"#)
+      await held.hasRequest(of: device)
+      #expect(try await device.at(servers[1]).put("/v1/favorites/a", "{}").status == 201)
+      try await held.letGo()
+      #expect(try await written.status == 200)
+      #expect(try await device.get("/v1/sheets/one").json["title"] == "b")
+      #expect(try await device.get("/v1/favorites").json["count"] == 1)
+    }
+  }
+
   @Test("Registered defaults that one server changes reach a request that waits at another one")
   func registeredDefaults() async throws {
     try await TestDatabase.serve(nodes: 2) {
