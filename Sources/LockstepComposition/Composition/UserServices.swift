@@ -335,6 +335,9 @@ struct UserServices: Sendable {
   }
 
   /// Lifts the limits on each user's share of work, so that a stopping server finishes soon.
+  ///
+  /// A user's long writes stay one after the other. If all ran at once, each commit would make the
+  /// others start over, and most of them would use up their attempts.
   func liftShares() {
     readers.shares.lift()
     backgroundEncoder.shares.lift()
