@@ -73,14 +73,14 @@ struct GroupCommit {
   mutating func run() {
     while true {
       if let unit = nextThrottled(othersWait: true) {
-        writeGroup(startingWith: unit, alone: true)
+        writeAlone(unit)
       } else if let unit = nextTaken() {
         writeGroup(startingWith: unit)
       } else if let time = timeToRest(), !shared.queue.isClosed {
         if let unit = shared.queue.next(withinNanoseconds: time) { taken = [unit] }
         continue
       } else if let unit = nextThrottled(othersWait: false) {
-        writeGroup(startingWith: unit, alone: true)
+        writeAlone(unit)
       } else if checkpointer.mustErase, !shared.queue.isClosed {
         if let unit = shared.queue.next(withinNanoseconds: WALCheckpointer.erasurePause) {
           taken = [unit]
@@ -127,6 +127,14 @@ struct GroupCommit {
       fail([unit], with: PoolOverloadedError(pool: "throttled writes", capacity: WriteThrottleLimits.capacity))
       return nil
     }
+  }
+
+  /// Runs a transaction with this throttled unit.
+  private mutating func writeAlone(_ unit: WriteUnit) {
+    let start = shared.monotonic()
+    writeGroup(startingWith: unit, alone: true)
+    let end = shared.monotonic()
+    throttle.endAlone(took: end - start, now: end)
   }
 
   /// Runs a transaction with this unit and, unless `alone`, with units that wait or arrive.

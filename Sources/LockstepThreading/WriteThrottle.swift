@@ -1,9 +1,9 @@
 /// Holds back units of slow owners, so that they do not delay other owners.
 ///
 /// An owner whose units took long in one group is throttled: its next units run alone. If other
-/// owners write, a throttled unit waits nine times as long as the last throttled one took. So all
-/// throttled owners together get a tenth of the writer's time, or all of it if no other owner
-/// writes. An owner that wrote recently counts as writing, because clients pause between two
+/// owners write, a throttled unit waits nine times as long as the last throttled one took, with its
+/// commit. So all throttled owners together get a tenth of the writer's time, or all of it if no other
+/// owner writes. An owner that wrote recently counts as writing, because clients pause between two
 /// writes. An owner is no longer throttled after a quick unit, if none of its units wait.
 ///
 /// A stranger can sign up any number of owners. So owners of one network that become slow also use up
@@ -23,7 +23,7 @@ package struct WriteThrottle<Unit: OwnedWrite> {
   @usableFromInline var networks = NetworkTimes()
   /// The time that owners took in the current group.
   @usableFromInline var spent: [WriteOwner: Int64] = [:]
-  /// Whether the current group is one throttled unit.
+  /// Whether the current group is one throttled unit. Between two groups: whether the last one was.
   @usableFromInline var isAlone = false
   /// When the next throttled unit may run while other owners write.
   private var due: Int64 = 0
@@ -79,6 +79,8 @@ package struct WriteThrottle<Unit: OwnedWrite> {
   /// Removes and returns the next throttled unit, or returns nil if none may run now. `othersWait`
   /// says whether units of other owners may be waiting.
   package mutating func next(now: Int64, othersWait: Bool) -> Unit? {
+    // Between two throttled units, others have their turn, even if the first one was quick.
+    if othersWait, isAlone { return nil }
     guard !waiting.isEmpty, !othersWait || now >= due else { return nil }
     return waiting.removeFirst()
   }
@@ -114,6 +116,12 @@ package struct WriteThrottle<Unit: OwnedWrite> {
     if !isAlone, let network = owner.network { networks.charge(network, sum, now: now) }
   }
 
+  /// Records that a group of one throttled unit has just ended, and took `time` nanoseconds with its
+  /// commit. The commit of a quick unit takes longer than the unit, so it counts too.
+  package mutating func endAlone(took time: Int64, now: Int64) {
+    due = now + min(WriteThrottleLimits.longestRest, time * WriteThrottleLimits.rest)
+  }
+
   /// An owner that never writes again stays slow. So if there are too many slow owners, those whose
   /// units do not wait start again.
   private mutating func forgetSlowOwners() {
@@ -131,8 +139,8 @@ package enum WriteThrottleLimits {
   static let countedTime: Int64 = 500_000
   /// How many throttled units of all owners together may wait.
   package static let capacity = 256
-  /// How long a throttled unit waits: this many times the duration of the last throttled unit, up
-  /// to `longestRest`.
+  /// How long a throttled unit waits: this many times the duration of the last throttled unit and its
+  /// commit, up to `longestRest`.
   static let rest: Int64 = 9
   static let longestRest: Int64 = 5_000_000_000
   /// How long an owner counts as writing after a unit.

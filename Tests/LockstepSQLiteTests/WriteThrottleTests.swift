@@ -118,6 +118,38 @@ struct WriteThrottleTests {
     #expect(throttle.isEmpty)
   }
 
+  @Test("Between two throttled units that are quick, the writer runs others")
+  func alternation() async throws {
+    let writer = try Clocked(groupLimit: 1)
+    let gate = Gate()
+    try await writer.fixture.hold(gate)
+    try writer.submit("a1", of: Self.ann, taking: 20)
+    for name in ["a2", "a3"] { try writer.submit(name, of: Self.ann) }
+    // The rest of nine times 20 milliseconds is over when b has run.
+    try writer.submit("b", of: nil, taking: 180)
+    for name in ["c", "d"] { try writer.submit(name, of: nil) }
+    gate.open()
+    await eventually { writer.order.all.count == 6 }
+    #expect(writer.order.all == ["a1", "b", "a2", "c", "a3", "d"])
+  }
+
+  @Test("After a quick throttled unit, others come first, and its commit counts for the rest")
+  func quick() {
+    var throttle = WriteThrottle<WriteUnit>()
+    throttle.begin()
+    throttle.note(Self.unit(Self.ann), took: 20 * Self.millisecond, now: 20 * Self.millisecond)
+    for _ in 1...3 { #expect(throttle.admit(Self.unit(Self.ann), now: 0) == .waits) }
+    #expect(throttle.next(now: 200 * Self.millisecond, othersWait: true)?.owner == Self.ann)
+    throttle.begin(alone: true)
+    throttle.note(Self.unit(Self.ann), took: 1000, now: 200 * Self.millisecond)
+    throttle.endAlone(took: 2 * Self.millisecond, now: 202 * Self.millisecond)
+    #expect(throttle.next(now: 300 * Self.millisecond, othersWait: true)?.owner == nil)
+    throttle.begin()
+    #expect(throttle.next(now: 219 * Self.millisecond, othersWait: true)?.owner == nil)
+    #expect(throttle.next(now: 220 * Self.millisecond, othersWait: true)?.owner == Self.ann)
+    #expect(throttle.next(now: 220 * Self.millisecond, othersWait: false)?.owner == Self.ann)
+  }
+
   @Test("A throttled unit rests only if another owner has written recently")
   func lately() {
     var throttle = WriteThrottle<WriteUnit>()

@@ -146,7 +146,7 @@ private struct GroupLoop {
   mutating func run(groupLimit: Int) {
     while true {
       if let transaction = nextThrottled(othersWait: true) {
-        writeGroup([transaction], alone: true)
+        writeAlone(transaction)
         continue
       }
       take(queue.takeWaiting(atMost: max(0, groupLimit - taken.count)))
@@ -156,7 +156,7 @@ private struct GroupLoop {
       } else if let time = timeToWait() {
         if let work = queue.next(withinNanoseconds: time) { take([work]) } else { writeGroup([]) }
       } else if let transaction = nextThrottled(othersWait: false) {
-        writeGroup([transaction], alone: true)
+        writeAlone(transaction)
       } else if let work = queue.next() {
         take([work])
       } else {
@@ -205,6 +205,14 @@ private struct GroupLoop {
     if throttle.isEmpty { return postponed }
     guard !queue.isClosed, let rest = throttle.timeToRest(now: monotonic()) else { return nil }
     return min(rest, postponed ?? rest)
+  }
+
+  /// Writes this throttled transaction together with the postponed ones.
+  private mutating func writeAlone(_ transaction: PendingTransaction) {
+    let start = monotonic()
+    writeGroup([transaction], alone: true)
+    let end = monotonic()
+    throttle.endAlone(took: end - start, now: end)
   }
 
   /// Writes transactions together with the postponed ones, and then runs the checks. `alone`: the group is
