@@ -6,6 +6,9 @@
 /// owner writes. An owner that wrote recently counts as writing, because clients pause between two
 /// writes. An owner is no longer throttled after a quick unit, if none of its units wait.
 ///
+/// Throttled owners take turns, and each owner's units stay in order. An owner, and all owners of a
+/// network together, get at most half of the places that others leave. So none of them fills all places.
+///
 /// A stranger can sign up any number of owners. So owners of one network that become slow also use up
 /// the time of their network: see `NetworkTimes`.
 @usableFromInline
@@ -14,7 +17,7 @@ package struct WriteThrottle<Unit: OwnedWrite> {
   package enum Admission {
     case unthrottled
     case waits
-    /// The owner is throttled, and too many throttled units wait.
+    /// The owner is throttled, and too many units of the owner, its network or all owners wait.
     case full
   }
 
@@ -25,6 +28,8 @@ package struct WriteThrottle<Unit: OwnedWrite> {
   @usableFromInline var spent: [WriteOwner: Int64] = [:]
   /// Whether the current group is one throttled unit. Between two groups: whether the last one was.
   @usableFromInline var isAlone = false
+  /// The owners whose units wait, in the order of their turns.
+  private var turns: [WriteOwner] = []
   /// When the next throttled unit may run while other owners write.
   private var due: Int64 = 0
   /// When a unit last ended that was not throttled.
@@ -52,9 +57,18 @@ package struct WriteThrottle<Unit: OwnedWrite> {
   @usableFromInline
   mutating func admit(_ unit: Unit, at now: Int64) -> Admission {
     guard let owner = unit.owner, isThrottled(owner, now) else { return .unthrottled }
-    guard waiting.count < WriteThrottleLimits.capacity else { return .full }
+    guard hasPlace(for: owner) else { return .full }
+    if !waits(owner) { turns.append(owner) }
     waiting.append(unit)
     return .waits
+  }
+
+  /// Whether one more unit of the owner may wait. An owner gets at most half of what the others leave,
+  /// and if it has a network, half of what the others leave of the network's half.
+  private func hasPlace(for owner: WriteOwner) -> Bool {
+    var free = WriteThrottleLimits.capacity - waiting.count
+    if let network = owner.network { free = (free - waiting.count { $0.owner?.network == network }) / 2 }
+    return waiting.count { $0.owner == owner } < free
   }
 
   private mutating func isThrottled(_ owner: WriteOwner, _ now: Int64) -> Bool {
@@ -82,7 +96,11 @@ package struct WriteThrottle<Unit: OwnedWrite> {
     // Between two throttled units, others have their turn, even if the first one was quick.
     if othersWait, isAlone { return nil }
     guard !waiting.isEmpty, !othersWait || now >= due else { return nil }
-    return waiting.removeFirst()
+    let owner = turns.removeFirst()
+    guard let index = waiting.firstIndex(where: { $0.owner == owner }) else { return nil }
+    let unit = waiting.remove(at: index)
+    if waits(owner) { turns.append(owner) }
+    return unit
   }
 
   /// How many nanoseconds to wait before the next throttled unit, or nil to run it now.

@@ -69,13 +69,13 @@ struct WriteThrottleTests {
     #expect(writer.order.all == ["a1", "b", "a2", "c"])
   }
 
-  @Test("Throttled units beyond the capacity fail at once, and other owners' units do not")
+  @Test("Throttled units beyond their owner's half of the capacity fail at once, and other owners' units do not")
   func tooMany() async throws {
     let writer = try Clocked()
     let gate = Gate()
     try await writer.fixture.hold(gate)
     try writer.submit("a0", of: Self.ann, taking: 20)
-    let names = (1...WriteThrottleLimits.capacity).map { "a\($0)" }
+    let names = (1...WriteThrottleLimits.capacity / 2).map { "a\($0)" }
     for name in names + ["one more"] { try writer.submit(name, of: Self.ann) }
     try writer.submit("b", of: Self.bob)
     gate.open()
@@ -182,13 +182,41 @@ struct WriteThrottleTests {
     #expect(throttle.admit(Self.unit(Self.ann), now: 0) == .unthrottled)
   }
 
-  @Test("A full throttle admits no more units")
-  func full() {
+  /// Admits units of the owner until one does not wait. Returns how many wait.
+  private static func fill(_ throttle: inout WriteThrottle<WriteUnit>, _ owner: WriteOwner) -> Int {
+    var count = 0
+    while throttle.admit(unit(owner), now: 0) == .waits { count += 1 }
+    return count
+  }
+
+  @Test("An owner gets half of the places that others leave, and owners take turns")
+  func turns() {
     var throttle = WriteThrottle<WriteUnit>()
-    throttle.note(Self.unit(Self.ann), took: 20 * Self.millisecond, now: 0)
-    for _ in 1...WriteThrottleLimits.capacity { #expect(throttle.admit(Self.unit(Self.ann), now: 0) == .waits) }
+    for owner in [Self.ann, Self.bob] { throttle.note(Self.unit(owner), took: 20 * Self.millisecond, now: 0) }
+    let count = Self.fill(&throttle, Self.ann)
+    #expect(count == WriteThrottleLimits.capacity / 2)
     #expect(throttle.admit(Self.unit(Self.ann), now: 0) == .full)
-    #expect(throttle.admit(Self.unit(Self.bob), now: 0) == .unthrottled)
+    #expect(throttle.admit(Self.unit(nil), now: 0) == .unthrottled)
+    for _ in 1...2 { #expect(throttle.admit(Self.unit(Self.bob), now: 0) == .waits) }
+    var owners: [WriteOwner] = []
+    for _ in 1...5 {
+      if let owner = throttle.next(now: 0, othersWait: false)?.owner { owners.append(owner) }
+    }
+    #expect(owners == [Self.ann, Self.bob, Self.ann, Self.bob, Self.ann])
+  }
+
+  @Test("The owners of a network together get half of the places that others leave, and each one half of these")
+  func placesOfNetwork() {
+    var throttle = WriteThrottle<WriteUnit>()
+    throttle.note(Self.unit(WriteOwner(2, 1, network: 1)), took: 150 * Self.millisecond, now: 0)
+    throttle.note(Self.unit(WriteOwner(3, 1, network: 2)), took: 1000, now: 0)
+    throttle.note(Self.unit(Self.bob), took: 20 * Self.millisecond, now: 0)
+    var counts: [Int] = []
+    for number: UInt64 in 1...20 { counts.append(Self.fill(&throttle, WriteOwner(2, number, network: 1))) }
+    #expect(Array(counts.prefix(3)) == [64, 32, 16])
+    #expect(counts.reduce(0, +) == WriteThrottleLimits.capacity / 2)
+    let others = Self.fill(&throttle, Self.bob)
+    #expect(others == WriteThrottleLimits.capacity / 4)
   }
 
   @Test("Owners of a network share the time that they take before they are throttled, if another network writes")
