@@ -28,6 +28,8 @@ package final class HistoryMaintenance: Sendable {
   private struct Due: Sendable {
     /// Those whose history is to be pruned, and whether a step may be shorter than usual.
     var pruning: [UserID: Bool] = [:]
+    /// Those whom `HistorySweep` has queued, until their history is pruned as far as the policy allows.
+    var swept: Set<UserID> = []
     /// Those whose records of idempotency keys may be too long.
     var records: Set<UserID> = []
     /// Whether a task does the work.
@@ -99,7 +101,10 @@ package final class HistoryMaintenance: Sendable {
   /// Prunes the history of users as far as the policy allows, in short steps too.
   func prune(_ users: [UserID]) {
     if users.isEmpty { return }
-    addWork { due in for user in users { due.pruning[user] = true } }
+    addWork { due in
+      for user in users { due.pruning[user] = true }
+      due.swept.formUnion(users)
+    }
   }
 
   /// Notes that the response to an idempotency key of a user was recorded. `bytes` are those of the record.
@@ -126,20 +131,27 @@ package final class HistoryMaintenance: Sendable {
   /// Whether there is work under way.
   package var isPruning: Bool { due.withLock { $0.isRunning } }
 
+  /// Whether users of `prune(_:)` are still to be pruned.
+  var isSweeping: Bool { due.withLock { !$0.swept.isEmpty } }
+
   /// Does one step for each due user, one after the other, because a plan may take as much memory
   /// as the user's state. If a queue is full or the work fails, a later transaction tries again.
   private func work() async {
     while true {
       let now = due.withLock { due in
         let now = due
-        due = Due(isRunning: !due.isEmpty)
+        due = Due(swept: due.swept, isRunning: !due.isEmpty)
         return now
       }
       if now.isEmpty { return }
       for (user, allowsPart) in now.pruning {
-        guard let hasPruned = try? await pruneStep(of: user, allowsPart), hasPruned else { continue }
+        let hasPruned = (try? await pruneStep(of: user, allowsPart)) ?? false
         due.withLock { due in
-          if !due.isFull { due.pruning[user] = due.pruning[user] ?? false || allowsPart }
+          if hasPruned, !due.isFull {
+            due.pruning[user] = due.pruning[user] ?? false || allowsPart
+            return
+          }
+          if allowsPart { due.swept.remove(user) }
         }
       }
       for user in now.records { try? await limitRecords(of: user) }

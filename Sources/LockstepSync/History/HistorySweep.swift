@@ -54,8 +54,9 @@ package struct HistorySweep: Sendable {
         continue
       }
       wait = Self.interval
-      // Each aged user is pruned in turn, so that they do not fill the memory.
-      if maintenance.isPruning { continue }
+      // The aged users of a share are pruned before the next share, so that they do not fill the memory.
+      // Users who write may be pruned all the time, so the sweep does not wait for them.
+      if maintenance.isSweeping { continue }
       do {
         let share = try await share(after: last)
         maintenance.prune(share.aged)

@@ -109,6 +109,35 @@ struct HistorySweepTests {
     await sweep.stop()
   }
 
+  @Test("While the history of a user who writes is pruned, the sweep finds users who do not write")
+  func backlog() async throws {
+    let policy = HistoryPolicy(days: 30, revisions: 10)
+    let fixture = try SyncFixture { $0.history = policy }
+    let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
+    try await write(30, as: ann, in: fixture)
+    try await write(300, as: bob, in: fixture)
+    try await fixture.writerIsIdle()
+    fixture.clock.advance(by: Self.day * 31)
+    let state = try await fixture.state(of: bob)
+    let held = try await HeldWriter.hold(fixture.store.writer, fixture.ledger)
+    defer { held.letGo() }
+    // This pruning waits for the writer.
+    fixture.maintenance.noteCommit(of: bob.user, state, written: policy.bytes)
+    let sweep = Sweep(fixture, policy)
+    _ = await sweep.clock.nextSleep()
+    #expect(fixture.maintenance.isPruning && !fixture.maintenance.isSweeping)
+    #expect(await sweep.step() == Self.day)
+    // Until these users are pruned, the sweep looks for no others.
+    #expect(fixture.maintenance.isSweeping)
+    #expect(await sweep.step() == .seconds(1))
+    held.letGo()
+    await eventually { !fixture.maintenance.isPruning }
+    #expect(!fixture.maintenance.isSweeping)
+    #expect(try await kept(ann, in: fixture) == 21...30)
+    #expect(try await kept(bob, in: fixture) == 291...300)
+    await sweep.stop()
+  }
+
   @Test("With no days of history, a round begins every ten minutes, and another node's work is left to it")
   func rounds() async throws {
     let policy = HistoryPolicy(days: 0, revisions: 10)
