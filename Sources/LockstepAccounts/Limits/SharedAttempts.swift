@@ -25,6 +25,8 @@ final class SharedAttempts: Sendable {
   }
 
   private static let refusalLifetime: Int64 = 1_000_000_000
+  /// How many logins of a refused network wait to be looked up. The look-ups take well under a second.
+  private static let mostLookUps = 64
 
   private let limits: AttemptLimits
   private let counter: AttemptCounter
@@ -36,6 +38,12 @@ final class SharedAttempts: Sendable {
   /// Logins that are known, as the database has said recently. A refusal for the unknown logins of a
   /// network does not count for these.
   private let known: LockedState<GenerationalCache<Login, Void>>
+  /// One login of a refused network is looked up at a time, so that they do not delay other networks.
+  private let lookUps = FairShareLimiter<ClientNetwork>(
+    name: "a network's logins",
+    atOnce: 1,
+    waiting: SharedAttempts.mostLookUps
+  )
 
   /// The rows in the database have hashes with `key` instead of addresses.
   init(
@@ -51,8 +59,8 @@ final class SharedAttempts: Sendable {
 
   func logIn(account: String, from network: ClientNetwork) async throws(AccountsError) -> Attempt {
     let login = Login(account: account.exact, network: network)
-    let isKnown = known.withLock { $0.contains(login) }
-    let keys: [Use] = [isKnown ? .knownNetwork(network) : .network(network), .login(login)]
+    try refuse([.login(login)])
+    let keys: [Use] = try await isKnown(login) ? [.knownNetwork(network)] : []
     return try await count(login, refusedAs: keys) { AttemptLimiter.uses(login, isKnown: $0) }
   }
 
@@ -78,6 +86,29 @@ final class SharedAttempts: Sendable {
   func abandoned(_ attempt: Attempt) async { await giveBack(attempt.uses, recentLogin: nil) }
 
   // MARK: Counting
+
+  /// Whether a login is certainly known. Throws if the unknown logins of its network are refused, and this is one.
+  private func isKnown(_ login: Login) async throws(AccountsError) -> Bool {
+    if known.withLock({ $0.contains(login) }) { return true }
+    let now = now
+    guard let refusal = refusals.withLock({ $0.peek(.network(login.network)) }), now < refusal.lookAgain else {
+      return false
+    }
+    // This server may not have seen a login that the database knows, for example after a restart. If the
+    // database cannot be asked now, the refusal counts.
+    let key = recentLoginKey(login)
+    let isRecent: Bool? = try? await lookUps.run(for: login.network) { try await counter.isRecent(key) }
+    switch isRecent {
+    case true?:
+      known.withLock { $0.insert(login) }
+      return true
+    case false?:
+      // The next attempts of this login are refused without asking.
+      refusals.withLock { $0.insert(refusal, for: .login(login)) }
+    case nil: break
+    }
+    throw .tooManyAttempts(wait: refusal.end - now)
+  }
 
   /// Counts the uses. `refusedAs` has the key of each use's refusal.
   private func count(

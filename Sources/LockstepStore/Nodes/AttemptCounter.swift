@@ -47,6 +47,11 @@ package final class AttemptCounter: Sendable {
     }
   }
 
+  /// Whether there was a recent login (`remember`) with this key.
+  nonisolated(nonsending) package func isRecent(_ login: [UInt8]) async throws -> Bool {
+    try await run { try $0.isRecent(login) }
+  }
+
   /// Makes the uses available again, and remembers the login.
   nonisolated(nonsending) package func giveBack(_ uses: [Use], recentLogin login: [UInt8]? = nil) async throws {
     try await run { try $0.giveBack(uses, recentLogin: login) }

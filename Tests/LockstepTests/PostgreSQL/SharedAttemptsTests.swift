@@ -175,6 +175,22 @@ struct SharedAttemptsTests {
     }
   }
 
+  @Test("A server that refuses a network's unknown logins asks the database whether a login is known")
+  func loginOfAnotherServer() async throws {
+    try await Self.serve {
+      $1.accounts.attempts.perNetwork = RateLimit(requests: 1, seconds: 86_400, burst: 3)
+    } _: { servers, _ in
+      _ = try await servers[0].signUp()
+      #expect(try await Self.logIn(servers[0], Self.password, from: "192.0.2.1").status == 201)
+      for (number, status) in [401, 401, 401, 429].enumerated() {
+        #expect(try await Self.logIn(servers[1], "wrong", name: "x\(number)", from: "192.0.2.1").status == status)
+      }
+      // The second server has not seen this login, and its time stands still, so it remembers the refusal.
+      #expect(try await Self.logIn(servers[1], Self.password, from: "192.0.2.1").status == 201)
+      #expect(try await Self.logIn(servers[1], "wrong", name: "y", from: "192.0.2.1").status == 429)
+    }
+  }
+
   @Test("Sign-ups are limited for all servers together, and their networks are known")
   func signUps() async throws {
     try await Self.serve {
