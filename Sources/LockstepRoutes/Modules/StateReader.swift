@@ -366,10 +366,10 @@ package final class StateReader: Sendable {
       )
     }
     let view = StateView(store: store, state: state, registered: registered, at: point.registered)
-    if preconditions.ifMatch != nil, try await representation(of: resource, view, session.user) != nil,
-      let problem = preconditions.withoutIfNoneMatch.refusal(of: resource, in: view, isUnchanged: false)
-    {
-      throw problem
+    if preconditions.ifMatch != nil, try await representation(of: resource, view, session.user) != nil {
+      let condition = WriteCondition(action: nil, resource: resource, preconditions: preconditions.withoutIfNoneMatch)
+      let points = try await points(of: condition, upTo: view, of: session.user)
+      if let problem = condition.refusal(in: view, points) { throw problem }
     }
     let response =
       if let unchanged = unchanged(resource, preconditions, view) {

@@ -215,6 +215,30 @@ extension StateReader {
     }
   }
 
+  /// The cursors of a condition that are in the user's history, up to a past state. The state must be in the
+  /// history too.
+  func points(of condition: WriteCondition, upTo view: StateView, of user: UserID) async throws -> [PastPoint] {
+    guard let resource = condition.resource else { return [] }
+    // A later cursor tells nothing about this state.
+    let cursors = condition.cursors(of: store, view.registered).filter {
+      $0.revision <= view.state.revision && $0.registered <= view.registeredRevision
+    }
+    if cursors.isEmpty { return [] }
+    let cached = try await cache.load(user)
+    var past = PastStates(reader: self, user: user)
+    var points: [PastPoint] = []
+    for cursor in cursors {
+      switch resource.point(at: cursor, in: cached, view) {
+      case .point(let point): points.append(point)
+      case .none: break
+      case .stored:
+        guard let state = try await past.state(at: cursor.revision, resource.extent) else { continue }
+        points.append(PastPoint(cursor: cursor, hadResource: resource.exists(in: state)))
+      }
+    }
+    return points
+  }
+
   private func points(
     _ conditions: [WriteCondition],
     _ cursors: [[Cursor]],

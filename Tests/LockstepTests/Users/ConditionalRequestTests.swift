@@ -64,7 +64,7 @@ struct ConditionalRequestTests {
           let head = try await ada.ask("HEAD", path, nil, ["If-Match: \(condition)"])
           #expect(head.status == 412 && head.body.isEmpty, "\(path)")
         }
-        for condition in [tag, "*", #""x", \#(tag)"#] + (path.contains("at=") ? [] : ["\"\(cursor)\""]) {
+        for condition in [tag, "*", #""x", \#(tag)"#, "\"\(cursor)\""] {
           let read = try await ada.get(path, ["If-Match: \(condition)"])
           #expect(read.status == 200 && read.body == full.body, "\(path) \(condition)")
           let unmodified = try await ada.get(path, ["If-Match: \(condition)", "If-None-Match: \(tag)"])
@@ -74,6 +74,23 @@ struct ConditionalRequestTests {
       // Without the precondition, the response would be an error too.
       #expect(try await ada.get("/v1/favorites/none", ["If-Match: \"x\""]).status == 404)
       #expect(try await ada.get("/v1/favorites?after=none", ["If-Match: \"x\""]).status == 400)
+    }
+  }
+
+  @Test("If-Match of a read of the past holds for the cursors since the resource's last change before that state")
+  func ifMatchOfThePast() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      let path = "/v1/favorites/x"
+      let before = try #require(try await ada.put(path, #"{"title":"A"}"#).cursor)
+      let changed = try #require(try await ada.put(path, #"{"title":"B"}"#).cursor)
+      let between = try #require(try await ada.put("/v1/favorites/y", "{}").cursor)
+      let at = try #require(try await ada.put("/v1/favorites/z", "{}").cursor)
+      let after = try #require(try await ada.put("/v1/favorites/z", #"{"title":"Z"}"#).cursor)
+      for (cursor, status) in [(before, 412), (changed, 200), (between, 200), (at, 200), (after, 412)] {
+        let read = try await ada.get("\(path)?at=\(at)", ["If-Match: \"\(cursor)\""])
+        #expect(read.status == status, "\(cursor)")
+      }
     }
   }
 
