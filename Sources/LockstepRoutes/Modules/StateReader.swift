@@ -169,10 +169,17 @@ package final class StateReader: Sendable {
       case .stored(let read): try await read()
       }
     let view = StateView(store: store, LedgerView(state: cached.state, registered: registry.current))
-    let problem = try await backgroundEncoder.run(for: user) { () throws -> Problem? in
-      guard let problem = condition.refusal(in: view, points.first ?? []) else { return nil }
+    let found = points.first ?? []
+    let check = { @Sendable () throws -> Problem? in
+      guard let problem = condition.refusal(in: view, found) else { return nil }
       return try resource.representation(of: view) == nil ? nil : problem
     }
+    let problem =
+      if resource.weightOfComparison(in: view) > BackgroundEncoder.bound {
+        try await backgroundEncoder.run(for: user, check)
+      } else {
+        try check()
+      }
     if let problem { throw problem }
   }
 

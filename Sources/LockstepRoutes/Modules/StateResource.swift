@@ -133,6 +133,12 @@ enum StateResource: Sendable {
     }
   }
 
+  /// The cost of comparing the resource with `If-Match`, in the unit of `BackgroundEncoder.Weight`. A
+  /// refusal contains the resource in one piece, so a whole collection is not free here.
+  func weightOfComparison(in view: StateView) -> Int {
+    max(weight(in: view), wholeCollection.flatMap { view.state.collections[$0]?.length } ?? 0)
+  }
+
   /// Encodes the resource. Returns `nil` if it does not exist. Throws if a list does not have the
   /// element that the parameter `after` names.
   func representation(of view: StateView) throws(Problem) -> Representation? {

@@ -134,6 +134,23 @@ struct LongResponseTests {
     }
   }
 
+  @Test("A short read with If-Match does not wait for the encoder threads")
+  func shortConditions() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      let tag = try #require(try await ada.put("/v1/favorites/x", "{}").field("ETag"))
+      let held = try await HeldEncoders(users)
+      defer { held.gate.open() }
+      for path in ["/v1/favorites/x", "/v1/favorites", "/v1/favorites?prefix=x"] {
+        for (condition, status) in [("*", 200), (#""other""#, 412)] {
+          #expect(try await ada.get(path, ["If-Match: \(condition)"]).status == status, "\(path) \(condition)")
+        }
+      }
+      #expect(try await ada.get("/v1/favorites/x", ["If-Match: \(tag)"]).status == 200)
+      try await held.letGo()
+    }
+  }
+
   @Test("A write with a long response gets it like any other")
   func writes() async throws {
     try await ServerFixture.run { users in
