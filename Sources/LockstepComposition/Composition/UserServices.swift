@@ -340,7 +340,7 @@ struct UserServices: Sendable {
   /// others start over, and most of them would use up their attempts.
   func liftShares() {
     readers.shares.lift()
-    backgroundEncoder.shares.lift()
+    backgroundEncoder.lift()
     screenWrites.lift()
   }
 

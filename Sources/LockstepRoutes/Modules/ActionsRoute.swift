@@ -184,11 +184,12 @@ struct ActionBatch: StateWrite {
       let key = try IdempotencyKey(of: request, body: body)?.owned(by: session)
       _ = try BodyType(of: request.head)
       let json = try JSON(body: body)
-      return try writing.read(for: session.user) {
+      let network = request.network(of: session)
+      return try writing.read(for: session.user, from: network) {
         try read(json, $0)
       } then: { [writing] batch, steps in
-        if isDryRun { return writing.preview(batch, preconditions, of: session, steps: steps) }
-        return try writing.commit(batch, preconditions, key, request.network(of: session), of: session, steps: steps)
+        if isDryRun { return writing.preview(batch, preconditions, network, of: session, steps: steps) }
+        return try writing.commit(batch, preconditions, key, network, of: session, steps: steps)
       }
     }
   }

@@ -86,10 +86,11 @@ package final class StateWriter: Sendable {
       let preconditions = try Preconditions(of: request.head)
       return try request.withBody { [self] body in
         let key = try IdempotencyKey(of: request, body: body)?.owned(by: session)
-        return try read(for: session.user) {
+        let network = request.network(of: session)
+        return try read(for: session.user, from: network) {
           try change(request, body, $0)
         } then: { [self] change, steps in
-          try commit(change, preconditions, key, request.network(of: session), of: session, steps: steps)
+          try commit(change, preconditions, key, network, of: session, steps: steps)
         }
       }
     }
@@ -99,6 +100,7 @@ package final class StateWriter: Sendable {
   /// encoder thread. `next` also gets the number of steps that the request may still take.
   func read<Write: StateWrite>(
     for user: UserID,
+    from network: Int?,
     _ read: @escaping @Sendable (WorkBudget) throws -> Write,
     then next: @escaping @Sendable (Write, _ steps: Int) throws -> HandlerResult
   ) throws -> HandlerResult {
@@ -108,7 +110,7 @@ package final class StateWriter: Sendable {
       return try next(result.get(), WorkBudget.ofRequest - WorkBudget.short + budget.steps)
     }
     return .async { [reading] in
-      let (write, steps) = try await reading.backgroundEncoder.run(for: user) {
+      let (write, steps) = try await reading.backgroundEncoder.run(for: user, from: network) {
         let budget = WorkBudget(steps: WorkBudget.ofRequest)
         let result = Result { try read(budget) }
         if budget.isExhausted { throw TooMuchWorkError() }
@@ -215,6 +217,7 @@ package final class StateWriter: Sendable {
   func preview(
     _ write: some StateWrite,
     _ preconditions: Preconditions,
+    _ network: Int?,
     of session: LiveSession,
     steps: Int
   ) -> HandlerResult {
@@ -230,7 +233,7 @@ package final class StateWriter: Sendable {
       let cached = try await reading.cache.load(user)
       let transaction = transaction(of: write, conditions, points, history, nil, nil, of: session, steps: steps)
       return .response(
-        try await reading.backgroundEncoder.run(for: user) { [ledger] in
+        try await reading.backgroundEncoder.run(for: user, from: network) { [ledger] in
           do {
             let previewed = try ledger.preview(transaction, cached.state)
             return write.response(to: previewed, in: StateView(store: store, previewed.before))

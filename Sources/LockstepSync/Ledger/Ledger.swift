@@ -114,7 +114,7 @@ package final class Ledger: Sendable {
       for _ in 0..<Self.longAttempts {
         let (state, generation) = latest
         let before = LedgerView(state: state, registered: registry.current)
-        let decision = try await background.run(for: transaction.user) { [self] in
+        let decision = try await background.run(for: transaction.user, from: transaction.network) { [self] in
           try decide(transaction, before, generation, at: now(), steps: transaction.steps)
         }
         do {

@@ -5,7 +5,8 @@ import LockstepThreading
 /// Encodes long responses outside the event loops, such as lists with thousands of elements.
 ///
 /// Work that many clients need at the same time is done once. One user gets at most half of the
-/// threads.
+/// threads. For checks and decisions of writes, networks take turns: a client can add any number of
+/// users where registration is open, and each of them can cause such work with a few bytes.
 package final class BackgroundEncoder: Sendable {
   /// Work above this weight is long: it takes over a millisecond, in which an event loop could
   /// respond to about fifty other requests.
@@ -50,17 +51,34 @@ package final class BackgroundEncoder: Sendable {
   package let documents = SingleFlight<Name, ChangesFeed.Document, any Error>()
   package let representations = SingleFlight<Name, Representation?, any Error>()
   package let shares: FairShareLimiter<UserID>
+  /// A network may use all threads while no other network needs them.
+  package let networks: FairShareLimiter<Int>
   private let pool: WorkerPool
+
+  /// How much work of a network waits for its turn.
+  private static let waitingOfNetwork = 4_096
 
   package init(_ pool: WorkerPool, threads: Int) {
     self.pool = pool
     shares = FairShareLimiter(name: "a user's long responses", atOnce: threads / 2, waiting: 256)
+    networks = FairShareLimiter(name: "a network's long writes", atOnce: threads, waiting: Self.waitingOfNetwork)
   }
 
+  /// Runs work for a user. With a client's `network`, the work also takes its turn among those of networks.
   package func run<Value: Sendable>(
     for user: UserID,
+    from network: Int? = nil,
     _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
-    try await shares.run(for: user) { try await pool.run(work) }
+    guard let network else { return try await shares.run(for: user) { try await pool.run(work) } }
+    return try await shares.run(for: user) {
+      try await networks.run(for: network) { try await pool.run(work) }
+    }
+  }
+
+  /// Removes the limits for good, for a shutdown.
+  package func lift() {
+    shares.lift()
+    networks.lift()
   }
 }

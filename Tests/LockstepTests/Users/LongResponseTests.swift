@@ -1,5 +1,6 @@
 import LockstepJSON
 import LockstepTestSupport
+import LockstepThreading
 import Testing
 
 @testable import LockstepComposition
@@ -149,6 +150,33 @@ struct LongResponseTests {
       #expect(try await ada.get("/v1/favorites/x", ["If-Match: \(tag)"]).status == 200)
       try await held.letGo()
     }
+  }
+
+  @Test("Networks take turns with the checks and decisions of long writes")
+  func networks() async throws {
+    let pool = try WorkerPool(name: "encode", threads: 1, capacity: 64)
+    let encoder = BackgroundEncoder(pool, threads: 1)
+    let (arrival, gate) = (ThreadGate(), ThreadGate())
+    let order = LockedState<[UInt64]>([])
+    let start = { @Sendable (number: UInt64, network: Int) -> Task<Void, any Error> in
+      Task {
+        try await encoder.run(for: SyncFixture.session(number).user, from: network) {
+          order.withLock { $0.append(number) }
+          arrival.open()
+          gate.pass()
+        }
+      }
+    }
+    defer { gate.open() }
+    var tasks = [start(1, 1)]
+    await arrival.opened()
+    for number in UInt64(2)...4 { tasks.append(start(number, 1)) }
+    await eventually { encoder.networks.waitingCount == 3 }
+    tasks.append(start(5, 2))
+    await eventually { pool.waiting == 1 }
+    gate.open()
+    for task in tasks { try await task.value }
+    #expect(order.withLock { $0 }.prefix(2) == [1, 5])
   }
 
   @Test("A write with a long response gets it like any other")
