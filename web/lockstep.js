@@ -332,6 +332,7 @@ export class Lockstep {
   #sender
   #timer
   #checked
+  #checkedUser
   #opened
   #rows = new Map()
   #saving = Promise.resolve()
@@ -920,7 +921,7 @@ export class Lockstep {
     if (own && anonymous !== undefined) return own
     const { token } = this.#options
     const bearer = own ?? (typeof token === 'function' ? await token() : token)
-    if (bearer && bearer !== this.#checked) {
+    if (bearer && (bearer !== this.#checked || this.#session.user !== this.#checkedUser)) {
       const response = await this.#request('/v1/me', { signal, bearer })
       if (response.status !== 200 || !response.body?.id) throw new Refused(response)
       const { user } = this.#session
@@ -928,6 +929,7 @@ export class Lockstep {
       const isOther = user && user !== found.user
       await this.#enterAs({ ...this.#session, ...found }, isOther)
       this.#checked = bearer
+      this.#checkedUser = found.user
       if (isOther) this.#dispatch({ type: 'login' })
     }
     return bearer

@@ -244,6 +244,27 @@ withTabs('A write that a tab has made for the former user is refused with the re
   assert.deepEqual([ids(first), ids(second)], ['bobs', 'bobs'])
 })
 
+withTabs('A tab that leads again checks its token with the user of the store', async ({ server, open }) => {
+  const [{ token }, { token: adas }] = await Promise.all(['bob', 'ada'].map(name => {
+    const path = name === 'ada' ? '/v1/sessions' : '/v1/users'
+    return server.request('', path, 'POST', { email: `${name}@example.com`, password })
+  }))
+  const first = open({ name: 'tokens', token: () => adas })
+  first.start()
+  await first.list('favorites').put('adas').confirmed
+  await first.stop()
+  let isOnline = true
+  const second = open({ name: 'tokens', token: () => token, fetch: (...request) => isOnline ? fetch(...request) : offline() })
+  second.start()
+  await eventually(() => second.state.name === 'live' && !ids(second))
+  isOnline = false
+  await second.list('favorites').put('bobs').saved
+  await second.stop()
+  first.start()
+  await eventually(() => first.state.name === 'live' && ids(first) === 'adas' && !first.pending.length)
+  assert.deepEqual((await server.request(adas, '/v1/favorites')).items.map(({ id }) => id), ['adas'])
+})
+
 withTabs('If the storage was cleared, the writes of all tabs are rejected, and all tabs know', async ({ open, first }) => {
   const second = open()
   for (const tab of [first, second]) {
