@@ -292,7 +292,10 @@ export declare class Lockstep<Collections extends Schema = AnySchema> {
   readonly pending: readonly Entry[]
   /** The writes that the server has refused. The view is without them. */
   readonly refused: readonly Entry[]
-  /** Sends a refused write again, as the newest one and without its condition. */
+  /**
+   * Sends a refused write again, as the newest one and without its condition. Rejects if this device
+   * cannot keep it; then it stays refused.
+   */
   retry(entry: { key: string }): Promise<boolean>
   /** Forgets a refused write. */
   dismiss(entry: { key: string }): Promise<boolean>

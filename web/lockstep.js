@@ -525,18 +525,11 @@ export class Lockstep {
         if (entry.user && entry.user !== this.#session.user) throw new Refused(failure(otherUser))
         if (known) return
         entry.at = this.#later(entry.at)
-        this.#add(entry)
-        this.#rows.set(rowName(key), entry)
-        const error = await this.#save()
-        if (error) {
-          this.#remove(entry)
-          this.#show('local')
-          throw error
-        }
-        if (!this.#unsaved.has(key)) return
-        this.#put(entry)
-        this.#rows.delete(rowName(key))
-        return
+        return this.#keep(entry)
+      case 'retry':
+        if (!known?.refused) return false
+        await this.#keep(this.#entry(known.actions), known)
+        return true
       case 'resolve': {
         const { resolve } = this.#writes.get(key)
         return resolve && (await resolve(current, clone(known.actions)) ?? none)
@@ -561,10 +554,26 @@ export class Lockstep {
         if (!known?.refused) return false
     }
     this.#remove(known)
-    if (type === 'retry') this.#put(this.#entry(known.actions))
     this.#show('local')
     await this.#save()
     return true
+  }
+
+  async #keep(entry, former) {
+    const { key } = entry
+    if (former) this.#remove(former)
+    this.#add(entry)
+    this.#rows.set(rowName(key), entry)
+    const error = await this.#save()
+    if (error) {
+      if (former && this.#unsaved.has(key)) this.#put(former)
+      this.#remove(entry)
+      this.#show('local')
+      throw error
+    }
+    if (!this.#unsaved.has(key)) return
+    this.#put(entry)
+    this.#rows.delete(rowName(key))
   }
 
   async #enterAs(session, isOther) {

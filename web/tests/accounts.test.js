@@ -202,3 +202,37 @@ test('A store that refuses a write is reported, and the write is not shown', { t
     await client.stop()
   } finally { await server.stop() }
 })
+
+withUsers('A retried write is sent when the store has it, and stays refused if the store does not take it', async (server, ada) => {
+  const store = rows()
+  const posts = []
+  let held
+  const client = make(server, {
+    token: ada.token,
+    store: { read: store.read, write: async changes => {
+      await held
+      return store.write(changes)
+    } },
+    fetch: (url, request) => {
+      if (url.endsWith('/actions')) posts.push(request.body)
+      return fetch(url, request)
+    }
+  })
+  client.start()
+  await assert.rejects(client.list('favorites').move('none', 0).confirmed, { status: 404 })
+  await eventually(() => client.state.name === 'live' && [...store.kept.values()].join().includes('refused'))
+  posts.length = 0
+  let fail
+  held = new Promise((_, reject) => { fail = reject })
+  const [refused] = client.refused
+  const retried = client.retry(refused)
+  // Each command sends what the store has.
+  await client.dismiss({ key: 'nothing' })
+  await new Promise(resolve => setTimeout(resolve, 50))
+  fail(new Error('full'))
+  await assert.rejects(retried, /full/)
+  assert.deepEqual([posts, client.refused, client.pending], [[], [refused], []])
+  held = undefined
+  assert.equal(await client.retry(refused), true)
+  await eventually(() => posts.length === 1 && client.refused.length === 1 && client.refused[0].key !== refused.key)
+})
