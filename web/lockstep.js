@@ -851,11 +851,11 @@ export class Lockstep {
     const { key } = entry
     const isGone = () => signal.aborted || this.#waiting.get(key) !== entry
     const bearer = await this.#bearer(signal)
-    const { sent, seen = entry.seen } = await this.#store.read(rowName(key)).catch(() => entry) ?? { sent: entry.made ?? 0 }
+    const { sent = entry.sent, seen = entry.seen } = await this.#store.read(rowName(key)).catch(() => entry) ?? { sent: entry.made ?? 0 }
     if (isGone()) return
     const age = this.#date - sent
     let changes
-    if (sent === undefined) {
+    if (sent === undefined && !entry.isIncluded) {
       const seen = advanced(entry.base ?? this.#position, this.#own, entry)
       changes = { seen, base: entry.base && seen }
     } else if (!(age > -300_000 && age < 82_800_000)) {
@@ -863,8 +863,13 @@ export class Lockstep {
       if (!seen) return this.#refuse(entry, failure(inDoubt))
       changes = { seen, base: seen, isInDoubt: true, id: randomID() }
     }
+    const unsent = entry
     if (changes) entry = this.#put({ ...entry, sent: this.#date, ...changes })
-    await this.#save()
+    const error = await this.#save()
+    if (error && sent === undefined && this.#waiting.get(key) === entry) {
+      this.#put(unsent)
+      throw { message: error.message, retryAfter: 10 }
+    }
     if (isGone()) return
     const actions = entry.actions.map(action => ({ ...action, ifMatch: entry.base?.cursor }))
     const response = await this.#request('/v1/actions', { method: 'POST', body: { actions }, headers: { 'Idempotency-Key': entry.id }, signal, bearer })

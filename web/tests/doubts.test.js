@@ -121,6 +121,32 @@ withDevice('A write that an earlier version has marked with a time in the future
   assert.deepEqual([server.values, client.refused.map(({ status }) => status)], [{ n: 1 }, [0]])
 })
 
+withDevice('A write is not sent before the store has the mark of its first attempt', async (server, device) => {
+  const { write } = device.store
+  let fails = 1
+  device.store.write = changes => changes.some(([, row]) => row?.sent !== undefined) && fails-- > 0 ? Promise.reject(new Error('full')) : write(changes)
+  let kept
+  const requests = []
+  server.loss = () => {
+    requests.push([...device.store.kept].filter(([name, row]) => name.startsWith('o:') && JSON.parse(row).sent !== undefined).length)
+  }
+  const client = device.open()
+  await live(client)
+  client.onState(({ name, error }) => { if (name === 'offline') kept ??= [error.message, requests.length, { ...server.values }] })
+  await increment(client, 'n', 'first').confirmed
+  assert.deepEqual([kept, requests, server.values], [['full', 0, {}], [1], { n: 1 }])
+})
+
+withDevice('A write that the feed has named is not sent a day later, although the store has no mark of its attempt', async (server, device) => {
+  await doubt(server, device, 'response', 0)
+  const [name] = [...device.store.kept.keys()].filter(key => key.startsWith('o:'))
+  const { sent, seen, ...row } = JSON.parse(device.store.kept.get(name))
+  device.store.kept.set(name, JSON.stringify({ ...row, isIncluded: true }))
+  server.now += 25 * hour
+  const client = await reconnect(server, device)
+  assert.deepEqual([server.values, client.refused], [{ n: 1 }, []])
+})
+
 test('With random losses, restarts, days offline and clocks that jump, no write is applied twice or lost', { timeout: 120_000 }, async () => {
   const random = randomNumbers(seed)
   for (let round = 0; round < Number(process.env.LOCKSTEP_ROUNDS ?? 10); round++) {
