@@ -901,7 +901,7 @@ export class Lockstep {
   #advance({ cursor, revision, base, actions }) {
     const last = this.#own
     const isNext = last.revision === revision - 1
-    const own = { cursor, revision, from: isNext ? last.from : revision - 1, covered: base && actions }
+    const own = { cursor, revision, from: isNext ? last.from : revision - 1, covered: base && actions, since: base?.revision }
     this.#rows.set('own', this.#own = own)
     if (isNext && !base) return
     for (const [key, later] of this.#waiting) {
@@ -1110,8 +1110,8 @@ const subject = ({ payload }) => payload.id ?? payload.key
 const covers = (left, right) => right.every(action => left.some(other =>
   collectionName(other) === collectionName(action) && (subject(other) ?? subject(action)) === subject(action)))
 
-const advanced = (base, { cursor, revision, from, covered }, { actions }) =>
-  base.revision < revision && (from <= base.revision || covered && covers(covered, actions)) ? { cursor, revision } : base
+const advanced = (base, { cursor, revision, from, covered, since }, { actions }) =>
+  base.revision < revision && (from <= base.revision || since <= base.revision && covers(covered, actions)) ? { cursor, revision } : base
 
 const randomID = () => [0, 0, 0].map(() => Math.random().toString(36).slice(2)).join('')
 

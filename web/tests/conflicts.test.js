@@ -83,6 +83,20 @@ withUser('Conditional writes of a day offline are no conflicts because of change
   assert.equal((await other('/v1/favorites/note')).title, '4')
 })
 
+withUser('A write that was made before its forerunner was merged with a change elsewhere is merged too', async ({ make, live, other }) => {
+  const client = await live(make())
+  const favorites = client.list('favorites')
+  await favorites.put('note', { title: 'start' }).confirmed
+  await eventually(() => client.pending.length === 0 && favorites.get('note'))
+  await client.stop()
+  const resolve = (current, [mine]) => [{ ...mine, payload: { ...mine.payload, title: `${current.title}, ${mine.payload.title}` } }]
+  const writes = ['one', 'two'].map(title => favorites.update('note', { title }, { ifUnchanged: true, resolve }))
+  await other('/v1/favorites/note', 'PATCH', { title: 'theirs' })
+  await live(client)
+  for (const write of writes) await write.confirmed
+  assert.equal((await other('/v1/favorites/note')).title, 'theirs, one, two')
+})
+
 for (const transport of ['poll', 'events']) {
   withUser(`Over ${transport}, line separators in a text are text`, async ({ make, live, other }) => {
     const client = await live(make({ transport }))
