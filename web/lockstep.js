@@ -538,7 +538,7 @@ export class Lockstep {
         this.#abort?.abort()
         const { user, token, endings = none } = this.#session
         const isOther = wipe || session.user && user && session.user !== user
-        const former = (isOther || !session.token) && (token ?? this.#checked)
+        const former = token && token !== session.token ? token : (isOther || !session.token) && this.#checked
         await this.#enterAs({ ...!isOther && this.#session, token: undefined, ...session, endings: former ? [...endings, former] : endings }, isOther)
         await this.#save()
         this.#dispatch({ type: session.token ? 'login' : 'unauthorized' })

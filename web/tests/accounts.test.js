@@ -78,6 +78,19 @@ withUsers('After the session has ended, another user gets neither the copy nor t
   assert.deepEqual([await ada.favorites(), await bob.favorites()], [['sent'], ['bobs']])
 })
 
+withUsers('A login of the same user ends the session before', async (server, ada) => {
+  const { client, unsent, goOnline } = await withUnsent(server, undefined, { store: rows(), token: ada.token })
+  const credentials = { email: ada.email, password }
+  const first = await client.logIn(credentials)
+  const second = await client.logIn(credentials)
+  const isAccepted = async token => (await fetch(`${server.url}/v1/me`, { headers: { Authorization: `Bearer ${token}` } })).ok
+  await eventually(async () => !await isAccepted(first.token))
+  // The token of the app is the app's.
+  assert.deepEqual([await isAccepted(second.token), await isAccepted(ada.token)], [true, true])
+  goOnline()
+  await unsent.confirmed
+})
+
 for (const who of ['ada', 'bob']) {
   withUsers(`After a logout that keeps the copy, a login of ${who}`, async (server, ada, bob) => {
     const store = rows()
