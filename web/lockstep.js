@@ -536,10 +536,13 @@ export class Lockstep {
       }
       case 'session': {
         this.#abort?.abort()
-        const { user, token, endings = none } = this.#session
+        const { user } = this.#session
         const isOther = wipe || session.user && user && session.user !== user
-        const former = token && token !== session.token ? token : (isOther || !session.token) && this.#checked
-        await this.#enterAs({ ...!isOther && this.#session, token: undefined, ...session, endings: former ? [...endings, former] : endings }, isOther)
+        await this.#enterAs(old => {
+          const { token, endings = none } = old
+          const former = token && token !== session.token ? token : (isOther || !session.token) && this.#checked
+          return { ...!isOther && old, token: undefined, ...session, endings: former ? [...endings, former] : endings }
+        }, isOther)
         await this.#save()
         this.#dispatch({ type: session.token ? 'login' : 'unauthorized' })
         this.#end()
@@ -576,10 +579,12 @@ export class Lockstep {
     this.#rows.delete(rowName(key))
   }
 
-  async #enterAs(session, isOther) {
+  async #enterAs(change, isOther, signal) {
     const stored = isOther && await this.#store.read('outbox').catch(() => {}) || none
+    signal?.throwIfAborted()
     const gone = this.#entries(this.#confirmed, this.#refused)
     if (isOther) {
+      this.#abort?.abort()
       this.#take(none)
       this.#unsaved.clear()
       this.#copy.clear()
@@ -587,7 +592,7 @@ export class Lockstep {
       for (const row of [...stored, ...gone]) this.#rows.set(rowName(row.key ?? row))
       this.#rows.set('copy')
     }
-    this.#rows.set('session', this.#session = session)
+    this.#rows.set('session', this.#session = change(this.#session))
     this.#tell()
     if (!isOther) return
     this.#show('local')
@@ -610,7 +615,7 @@ export class Lockstep {
           method: 'DELETE', bearer, signal: this.#on?.signal
         }).catch(() => empty)
         if (status !== 204 && problem?.status !== 401) continue
-        await this.#enterAs({ ...this.#session, endings: this.#session.endings.filter(other => other !== bearer) })
+        await this.#enterAs(({ endings = none, ...rest }) => ({ ...rest, endings: endings.filter(other => other !== bearer) }))
         await this.#save()
       }
     })().finally(() => { this.#ending = undefined })
@@ -941,7 +946,7 @@ export class Lockstep {
       const { user } = this.#session
       const found = accountOf(response.body)
       const isOther = user && user !== found.user
-      await this.#enterAs({ ...this.#session, ...found }, isOther)
+      await this.#enterAs(old => ({ ...old, ...found }), isOther, signal)
       this.#checked = bearer
       this.#checkedUser = found.user
       if (isOther) this.#dispatch({ type: 'login' })

@@ -150,6 +150,56 @@ withUsers('A response that arrives during a logout brings nothing back', async (
   assert.ok(![...store.kept.values()].join().includes('late'))
 })
 
+withUsers('A connection of the former user that begins during a login brings nothing', async (server, ada, bob) => {
+  const store = rows()
+  let isOffline, isHolding
+  const held = {}
+  const hold = async name => { if (isHolding) await new Promise(resolve => { held[name] = resolve }) }
+  const client = make(server, {
+    random: () => 0,
+    store: {
+      read: async key => {
+        if (key === 'outbox') await hold('read')
+        return store.read(key)
+      },
+      write: async changes => {
+        await hold('write')
+        return store.write(changes)
+      }
+    },
+    fetch: async (url, request) => {
+      if (!url.includes('/v1/changes')) return fetch(url, request)
+      if (isOffline) throw new TypeError('offline')
+      const response = await fetch(url, request)
+      await hold('feed')
+      return response
+    }
+  })
+  await client.logIn({ email: ada.email, password })
+  isOffline = true
+  client.start()
+  await eventually(() => client.state.name === 'offline')
+  await server.request(ada.token, '/v1/favorites/adas', 'PUT', {})
+  isHolding = true
+  const login = client.logIn({ email: bob.email, password })
+  await eventually(() => held.read)
+  isOffline = false
+  // The client's timer begins a connection.
+  await eventually(() => held.feed)
+  held.read()
+  await eventually(() => held.write)
+  assert.equal(client.user.email, bob.email)
+  const shown = []
+  client.list('favorites').subscribe(() => shown.push(...ids(client)))
+  isHolding = false
+  held.feed()
+  await new Promise(resolve => setTimeout(resolve, 50))
+  held.write()
+  await login
+  await client.list('favorites').put('bobs').confirmed
+  assert.ok(!shown.includes('adas'), shown.join())
+})
+
 withUsers("A token of another user gets neither the copy nor the outbox", async (server, ada, bob) => {
   const store = rows()
   let token = ada.token
