@@ -2,6 +2,7 @@ import LockstepClientTesting
 import LockstepJSON
 import LockstepReactorTesting
 import LockstepTestSupport
+import LockstepTime
 import Testing
 
 @testable import LockstepClient
@@ -86,6 +87,43 @@ struct ConditionTests {
     fixture.server.goOnline()
     fixture.clock.advance(by: .seconds(60))
     #expect(fixture.client.refusedWrites.isEmpty && fixture.photos.elements == [Photo(id: "a", title: "4")])
+  }
+
+  @Test("A write that changes nothing hides no change of another device from the next one")
+  func withoutChange() throws {
+    let fixture = try ClientFixture()
+    fixture.server.perform(["module": "defaults", "type": "set", "payload": ["key": "same", "value": 1]])
+    fixture.clock.advance(by: .milliseconds(20))
+    fixture.server.goOffline()
+    fixture.clock.advance(by: .milliseconds(20))
+    fixture.clock.start { [settings = fixture.settings] in
+      _ = try? await settings.set("same", 1)
+      _ = try? await settings.set("theme", "mine", ifUnchanged: true)
+    }
+    fixture.clock.advance(by: .milliseconds(20))
+    fixture.server.perform(["module": "defaults", "type": "set", "payload": ["key": "theme", "value": "theirs"]])
+    fixture.server.goOnline()
+    fixture.clock.advance(by: .seconds(60))
+    #expect(fixture.client.refusedWrites.map(\.failure.status) == [412])
+    #expect(fixture.settings.value("theme") == "theirs" && fixture.client.status.pending == 0)
+  }
+
+  @Test("A confirmed write that has changed nothing is no base for a new write, also after a restart")
+  func baseWithoutChange() throws {
+    let (before, after) = (
+      ChangesDocument.Position(cursor: "c10", revision: 10), ChangesDocument.Position(cursor: "c11", revision: 11)
+    )
+    func action(_ key: String) -> ClientAction {
+      ClientAction(module: "defaults", type: "set", payload: ["key": .string(key), "value": 1])
+    }
+    for hasChanged in [true, false] {
+      var outbox = Outbox()
+      outbox.put(outbox.entry([action("same")], key: "k", at: Timestamp(millisecondsSince1970: 0)))
+      outbox.apply(outbox.changes(confirming: 1, at: after, hasChanged: hasChanged, copy: before))
+      let entry = try #require(outbox[1])
+      #expect(OutboxEntry(entry.json, number: 1) == entry)
+      #expect(outbox.base(for: [action("theme")], at: before) == (hasChanged ? after : before))
+    }
   }
 
   @Test("A removal of an element that another device has changed is refused")

@@ -128,11 +128,14 @@ extension SyncEngine {
   }
 
   func confirm(_ number: Int64, at position: ChangesDocument.Position, _ body: JSON) throws {
-    let result = WriteResult(cursor: position.cursor, results: body["results"]?.arrayValue ?? [])
+    let results = body["results"]?.arrayValue
+    let result = WriteResult(cursor: position.cursor, results: results ?? [])
+    // Without results, the feed has named the key of the write, as it does for each write that has changed something.
+    let hasChanged = results?.contains { $0["mutations"]?.arrayValue?.isEmpty == false } ?? true
     var (changes, isStale): ([Int64: OutboxEntry?], Bool) = ([:], false)
     try update(sync: false) {
       guard let entry = outbox[number], entry.isWaiting else { return nil }
-      changes = outbox.changes(confirming: number, at: position, copy: copy.position)
+      changes = outbox.changes(confirming: number, at: position, hasChanged: hasChanged, copy: copy.position)
       // The copy included the write before this response said so, so the app has seen the write twice.
       isStale = changes[number] == .some(nil) && !entry.isIncluded
       return StoreChange(writes: changes, outcomes: outcomeForOthers(of: entry, .success(result)) ?? [:])

@@ -128,15 +128,17 @@ struct Outbox: Sendable {
   }
 
   /// The changes after the response to a write: nil if the copy at `copy` includes it. Later writes that are
-  /// based on a state which this write has changed are now based on its result.
+  /// based on a state which this write has changed are now based on its result. `hasChanged` says whether the server's
+  /// state has changed with the write.
   func changes(
     confirming number: Int64,
     at position: ChangesDocument.Position,
+    hasChanged: Bool,
     copy: ChangesDocument.Position?
   ) -> [Int64: OutboxEntry?] {
     guard let index = index(of: number) else { return [:] }
     var entry = slots[index]
-    entry.confirmed = position
+    (entry.confirmed, entry.hasChangedNothing) = (position, !hasChanged)
     let isIncluded = entry.isIncluded || position.revision <= copy?.revision ?? -1
     var changes: [Int64: OutboxEntry?] = [number: isIncluded ? nil : entry]
     if conditions == 0 { return changes }
@@ -172,7 +174,7 @@ struct Outbox: Sendable {
     _ confirmed: OutboxEntry,
     for actions: [ClientAction]
   ) -> Bool {
-    guard let position = confirmed.confirmed else { return false }
+    guard let position = confirmed.confirmed, !confirmed.hasChangedNothing else { return false }
     if position.revision == base.revision + 1 { return true }
     guard confirmed.base != nil else { return false }
     return actions.allSatisfy { action in

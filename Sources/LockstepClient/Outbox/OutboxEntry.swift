@@ -23,6 +23,8 @@ struct OutboxEntry: Sendable, Equatable {
   var isInDoubt = false
   /// The position of the response.
   var confirmed: ChangesDocument.Position?
+  /// Whether the confirmed write has changed nothing. Then `confirmed` may be the position of another device's change.
+  var hasChangedNothing = false
   /// Whether the copy includes the write.
   var isIncluded = false
   var refusal: ClientFailure?
@@ -74,6 +76,7 @@ extension OutboxEntry {
     if let sentFrom { object["sentFrom"] = sentFrom.json }
     if isInDoubt { object["isInDoubt"] = true }
     if let confirmed { object["confirmed"] = confirmed.json }
+    if hasChangedNothing { object["hasChangedNothing"] = true }
     if isIncluded { object["isIncluded"] = true }
     if let process { object["process"] = .string(process) }
     if let refusal { object["refusal"] = refusal.json }
@@ -94,6 +97,7 @@ extension OutboxEntry {
     sentFrom = json["sentFrom"].flatMap { ChangesDocument.Position($0) }
     isInDoubt = json["isInDoubt"]?.boolValue ?? false
     confirmed = json["confirmed"].flatMap { ChangesDocument.Position($0) }
+    hasChangedNothing = json["hasChangedNothing"]?.boolValue ?? false
     isIncluded = json["isIncluded"]?.boolValue ?? false
     refusal = json["refusal"].map { ClientFailure(stored: $0) }
     process = json["process"]?.stringValue
