@@ -68,12 +68,14 @@ enum FakeProblem {
   }
 
   /// The problem of an action whose `ifMatch` does not hold.
-  static func changed(_ current: JSON, cursor: String, failed: Int) -> ClientResponse {
-    response(
+  static func changed(_ current: JSON, cursor: String, revision: Int, failed: Int) -> ClientResponse {
+    var problem = response(
       .preconditionFailed,
       "The resource of action \(failed), counted from 0, has changed since the cursor in its `ifMatch`. `current` is "
         + "the resource now, or null if it does not exist, and `cursor` is its ETag. Nothing was changed.",
       ["current": current, "cursor": .string(cursor), "failed": JSON(failed)]
     )
+    problem.fields["revision"] = "\(revision)"
+    return problem
   }
 }

@@ -327,7 +327,7 @@ public final class FakeServer: StreamingTransport {
           return FakeProblem.invalid([("/actions/\(index)/type", detail)], failed: index)
         }
         if let (current, cursor) = Self.change(of: action, in: decided.collection, contents) {
-          return FakeProblem.changed(current, cursor: cursor, failed: index)
+          return FakeProblem.changed(current, cursor: cursor, revision: contents.revision, failed: index)
         }
         if module.isReadOnly, !isBackend {
           throw Refusal.forbidden("Only the administrator and service tokens can change \(name).")

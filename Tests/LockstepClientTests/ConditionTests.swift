@@ -57,6 +57,20 @@ struct ConditionTests {
     #expect(fixture.server.json(of: "defaults/standard")["draft"] == ["text": "mine", "tags": ["a", "b", "c"]])
   }
 
+  @Test("A merged write moves no later condition past a change that the later write has not seen")
+  func mergedTwice() throws {
+    let (fixture, failure) = try conflict { settings in
+      try await settings.set("draft", Draft(text: "mine", tags: ["c"])) { current, mine in
+        Draft(text: mine.text, tags: (current?.tags ?? []) + mine.tags)
+      }
+      return try await settings.set("draft", Draft(text: "later", tags: ["d"])) { current, mine in
+        Draft(text: mine.text, tags: (current?.tags ?? []) + mine.tags)
+      }
+    }
+    #expect(failure == nil && fixture.client.status.pending == 0)
+    #expect(fixture.settings.value("draft") == Draft(text: "later", tags: ["a", "b", "c", "d"]))
+  }
+
   @Test("If the app has nothing to write after a conflict, the write is dropped, and is no refused write")
   func dropped() throws {
     let (fixture, failure) = try conflict { settings in

@@ -168,7 +168,8 @@ struct Outbox: Sendable {
   }
 
   /// Whether a condition on `base` may move on to the position of a confirmed write: nothing else happened in
-  /// between, or the confirmed write had a condition on the same things.
+  /// between, or the confirmed write had a condition on the same things. A condition on a later base, such as that of
+  /// a merged write, says nothing about the changes before that base.
   private static func advances(
     _ base: ChangesDocument.Position,
     _ confirmed: OutboxEntry,
@@ -176,7 +177,7 @@ struct Outbox: Sendable {
   ) -> Bool {
     guard let position = confirmed.confirmed, !confirmed.hasChangedNothing else { return false }
     if position.revision == base.revision + 1 { return true }
-    guard confirmed.base != nil else { return false }
+    guard let own = confirmed.base, own.revision <= base.revision else { return false }
     return actions.allSatisfy { action in
       confirmed.actions.contains { other in
         other.collection == action.collection && (other.subject ?? action.subject)?.exact == action.subject?.exact
