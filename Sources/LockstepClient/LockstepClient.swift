@@ -216,7 +216,8 @@ public final class LockstepClient: Sendable {
 
   /// Logs the user out, and deletes the copy and the writes on this device, unless `keepsCopy` is
   /// true. If the server does not respond within 5 seconds, the session stays valid there until it
-  /// expires. Until the next login, calls that write throw.
+  /// expires. Until the next login, calls that write throw. If the file cannot be written, the
+  /// session ends nevertheless, and this throws. Call it again to delete the copy and the writes.
   public func logOut(keepsCopy: Bool = false) async throws { try await engine.leave(keepsCopy: keepsCopy) }
 
   private static func credentials(_ email: String, _ password: String, _ device: String?) -> JSON {

@@ -74,6 +74,34 @@ struct OutboxTests {
     clock.advance(by: .milliseconds(20))
   }
 
+  @Test("If the file cannot be written, a logout ends the session, and the next one deletes the copy")
+  func logoutWithFullDisk() throws {
+    let (folder, clock) = (try TemporaryDirectory(), VirtualClock())
+    let (file, server) = (folder.file("client.db"), FakeServer(clock: clock))
+    let credentials = MemoryCredentials("token")
+    let client = try LockstepClient(store: .file(file), transport: server, credentials: credentials, clock: clock)
+    let photos = client.list(of: Photo.self)
+    server.perform(["module": "favorites", "type": "add", "payload": ["id": "a"]])
+    let running = clock.start { await client.run() }
+    clock.advance(by: .milliseconds(20))
+    let other = try SQLiteConnection(path: file)
+    try other.execute("CREATE TRIGGER full BEFORE UPDATE ON client BEGIN SELECT RAISE(ABORT, 'full'); END")
+    let error = Recorded<String>()
+    clock.start {
+      do { try await client.logOut() } catch let failure { error.set("\(failure)") }
+    }
+    clock.advance(by: .milliseconds(20))
+    #expect(error.value?.contains("full") == true && credentials.token() == nil)
+    #expect(server.requests.count { $0.method == "DELETE" && $0.target == "/v1/sessions/current" } == 1)
+    #expect(photos.elements.map(\.id) == ["a"])
+    try other.execute("DROP TRIGGER full")
+    clock.start { try? await client.logOut() }
+    clock.advance(by: .milliseconds(20))
+    #expect(photos.elements.isEmpty)
+    running.cancel()
+    clock.advance(by: .milliseconds(20))
+  }
+
   @Test("Refused writes are a sequence: the present ones at once, then each change")
   func refusals() throws {
     let fixture = try ClientFixture()

@@ -58,9 +58,15 @@ extension SyncEngine {
     let token = try await environment.credentials.token()
     try await environment.credentials.save(nil)
     checkedToken = nil
-    try logOut(keepsCopy: keepsCopy)
+    var failure: (any Error)?
+    do { try logOut(keepsCopy: keepsCopy) } catch { failure = error }
     beginAgain(after: .unauthorized(ClientFailure("The user has logged out.")))
-    guard let token else { return }
+    // Even if the file cannot be written, because a second logout would not know the token any more.
+    if let token { await endSession(token) }
+    if let failure { throw failure }
+  }
+
+  private func endSession(_ token: String) async {
     // The app waits for the response, but not for long. Without a response, the session stays valid
     // until it expires.
     let fields = ["Authorization": "Bearer \(token)"]
