@@ -94,6 +94,8 @@ struct ListDriverTests {
     #expect(driver.items.map(\.id) == ["a", "b"])
     for commit in commits.withLock({ $0 }) { commit() }
     #expect(driver.items.map(\.id) == ["a", "b"])
+    fixture.add("c")
+    #expect(driver.items.map(\.id) == ["a", "b", "c"])
   }
 
   @Test("While a diffable data source applies an update, it finds old and new elements")

@@ -65,7 +65,11 @@ where Element.ID == String {
       guard let (update, number) = forView(update) else { continue }
       await apply(update) { [self] in commit(update, number) }
       commit(update, number)
-      contents.withLock { $0.applied = nil }
+      // With the next number, a commit that comes from now on is late.
+      contents.withLock { contents in
+        contents.applied = nil
+        contents.updates += 1
+      }
     }
   }
 
