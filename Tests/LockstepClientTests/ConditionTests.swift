@@ -81,10 +81,24 @@ struct ConditionTests {
     #expect(fixture.settings.value("draft") == Draft(text: "theirs", tags: ["a", "b"]))
   }
 
+  @Test("If the type cannot read the other value, the write is refused, and nothing is merged")
+  func unreadable() throws {
+    let calls = Recorded<Bool>()
+    let (fixture, failure) = try conflict { settings in
+      try await settings.set("draft", 1.5) { _, _ in
+        calls.set(true)
+        return nil
+      }
+    }
+    #expect(failure?.status == 412 && fixture.client.refusedWrites.count == 1 && calls.value == nil)
+    #expect(fixture.settings.value("draft") == Draft(text: "theirs", tags: ["a", "b"]))
+  }
+
   @Test("If the merged value cannot be encoded, the write is refused")
   func mergedWithoutForm() throws {
+    struct Score: Codable, Sendable { var score: Double? }
     let (fixture, failure) = try conflict { settings in
-      try await settings.set("draft", 1.5) { _, _ in .infinity }
+      try await settings.set("draft", Score(score: 1.5)) { _, _ in Score(score: .infinity) }
     }
     #expect(failure?.status == 412 && fixture.client.refusedWrites.count == 1)
   }
