@@ -174,6 +174,32 @@ struct DoubtTests {
     device.stop()
   }
 
+  @Test(
+    "Without a position, a write that the copy includes is sent again with its key, or refused",
+    arguments: [1, 25]
+  )
+  func withoutPosition(hours: Int) throws {
+    let clock = VirtualClock()
+    let server = FakeServer(clock: clock)
+    let now = WallTime.of(clock)()
+    let action = ClientAction(module: "defaults", type: "set", payload: ["key": "theme", "value": "dark"])
+    var entry = OutboxEntry(number: 1, key: "k", at: now, actions: [action])
+    entry.sentAt = Timestamp(millisecondsSince1970: now.millisecondsSince1970 - Int64(hours) * 3_600_000)
+    entry.isIncluded = true
+    let sent = entry
+    let path = folder.file("client.db")
+    try ClientStore(path: path).update(at: now) { _ in StoreChange(writes: [1: sent]) }
+    let credentials = MemoryCredentials("token")
+    let client = try LockstepClient(store: .file(path), transport: server, credentials: credentials, clock: clock)
+    #expect(client.status.pending == 1)
+    clock.start { try? await client.engine.sendOnce(sent, in: 0) }
+    clock.advance(by: .milliseconds(20))
+    let keys = server.requests.filter { $0.method == "POST" }.compactMap { $0.fields["Idempotency-Key"] }
+    #expect(keys == (hours == 1 ? ["k"] : []))
+    #expect(client.refusedWrites.count == (hours == 1 ? 0 : 1))
+    #expect(client.status.pending == 0)
+  }
+
   @Test("The age of a key decides whether the server still knows it, and a time in the future means an unknown age")
   func ages() throws {
     let start = Timestamp(millisecondsSince1970: 1_800_000_000_000)

@@ -96,7 +96,13 @@ extension SyncEngine {
     switch entry.doubt(at: now) {
     case .hasKey: return entry
     case .applied:
-      if let position = copy.position { try confirm(entry.number, at: position, [:]) }
+      if let position = copy.position {
+        try confirm(entry.number, at: position, [:])
+        return nil
+      }
+      // Another process has forgotten the position. The response to the same key has one.
+      if entry.isKeyKnown(at: now) { return entry }
+      try refuse(entry.number, Self.inDoubt)
       return nil
     case .hasNoKey:
       guard let from = entry.sentFrom else {

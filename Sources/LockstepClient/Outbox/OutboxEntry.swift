@@ -55,10 +55,15 @@ struct OutboxEntry: Sendable, Equatable {
   /// `now` is the time of the server. The clocks of the device do not matter.
   func doubt(at now: Timestamp) -> Doubt {
     if isIncluded { return .applied }
-    guard let sentAt else { return .hasKey }
+    return isKeyKnown(at: now) ? .hasKey : .hasNoKey
+  }
+
+  /// Whether the server still knows the key.
+  func isKeyKnown(at now: Timestamp) -> Bool {
+    guard let sentAt else { return true }
     let age = Duration.milliseconds(now.milliseconds(since: sentAt))
     // A time in the future is from a clock that was wrong, so the true age is unknown.
-    return age >= .zero - Self.tolerance && age <= Self.keyLifetime ? .hasKey : .hasNoKey
+    return age >= .zero - Self.tolerance && age <= Self.keyLifetime
   }
 
   /// Whether this is a refused write that the app knows. Another client may have a write with its number.
