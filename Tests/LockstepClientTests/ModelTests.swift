@@ -74,6 +74,25 @@ struct ModelTests {
     #expect(model.failure != nil)
   }
 
+  @Test("A list model shows a text in another encoding, also one of another device")
+  func encodings() async {
+    let running = Task { [client] in await client.run() }
+    let model = ListModel(client.list(of: Photo.self))
+    let (first, other) = ("jos\u{E9}", "jose\u{301}")
+    func shown() -> [UInt8]? { model.items.first?.title.map { Array($0.utf8) } }
+    for title in [first, other] {
+      model.add(Photo(id: "a", title: title))
+      #expect(shown() == Array(title.utf8))
+    }
+    func stored() -> JSON? { server.json(of: "favorites").arrayValue?.first?["title"] }
+    while stored() != JSON.string(other), !Task.isCancelled { await Task.yield() }
+    server.perform(["module": "favorites", "type": "update", "payload": ["id": "a", "title": .string(first)]])
+    // Nothing notifies a view of this, because the text looks the same.
+    while shown() != Array(first.utf8), !Task.isCancelled { await Task.yield() }
+    #expect(shown() == Array(first.utf8))
+    running.cancel()
+  }
+
   @Test("A value model shows its value at once, and writes the last of several")
   func value() async {
     let map = client.defaults()
