@@ -234,7 +234,11 @@ struct IdempotencyTests {
       var responses: [RawResponse] = []
       for number in 0..<300 {
         responses.append(
-          try await ada.put("/v1/favorites/a", #"{"title":"\#(number)"}"#, ["Idempotency-Key: \(padding)\(1_000 + number)"])
+          try await ada.put(
+            "/v1/favorites/a",
+            #"{"title":"\#(number)"}"#,
+            ["Idempotency-Key: \(padding)\(1_000 + number)"]
+          )
         )
       }
       await users.maintenanceIsIdle()
