@@ -17,6 +17,9 @@ final class ServerFixture: Sendable {
   static let password = "correct horse"
 
   let time = ManualTime()
+  /// The clock for the server's pauses. The server does nothing by itself, such as its check of the store every second,
+  /// until a test advances this clock.
+  let clock = VirtualClock()
   let log = LogRecorder()
   let directory: TemporaryDirectory
   let configuration: Configuration
@@ -50,7 +53,7 @@ final class ServerFixture: Sendable {
     self.modules = modules
     self.screens = screens
     self.replace = replace
-    running = Mutex(try Self.start(configuration, modules, screens, time, log, replace))
+    running = Mutex(try Self.start(configuration, modules, screens, (time, clock), log, replace))
   }
 
   /// Runs `body` with a server, which has stopped when this returns. `modules` and `screens` are
@@ -81,10 +84,11 @@ final class ServerFixture: Sendable {
     _ configuration: Configuration,
     _ modules: [UserModule],
     _ screens: [ScreenDeclaration],
-    _ time: ManualTime,
+    _ clocks: (time: ManualTime, pauses: VirtualClock),
     _ log: LogRecorder,
     _ replace: (inout ScreenServices) -> Void
   ) throws -> LockstepServer {
+    let time = clocks.time
     func services() throws -> Services {
       var services = try Services.durable(configuration, modules: modules, screens: screens, time: time.serverTime)
       if var screens = services.users?.screens {
@@ -97,9 +101,7 @@ final class ServerFixture: Sendable {
       configuration,
       environment: Environment(
         time: time.serverTime,
-        // The server does nothing by itself, such as its check of the store every second. Tests
-        // advance this clock if they need that.
-        clock: VirtualClock(),
+        clock: clocks.pauses,
         writeLog: { log.record($0) },
         droppedLogLines: { 0 }
       ),
@@ -119,7 +121,7 @@ final class ServerFixture: Sendable {
     await stop()
     var configuration = configuration
     change(&configuration)
-    let next = try Self.start(configuration, modules, screens, time, log, replace)
+    let next = try Self.start(configuration, modules, screens, (time, clock), log, replace)
     running.withLock { $0 = next }
   }
 
