@@ -12,7 +12,7 @@ provide_postgresql() {
   # Each of the servers under test makes several connections. The tests create and drop thousands of
   # schemas. Autovacuum would run all the time, and PostgreSQL keeps the files of dropped tables
   # until a checkpoint.
-  start_postgresql 'max_connections = 1000' 'autovacuum = off' 'checkpoint_timeout = 30s'
+  start_postgresql 'max_connections = 2000' 'autovacuum = off' 'checkpoint_timeout = 30s'
   export LOCKSTEP_TEST_POSTGRESQL=$postgresql_url
 }
 
