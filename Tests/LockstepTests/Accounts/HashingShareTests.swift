@@ -15,6 +15,10 @@ struct HashingShareTests {
   private let pool: HashingPool
   /// Stops the pool's threads.
   private let gate = ThreadGate()
+  /// How many tasks `start` has started, and how many of them run or were refused.
+  private let started = LockedState(0)
+  private let running = LockedState(0)
+  private let refused = LockedState(0)
 
   init() throws { pool = try HashingPool(threads: 2, capacity: Self.capacity) }
 
@@ -27,26 +31,30 @@ struct HashingShareTests {
     return fixture
   }
 
-  /// Starts work that stops at the gate. Returns when it runs or waits.
+  /// Starts work that stops at the gate. Returns when all of it runs, waits or is refused.
   private func start(_ count: Int, for owner: HashingOwner) async -> [Task<AccountsError?, Never>] {
     var tasks: [Task<AccountsError?, Never>] = []
     for _ in 0..<count {
-      let (before, isDone) = (pool.waiting, LockedState(false))
-      let isRunning = LockedState(false)
       tasks.append(
         Task {
-          defer { isDone.withLock { $0 = true } }
-          return await AccountsError.caught {
+          let error = await AccountsError.caught {
             try await AccountsError.converting {
               try await pool.run(for: owner) {
-                isRunning.withLock { $0 = true }
+                running.withLock { $0 += 1 }
                 gate.pass()
               }
             }
           }
+          if error != nil { refused.withLock { $0 += 1 } }
+          return error
         }
       )
-      await eventually { pool.waiting > before || isRunning.withLock { $0 } || isDone.withLock { $0 } }
+      let started = started.withLock { started in
+        started += 1
+        return started
+      }
+      // Work leaves the queue when it begins to run. The queue is counted last, so no work is counted twice.
+      await eventually { running.withLock { $0 } + refused.withLock { $0 } + pool.waiting == started }
     }
     return tasks
   }
@@ -112,8 +120,8 @@ struct HashingShareTests {
   @Test("Changes from many networks leave places for logins, and unknown logins leave places for known ones")
   func places() async throws {
     func network(_ number: Int) -> ClientNetwork { ClientNetwork(host: "2001:db8:0:\(number)::1") }
-    // Two run.
     var tasks = await start(2, for: .change(network(0)))
+    await eventually { running.withLock { $0 } == 2 }
     for number in 1...16 { tasks += await start(2, for: .change(network(number))) }
     #expect(pool.waiting == Self.capacity / 2)
     #expect(await Self.outcomes(of: await start(1, for: .change(network(17)))) == [.overloaded])
