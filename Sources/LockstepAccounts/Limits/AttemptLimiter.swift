@@ -12,7 +12,7 @@ import LockstepThreading
 /// - An account has one limit for all unknown networks, and one for each network of a recent login.
 ///   So attackers who use up the first limit do not lock the owner out of a known network.
 /// - A network has one limit for the accounts that have logged in from there recently, and one for all
-///   others. So a client that tries any addresses does not lock out the other users of its network.
+///   others. So a client that tries any addresses does not lock these users out of its network.
 /// - During an attack, the server may refuse the owner on an unknown network, even with the right
 ///   password. If the right password were accepted beyond the limit, the limit would not stop
 ///   guessing.
@@ -42,9 +42,9 @@ package final class AttemptLimiter: Sendable {
   }
 
   enum Use: Hashable, Sendable {
-    /// Of logins to accounts that have not logged in from there recently.
+    /// A login to an account that has not logged in from this network recently.
     case network(ClientNetwork)
-    /// Of logins to accounts that have logged in from there recently.
+    /// A login to an account that has logged in from this network recently.
     case knownNetwork(ClientNetwork)
     case account(ExactText)
     case login(Login)

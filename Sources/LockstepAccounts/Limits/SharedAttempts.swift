@@ -25,7 +25,7 @@ final class SharedAttempts: Sendable {
   }
 
   private static let refusalLifetime: Int64 = 1_000_000_000
-  /// How many logins of a refused network wait to be looked up. The look-ups take well under a second.
+  /// How many logins of a refused network may wait for their look-ups. These take well under a second in all.
   private static let mostLookUps = 64
 
   private let limits: AttemptLimits
@@ -35,10 +35,10 @@ final class SharedAttempts: Sendable {
   /// Refusals for a network, for a session and, for logins, for an account from a network. Whether
   /// such a network is known does not matter here.
   private let refusals: LockedState<GenerationalCache<Use, Refusal>>
-  /// Logins that are known, as the database has said recently. A refusal for the unknown logins of a
+  /// Logins that the database has recently reported as known. A refusal for the unknown logins of a
   /// network does not count for these.
   private let known: LockedState<GenerationalCache<Login, Void>>
-  /// One login of a refused network is looked up at a time, so that they do not delay other networks.
+  /// Allows one look-up for a refused network at a time, so that its logins do not delay other networks.
   private let lookUps = FairShareLimiter<ClientNetwork>(
     name: "a network's logins",
     atOnce: 1,
@@ -87,7 +87,8 @@ final class SharedAttempts: Sendable {
 
   // MARK: Counting
 
-  /// Whether a login is certainly known. Throws if the unknown logins of its network are refused, and this is one.
+  /// Whether a login is certainly known. False: `count` asks the database. Throws if the unknown logins of its
+  /// network are refused, and the login is not known.
   private func isKnown(_ login: Login) async throws(AccountsError) -> Bool {
     if known.withLock({ $0.contains(login) }) { return true }
     let now = now

@@ -13,16 +13,16 @@ package enum HashingOwner: Hashable, Sendable {
 /// The threads that hash passwords, and each network's share of them.
 ///
 /// Computing a hash is slow on purpose, and any client can ask for one. So the networks take turns:
-/// each network has at most two logins and two changes in the queue of the threads, and the rest
-/// waits in queues of its own. Logins from many networks find places that sign-ups and changes
-/// cannot take, and known logins find places that no other login can take.
+/// of each `HashingOwner`, such as the known logins of a network, at most `threads` pieces of work run
+/// or wait for a thread. The rest waits in a queue of the owner. Sign-ups and changes leave places for
+/// logins, and other logins leave places for known ones.
 package final class HashingPool: Sendable {
   private let capacity: Int
   private let workers: WorkerPool
   private let shares: FairShareLimiter<HashingOwner>
 
-  /// `capacity` limits how much work waits in the queue that all networks share. Each network may
-  /// have as many logins and as many changes that wait for their turn.
+  /// `capacity` limits how much work waits for a thread. It also limits how much work of each owner waits
+  /// for its turn.
   package init(threads: Int, capacity: Int, counter: WorkCounter? = nil) throws(NamedThread.NotStarted) {
     self.capacity = capacity
     workers = try WorkerPool(name: "hash", threads: threads, capacity: capacity, counter: counter)

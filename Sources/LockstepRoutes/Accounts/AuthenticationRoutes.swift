@@ -13,7 +13,7 @@ struct AuthenticationRoutes: Sendable {
     let faults: @Sendable (Credentials) -> [FieldFault]
     let prepare: @Sendable (Credentials) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn>
     let location: @Sendable (SignedIn) -> String
-    /// The owner of the hashes after `prepare`. A login is a known one then.
+    /// The owner of the hashes that follow `prepare`. A login is known then, because the password was right.
     let owner: @Sendable (ClientNetwork) -> HashingOwner
   }
 

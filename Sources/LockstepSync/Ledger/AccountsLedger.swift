@@ -96,8 +96,8 @@ package struct AccountsLedger: Sendable {
   /// Signs a user up or logs a user in, or returns the recorded response.
   ///
   /// The response contains a token, which must not be readable in the store. So the response is
-  /// recorded encrypted, and only the password decrypts it. `owner` is the owner of the hash for
-  /// that. Throws the same errors as `commit`.
+  /// recorded encrypted, and only the password decrypts it. The key for that is a hash of the password,
+  /// which counts for `owner`. Throws the same errors as `commit`.
   package func enter(
     _ credentials: Credentials,
     for owner: HashingOwner,
