@@ -40,7 +40,7 @@ struct UserServices: Sendable {
   let accountsLedger: AccountsLedger
   let history: StateHistory
   let maintenance: HistoryMaintenance
-  /// Has old history of all users pruned.
+  /// Finds users whose history is too old, and queues it for pruning.
   let historySweep: HistorySweep
   let waiters: WaiterRegistry<UserID>
   let commits: JournalNotifier
@@ -334,10 +334,10 @@ struct UserServices: Sendable {
     }
   }
 
-  /// Lifts the limits on each user's share of work, so that a stopping server finishes soon.
+  /// Lifts the limits on the work of each user, so that a stopping server finishes soon.
   ///
-  /// A user's long writes stay one after the other. If all ran at once, each commit would make the
-  /// others start over, and most of them would use up their attempts.
+  /// The server still decides on a user's long writes one after the other. If it decided on all of them at
+  /// once, each commit would make the others start over, and most of them would use up their attempts.
   func liftShares() {
     readers.shares.lift()
     backgroundEncoder.lift()

@@ -1,7 +1,7 @@
 import LockstepCollections
 import LockstepTime
 
-/// A share of the users, in the order of their ids.
+/// Some users that follow each other in the order of their ids.
 package struct HistoryShare: Sendable {
   /// The users of the share whose oldest history may be pruned.
   package var aged: [UserID] = []

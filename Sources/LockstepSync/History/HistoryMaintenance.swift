@@ -128,14 +128,15 @@ package final class HistoryMaintenance: Sendable {
     if begins { Task(executorPreference: executor) { await self.work() } }
   }
 
-  /// Whether there is work under way.
+  /// Whether any of this work is under way.
   package var isPruning: Bool { due.withLock { $0.isRunning } }
 
   /// Whether users of `prune(_:)` are still to be pruned.
   var isSweeping: Bool { due.withLock { !$0.swept.isEmpty } }
 
   /// Does one step for each due user, one after the other, because a plan may take as much memory
-  /// as the user's state. If a queue is full or the work fails, a later transaction tries again.
+  /// as the user's state. If a queue is full or the work fails, a later transaction or a later round of
+  /// `HistorySweep` tries again.
   private func work() async {
     while true {
       let now = due.withLock { due in

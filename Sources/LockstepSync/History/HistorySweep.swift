@@ -2,19 +2,20 @@ import LockstepCollections
 import LockstepStore
 import LockstepTime
 
-/// Finds users whose history has become too old, and has it pruned, also for users who never write
+/// Finds users whose history has become too old, and queues its pruning, also for users who never write
 /// again.
 ///
-/// A round looks at all users in the order of their ids, in shares of 1,000 users a second. That takes a
-/// few look-ups in an index for each user. Between two rounds there is no work. A restarted server begins
+/// A round looks at all users in the order of their ids, at up to 1,000 users a second. That takes a few
+/// look-ups in an index for each user. Between two rounds there is no work. A restarted server begins
 /// with a new round, which is short if the last one has pruned what was due.
 package struct HistorySweep: Sendable {
   private static let usersInShare = 1_000
-  /// Between two shares, and between the start of the server and the first share.
+  /// The pause between two shares, and between the start of the server and the first share. A share is up to
+  /// `usersInShare` users.
   private static let interval = Duration.seconds(1)
-  /// After a failure, and while another node looks at the users.
+  /// The pause after a failure, and while another node looks at the users.
   private static let longInterval = Duration.seconds(60)
-  /// How often a round begins, at most and at least.
+  /// The shortest and the longest pause between two rounds.
   private static let pauses = Duration.seconds(600)...Duration.seconds(86_400)
 
   private let maintenance: HistoryMaintenance
@@ -23,7 +24,8 @@ package struct HistorySweep: Sendable {
   private let isResponsible: @Sendable () -> Bool
   private let now: @Sendable () -> Timestamp
 
-  /// `isResponsible`: whether this node does the work for all nodes. If two nodes do, they only look twice.
+  /// `isResponsible`: whether this node does the work for all nodes. If two nodes do it, each user is only
+  /// looked at twice.
   package init(
     _ maintenance: HistoryMaintenance,
     policy: HistoryPolicy,
@@ -54,8 +56,8 @@ package struct HistorySweep: Sendable {
         continue
       }
       wait = Self.interval
-      // The aged users of a share are pruned before the next share, so that they do not fill the memory.
-      // Users who write may be pruned all the time, so the sweep does not wait for them.
+      // Before the next share, the sweep waits until the history of the users that it found is pruned, so that
+      // they do not fill the memory. There may always be work for users who write, so it does not wait for them.
       if maintenance.isSweeping { continue }
       do {
         let share = try await share(after: last)
