@@ -58,7 +58,7 @@ extension FakeServer {
         }
       }
     }
-    // With a reset, those of the last day.
+    // A reset has the keys of the last day.
     let oldest = since == nil ? now.millisecondsSince1970 - KeyedResponse.lifetime : 0
     let keys = contents.responses.filter { _, known in
       known.revision.map { $0 > since ?? -1 } ?? false && known.at.millisecondsSince1970 >= oldest

@@ -86,9 +86,9 @@ public final class FakeServer: StreamingTransport {
     notify()
   }
 
-  /// Drops the keys of the writes so far, as a server does some time after a day. The server then applies the same
-  /// request again, and the feed does not name the keys any more. A day after a write, the server applies the same
-  /// request again without this call.
+  /// Drops the keys of all writes so far, as a real server does some time after a day. The server then applies a
+  /// repeated request again, and the feed does not name the keys any more. Without this call, the server also applies
+  /// a repeated request again when a day has passed, but the feed still names its key.
   public func forgetResponses() { contents.withLock { $0.responses = [:] } }
 
   /// From now on, responses wait until `releaseResponses`.

@@ -67,7 +67,7 @@ public final class ListModel<Element: Codable & Identifiable & Equatable & Senda
   /// Shows a change at once, because a view shows its own change until it gets other elements. Then writes it.
   private func write(_ shown: [Element], _ body: @escaping @MainActor () async throws -> PendingWrite?) {
     unwritten += 1
-    // Not compared, because elements whose texts have other encodings, such as two of “é”, are equal in Swift.
+    // Without a comparison, because elements whose texts have other encodings, such as two of “é”, are equal in Swift.
     items = shown
     last = Task { [last] in
       await last?.value

@@ -65,7 +65,7 @@ where Element.ID == String {
       guard let (update, number) = forView(update) else { continue }
       await apply(update) { [self] in commit(update, number) }
       commit(update, number)
-      // With the next number, a commit that comes from now on is late.
+      // From now on, a commit with the number of this update does nothing.
       contents.withLock { contents in
         contents.applied = nil
         contents.updates += 1

@@ -61,7 +61,7 @@ extension SyncEngine {
     var failure: (any Error)?
     do { try logOut(keepsCopy: keepsCopy) } catch { failure = error }
     beginAgain(after: .unauthorized(ClientFailure("The user has logged out.")))
-    // Even if the file cannot be written, because a second logout would not know the token any more.
+    // The session ends even if the file cannot be written, because a second logout would not know the token.
     if let token { await endSession(token) }
     if let failure { throw failure }
   }

@@ -127,9 +127,8 @@ struct Outbox: Sendable {
     return changes
   }
 
-  /// The changes after the response to a write: nil if the copy at `copy` includes it. Later writes that are
-  /// based on a state which this write has changed are now based on its result. `hasChanged` says whether the server's
-  /// state has changed with the write.
+  /// The changes after the response to a write: nil if the copy at `copy` includes it. The bases of later writes move
+  /// to `position` where `advances` allows it. `hasChanged` says whether the write has changed the server's state.
   func changes(
     confirming number: Int64,
     at position: ChangesDocument.Position,
@@ -167,9 +166,9 @@ struct Outbox: Sendable {
     }
   }
 
-  /// Whether a condition on `base` may move on to the position of a confirmed write: nothing else happened in
-  /// between, or the confirmed write had a condition on the same things. A condition on a later base, such as that of
-  /// a merged write, says nothing about the changes before that base.
+  /// Whether a condition on `base` may move on to the position of a confirmed write. It may if this write is the only
+  /// change in between, or if the write had a condition on the same elements, keys or objects. A condition on a later
+  /// base, such as that of a merged write, says nothing about the changes before that base.
   private static func advances(
     _ base: ChangesDocument.Position,
     _ confirmed: OutboxEntry,

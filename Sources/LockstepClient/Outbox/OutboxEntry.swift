@@ -14,12 +14,12 @@ struct OutboxEntry: Sendable, Equatable {
   var actions: [ClientAction]
   /// The state that the write is based on, if it must not overwrite a later one.
   var base: ChangesDocument.Position?
-  /// When it was first sent with its key, by the clock of the server.
+  /// When the client first sent the write with its key, by the clock of the server.
   var sentAt: Timestamp?
   /// The latest state that the client knew when it first sent the write.
   var sentFrom: ChangesDocument.Position?
-  /// Whether the write was sent too long ago to be sent with its first key. Then it is sent on the condition that the
-  /// elements, keys or objects that it names have not changed since `sentFrom`.
+  /// Whether the server may have forgotten the first key. Then the client sends the write with a new key, on the
+  /// condition that the elements, keys or objects that it names have not changed since `sentFrom`.
   var isInDoubt = false
   /// The position of the response.
   var confirmed: ChangesDocument.Position?

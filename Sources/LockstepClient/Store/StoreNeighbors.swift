@@ -36,7 +36,7 @@ private final class ChangeSignal: Sendable {
     self.path = path
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     if descriptor >= 0 { return }
-    // As an error of the file beside it.
+    // The app gets the same error as for the client's file, which is beside this one.
     let number = errno
     let message = "the file \(path) cannot be opened: \(String(cString: strerror(number)))"
     throw LockstepClientError(SQLiteError(extendedCode: 14, message: message, path: path, systemError: number))
