@@ -19,8 +19,8 @@ package final class ForwardingClient: Sendable {
     package var hurry: Int64 = 5_000_000_000
     /// How often an exchange asks whether the other server is still there, in nanoseconds.
     package var presenceInterval: Int64 = 1_000_000_000
-    /// How long the other server must be absent before an exchange fails, in nanoseconds. A server whose lease was over
-    /// for a moment only keeps its waiting requests.
+    /// How long the other server must be absent before an exchange fails, in nanoseconds. If the lease of a server was
+    /// over only for a moment, its waiting requests continue.
     package var longestAbsence: Int64 = 7_000_000_000
 
     package init() {}

@@ -21,7 +21,7 @@ final class ForwardingConnection {
   private var deadline: Int64
   private let isPresent: @Sendable () -> Bool
   private(set) var nextPresenceCheck: Int64
-  /// Since when the other server is not there.
+  /// When this connection first found the other server absent; nil if the server is there.
   private var absentSince: Int64?
   private var addresses: ArraySlice<SocketAddress> = []
   private var socket: Socket?

@@ -450,7 +450,7 @@ private final class UnchangedStateValidity: ResponseValidity {
   }
 
   func holds(at arrival: Int64) -> Bool {
-    // The lease comes first: what the memory says later was true when the lease ran.
+    // The lease comes first. The memory is read later, so it has all that was complete while the lease ran.
     (reader.gate.freshness?.lease.isHeld ?? true) && reader.gate.sessions.millisecondsSince1970() < end
       && reader.registry.revision == registered && reader.modules.version == modules
       && watch.holds(in: reader.cache)

@@ -128,12 +128,12 @@ protocol Watcher: Sendable {
 }
 
 extension Watcher {
-  /// Whether this node may respond from its memory. Ask this first: what the memory says about the session later
-  /// was true when the lease ran.
+  /// Whether this node may respond from its memory. Ask this before the session: the memory then has each end of
+  /// a session that was complete while the lease ran.
   var holdsLease: Bool { lease?.isHeld ?? true }
 
-  /// The result for a request to which this node cannot respond, because it has no lease: the request waits on.
-  /// Nil if the node has its lease. Throws at the end of the wait.
+  /// The result for a request to which this node cannot respond, because it has no lease: the request keeps
+  /// waiting. Nil if the node has its lease. Throws at the end of the wait.
   func withoutLease(_ request: any ParkedRequest, isLast: Bool) throws(Problem) -> HandlerResult? {
     if holdsLease { return nil }
     if isLast { throw .withoutLease }

@@ -3,7 +3,7 @@ import LockstepThreading
 /// The completion handlers that wait until all nodes know of a commit.
 ///
 /// A thread of its own calls those whose deadline is over. The feed's thread may wait for the database for
-/// many seconds, for example while it connects. So that thread also notes that the process runs.
+/// many seconds, for example while it connects. So the thread of this type also notes that the process runs.
 final class CommitCompletions: Sendable {
   typealias Handler = @Sendable () -> Void
 

@@ -125,11 +125,11 @@ package final class CommitFeed: Sendable {
 
   func report(_ notice: FleetNotice) { noticeListener.withLock { $0 }?(notice) }
 
-  /// For how long this process got no processor time a moment ago; nil if it did.
+  /// The length of a standstill of this process that has ended recently; nil if there was none.
   package var recentStandstill: Duration? { standstill.recent() }
 
-  /// Throws if commits wait for a synchronous standby that does not confirm them. Then a new connection would wait
-  /// as the last one does, which keeps its locks.
+  /// Throws if commits wait for a synchronous standby that does not confirm them. A new connection would only wait
+  /// too, and the last one would keep its locks.
   func expectConfirmedCommits() throws(StoreError) {
     if contents.withLock({ $0.isStandbySilent }) { throw .standbySilent }
   }

@@ -108,11 +108,11 @@ struct CommitFeedConnection {
       let readAt = NodeLease.now
       let mustBeKnownByAll = try readCommits()
       mustRenew = mustRenew || mustBeKnownByAll
-      // The row of this node was deleted long after the end of its lease. Rows of `commits` may be missing
-      // too.
       if mustRenew {
         // Not later than `lastReading`: the next read comes with the next renewal.
         lastRenewal = now
+        // If the row of this node is missing, another node deleted it long after the end of the lease. Rows of
+        // `commits` may be missing too.
         if try !renewLease(readAt: readAt) { return false }
       }
       // So a node that waits for this one checks the row of this one at once.

@@ -34,7 +34,7 @@ struct CommitFeedLoop: Sendable {
         feed.setStart(.failure(error))
         feed.change { contents in
           contents.failure = "\(error)"
-          // Unknown from now on. The writers find out when they connect.
+          // The feed no longer knows the state of the standby. The writers find out when they connect.
           contents.isStandbySilent = false
         }
         monitor.noteFailure(error)

@@ -23,9 +23,9 @@ package final class NodeLease: Sendable {
   struct Renewal {
     /// A time before the node read the commits that its memory has.
     let readAt: Int64
-    /// Before the renewal was sent.
+    /// A time before the node sent the renewal.
     let sentAt: Int64
-    /// After its response had arrived.
+    /// A time after the response to it had arrived.
     let receivedAt: Int64
     /// Whether the row was missing, or showed the end of the lease by the clock of the database.
     let wasOver: Bool
@@ -41,7 +41,7 @@ package final class NodeLease: Sendable {
 
   /// The end of the lease.
   private let end = Atomic(Int64.min)
-  /// Until when the row shows a lease at least. The thread of the feed uses it.
+  /// The row shows a lease at least until this time. Only the thread of the feed uses it.
   private let shownUntil = Atomic(Int64.min)
 
   /// Nanoseconds since the system started, including the time for which it slept. Tests cannot set it.
@@ -71,7 +71,7 @@ package final class NodeLease: Sendable {
       return .over
     }
     let last = end.exchange(renewal.readAt + Self.length.wholeNanoseconds, ordering: .acquiringAndReleasing)
-    // Read after the change: a request that has found the lease over must be notified.
+    // The time is read after the change, so that each request that has found the lease over is notified.
     return now() < last ? .extended : .regained
   }
 }

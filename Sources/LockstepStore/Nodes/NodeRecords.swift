@@ -41,9 +41,9 @@ package enum NodeRecords {
   }
 
   /// Begins or renews the lease of the node $1, whose memory knows of all commits that the snapshot $5
-  /// sees (NULL: no more of them than before). Returns whether the row is new, whether the lease was over,
-  /// and the id and the address of each other node, with whether its lease runs; one row without them if
-  /// there is none.
+  /// sees (NULL: no more of them than before). Returns a row for each other node: whether this node's row is
+  /// new, whether this node's lease was over, the id and the address of the other node, and whether its lease
+  /// runs. If there is no other node, returns one row without the last three values.
   ///
   /// The lease need not outlive a crash of the database, so the commit does not wait for the disk. The setting
   /// counts for this transaction only, because a pooler would give the connection to other clients with it.
