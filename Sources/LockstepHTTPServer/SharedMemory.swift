@@ -27,8 +27,8 @@ final class SharedMemory: Sendable {
   /// Whether `count` more bytes could exceed an owner's share.
   func dependsOnOwner(_ count: Int) -> Bool { bytes + count > limit / 2 }
 
-  /// Counts more bytes, if there is room. If `own` is given, it is what the connection has already, and
-  /// there is always room if no other connection has anything.
+  /// Counts more bytes, if there is room. `own` is how many bytes the connection has already. If it is
+  /// given and no other connection has any bytes, there is always room.
   func hold(_ count: Int, beside own: Int? = nil, of owner: String?) -> Refusal? {
     let total = total.add(count, ordering: .relaxed).newValue
     let held = owner.map { assign(count, to: $0) } ?? 0

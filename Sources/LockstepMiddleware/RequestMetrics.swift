@@ -74,7 +74,7 @@ package final class RequestMetrics: Sendable {
   package func shard(ofLoop loop: Int) -> Shard { shards[loop % shards.count] }
 
   /// The slot for the counts of a route, which is the same for all loops. Only code may choose labels,
-  /// because each one takes some memory for good.
+  /// because each one takes some memory until the server stops.
   package func slot(of label: Label) -> Int {
     labels.withLock { labels in
       if let known = labels.slots[label] { return known }

@@ -11,7 +11,7 @@ public struct HistoryPolicy: Sendable, Equatable {
   /// whatever their age, because a request of 100 KB may write 8 MB of history. Default: 64 MiB.
   public var bytes: Int
   /// The bytes of the records of a user's idempotency keys. Above an eighth of it, the oldest stored
-  /// responses are removed if they can be rebuilt from the history. Above all of it, the oldest records
+  /// responses are removed if they can be rebuilt from the history. Above the whole limit, the oldest records
   /// are removed. Default: 64 MiB.
   public var keyBytes: Int
 
@@ -28,7 +28,7 @@ public struct HistoryPolicy: Sendable, Equatable {
     self.keyBytes = keyBytes
   }
 
-  /// The time from which on revisions are kept.
+  /// Revisions from this time on are kept.
   func oldest(at now: Timestamp) -> Timestamp {
     Timestamp(millisecondsSince1970: now.millisecondsSince1970 - Int64(days) * 86_400_000)
   }

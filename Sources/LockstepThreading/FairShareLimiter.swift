@@ -47,7 +47,7 @@ package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
     return try await work()
   }
 
-  /// Removes the limit for good: waiting work starts now, and its tasks can no longer be cancelled.
+  /// Removes the limit permanently: waiting work starts now, and its tasks can no longer be cancelled.
   /// For a shutdown that finishes all requested work.
   package func lift() {
     let waiters = contents.withLock { contents in

@@ -67,7 +67,7 @@ public final class ResourcePool<Resource>: Sendable {
   }
 
   /// Queues work like `run`. `completion` is called once, on the thread of the pool. Throws
-  /// `PoolOverloadedError` if only `places` of the queue are free, because they are for other work.
+  /// `PoolOverloadedError` if at most `places` of the queue are free, because these are for other work.
   package func submit<Result: Sendable>(
     _ work: @escaping @Sendable (inout Resource) throws -> Result,
     leaving places: Int = 0,

@@ -54,7 +54,7 @@ public final class WorkQueue<Work: Sendable>: Sendable {
 
   package var count: Int { contents.withLock { $0.count } }
 
-  /// Throws `PoolOverloadedError` if only `places` are free, which are for other work, and
+  /// Throws `PoolOverloadedError` if at most `places` are free, because these are for other work, and
   /// `PoolShutDownError` if the queue is closed.
   @inlinable
   public func offer(_ work: Work, leaving places: Int = 0) throws {

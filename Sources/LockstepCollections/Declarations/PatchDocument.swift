@@ -21,7 +21,7 @@ public struct PatchDocument: Sendable {
   }
 
   /// The names of the members of the document that the patch can read or change, in ascending order. Nil
-  /// if it can be all.
+  /// if the patch names the whole document.
   package var memberNames: [String]? {
     var names: Set<ElementKey> = []
     for operation in patch.operations {

@@ -1,7 +1,8 @@
 import LockstepJSON
 import Synchronization
 
-/// Distinguishes the declarations of a collection. An action was checked by one of them.
+/// The identity of one declaration of a collection. An action has that of the declaration by which it was
+/// checked.
 package final class DeclaredVersion: Sendable {}
 
 /// A declared collection with its module, as one change has made it.

@@ -11,7 +11,7 @@ package final class OriginCheck: Sendable {
   private static let longestOrigin = 256
 
   private let cors: CORSPolicy
-  /// The origin of the server's own pages. Nil: it is unknown, and `Host` stands for it.
+  /// The origin of the server's own pages. Nil: it is unknown, and `isOwn` compares with `Host`.
   private let own: String?
   private let logger: Logger
   private let monotonic: @Sendable () -> Int64

@@ -2,7 +2,7 @@
 public enum ValidationResult: Sendable, Hashable {
   /// The input is valid. The message may be empty.
   case ok(message: String)
-  /// There is no input yet. Not valid, but not an error to show. The message may ask for the input.
+  /// There is no input yet. The result is not valid, but not an error to show. The message may ask for the input.
   case empty(message: String)
   /// The check is running, so the input is not valid yet. The message may say so.
   case validating(message: String)

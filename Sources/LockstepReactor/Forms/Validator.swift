@@ -82,7 +82,7 @@ extension Effect {
   }
 
   /// Validation by a validator: its result at once, and if that is `validating`, the result of its
-  /// later check. The other parameters are those of the other function.
+  /// later check. The other parameters are those of `validating(_:pause:clock:as:unchecked:check:)`.
   public static func validating<Input>(
     _ input: Input,
     by validator: AsyncValidator<Input>,

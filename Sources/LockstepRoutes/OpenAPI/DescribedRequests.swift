@@ -54,7 +54,7 @@ extension RouteParameter {
   static let ifMatchOfRead = RouteParameter(
     "If-Match",
     in: .header,
-    "Entity tags: 412 if the resource has none of them. It comes before If-None-Match.",
+    "Entity tags: 412 if the resource has none of them. The server compares it before If-None-Match.",
     schema: .tagsSchema,
     sharedName: "If-Match-of-a-read"
   )

@@ -124,8 +124,8 @@ package struct UserLanguage: Sendable, Equatable {
 
   package init(own: String? = nil, registered: String? = nil) { (self.own, self.registered) = (own, registered) }
 
-  /// The tags in the order of their weight. `accepted` are those of `Accept-Language`. They are the
-  /// user's, so they count more than the registered one, which is the app's.
+  /// The tags in the order of their weight. `accepted` are those of `Accept-Language`. They are a choice
+  /// of the user, so they count more than the registered tag, which is a choice of the app.
   func tags(_ accepted: [String]) -> [String] {
     [own].compactMap(\.self) + accepted + [registered].compactMap(\.self)
   }

@@ -291,9 +291,9 @@ package struct IdempotencyRecords {
     let bodyBytes: Int
   }
 
-  /// Whether the body of a response can be found again if it is removed.
+  /// Whether the body of a response can be rebuilt if it is removed.
   private enum Body: Int {
-    /// Nothing: the body must stay, or there is none.
+    /// The body must stay, or there is none.
     case needed
     /// The write has changed the user's state, and the body can be rebuilt from the history.
     case rebuildable
@@ -347,7 +347,7 @@ package struct IdempotencyRecords {
 
   /// The bytes of all records of a user.
   package func bytes(of user: UserID) throws -> Int {
-    // Administrators' lists ask for each of their users, so the store adds up, and the records are not read.
+    // Lists of users for administrators need this sum for each user. So the store adds up, and returns no records.
     let sum = try connection.first(
       StoreSQL(
         sqlite: """

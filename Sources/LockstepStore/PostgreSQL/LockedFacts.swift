@@ -7,7 +7,7 @@ import LockstepTime
 package final class LockedFacts {
   var tail = HistoryTail()
   private var sessions: Set<SessionID> = []
-  /// Those of the requests that exist until the transaction has ended.
+  /// The service tokens of the requests. No transaction deletes them before this one has ended.
   private let serviceTokens: Set<ExactText>
   private var responses: [ExactText: RecordedResponse] = [:]
 

@@ -219,7 +219,7 @@ private struct GroupLoop {
   /// one throttled transaction.
   private mutating func writeGroup(_ transactions: [PendingTransaction], alone: Bool = false) {
     throttle.begin(alone: alone)
-    // Also if their users have postponed transactions, because each user's order must stay.
+    // The group has postponed transactions of the same users too, because each user's order must stay.
     let group = postponed + transactions
     postponed = []
     hasCommitted = false

@@ -13,9 +13,9 @@ package protocol TransactionDecision: AnyObject, Sendable {
 /// The user of a transaction, and the facts that its decision will ask for.
 package struct TransactionSubject: Sendable {
   let user: UserID
-  /// The session whose request it is; nil for a service token.
+  /// The session of the request; nil for a service token.
   let session: SessionID?
-  /// The id of the service token whose request it is; nil for a session and for the administrator token.
+  /// The id of the request's service token; nil for a session and for the administrator token.
   let serviceToken: String?
   let key: IdempotencyKey?
   /// Identifies the client's network; nil if the transaction has none.

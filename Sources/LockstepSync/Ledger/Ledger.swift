@@ -103,9 +103,9 @@ package final class Ledger: Sendable {
   /// `submit`, and `TooMuchWorkError`.
   ///
   /// An encoder thread decides, and the writer thread uses the decision if nothing has changed that it is
-  /// based on. Otherwise this function starts over. Only one such transaction of a user is under way at
-  /// once, so only short writes of the same user, changes of registered defaults and of declarations can
-  /// make it start over.
+  /// based on. Otherwise this function starts over. This node has only one such transaction of a user under
+  /// way at once. So only short writes of the same user, writes through other nodes, failed groups, and
+  /// changes of registered defaults and of declarations can make it start over.
   package func commitLong(_ transaction: Transaction) async throws -> Transaction.Outcome {
     try await longTransactions.run(for: transaction.user) {
       let reservation = reserve(transaction.user)
@@ -132,7 +132,7 @@ package final class Ledger: Sendable {
     }
   }
 
-  /// A user who writes all the time cannot keep an encoder thread busy with decisions that are never used.
+  /// A user who writes all the time must not keep an encoder thread busy with decisions that are never used.
   private static let longAttempts = 4
 
   private func submit(

@@ -64,7 +64,7 @@ package final class BackgroundEncoder: Sendable {
     networks = FairShareLimiter(name: "a network's long writes", atOnce: threads, waiting: Self.waitingOfNetwork)
   }
 
-  /// Runs work for a user. With a client's `network`, the work also takes its turn among those of networks.
+  /// Runs work for a user. With a client's `network`, the work also waits for the turn of this network.
   package func run<Value: Sendable>(
     for user: UserID,
     from network: Int? = nil,
@@ -76,7 +76,7 @@ package final class BackgroundEncoder: Sendable {
     }
   }
 
-  /// Removes the limits for good, for a shutdown.
+  /// Removes the limits permanently, for a shutdown.
   package func lift() {
     shares.lift()
     networks.lift()

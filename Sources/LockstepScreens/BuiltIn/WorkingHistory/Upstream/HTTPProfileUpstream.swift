@@ -9,8 +9,8 @@ import Synchronization
 ///
 /// It follows no redirects, so that a profile goes only to the configured URL.
 public final class HTTPProfileUpstream: ProfileUpstream {
-  /// The times between the requests to an upstream that cannot be reached: the first, and the longest.
-  /// Each is twice as long as the one before.
+  /// The first and the longest pause before the server asks an unreachable upstream again. Each pause is
+  /// twice as long as the one before.
   static let pauses = (first: Duration.seconds(1), longest: Duration.seconds(30))
 
   /// Whether the upstream has responded to the last request, with any status. A request does not
@@ -69,8 +69,8 @@ public final class HTTPProfileUpstream: ProfileUpstream {
     }
   }
 
-  /// From now on, asks an upstream that could not be reached by `GET` until it responds, so that open
-  /// forms learn of its return without a save. Call it once.
+  /// From now on, sends `GET` to an upstream that could not be reached until it responds. So open forms
+  /// show that it is back without a save. Call this once.
   package func watch(by clock: any Clock<Duration>) {
     // A scope that was shut down has nothing to watch.
     try? tasks.start { [self] in
