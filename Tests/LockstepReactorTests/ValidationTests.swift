@@ -71,7 +71,7 @@ struct ValidationTests {
     )
   }
 
-  @Test("A validator is asked for more only if its first result is `validating`, and gets the normalised input")
+  @Test("The later check runs only if the first result is `validating`, and gets the normalised input")
   func laterCheck() async throws {
     let first = Validator<String>(normalise: { $0.trimmingWhitespace() }) { text in
       text.isEmpty ? .empty(message: "required") : text.count < 3 ? .failed(message: "short") : .validating

@@ -105,7 +105,7 @@ struct LoginReactorTests {
     world.test.finish()
   }
 
-  @Test("Typing on ends the check of a shorter password")
+  @Test("Typing more characters ends the check of a shorter password")
   func typesOn() {
     let world = World(shortest: 8)
     world.test.send(.setPassword(Password("1234567"))) { $0.passwordValidation = Self.checking }
@@ -159,7 +159,7 @@ struct LoginReactorTests {
     world.test.finish()
   }
 
-  @Test("While a login runs, another tap is refused; then the screen shows the error, or the session and a route")
+  @Test("While a login runs, another submit does nothing; then the screen shows the error, or the session and a route")
   func submits() {
     let world = World(.wrongCredentials, .tooManyAttempts(retryAfter: 7), nil, nil)
     let test = world.test

@@ -138,7 +138,7 @@ struct HistorySweepTests {
     await sweep.stop()
   }
 
-  @Test("With no days of history, a round begins every ten minutes, and another node's work is left to it")
+  @Test("With no days of history, a round begins every ten minutes, and only on the responsible node")
   func rounds() async throws {
     let policy = HistoryPolicy(days: 0, revisions: 10)
     let fixture = try SyncFixture { $0.history = policy }

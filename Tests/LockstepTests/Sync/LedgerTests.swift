@@ -194,7 +194,7 @@ struct LedgerTests {
   }
 
   @Test(
-    "When a group has been decided for its time, it is committed, and the next group decides the rest in order",
+    "If deciding a group takes too long, the group is committed, and the next one decides the rest in order",
     .enabled("A store in SQLite decides and writes at the same time") { !TestedStore.isSQLite }
   )
   func timeOfGroup() async throws {

@@ -77,7 +77,7 @@ struct ConditionalRequestTests {
     }
   }
 
-  @Test("If-Match of a read of the past holds for the cursors since the resource's last change before that state")
+  @Test("In a read of the past, If-Match holds if the resource has not changed between the cursor and the past state")
   func ifMatchOfThePast() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
