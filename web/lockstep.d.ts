@@ -63,7 +63,8 @@ export interface Write {
    * Resolves when the server has committed the write. Rejects with `Refused` if the server refuses
    * it; then it is in `refused`. The client refuses, with the status 0: a cancelled write, writes of
    * a user who is no longer logged in, and a write that may have been applied more than a day ago.
-   * `results` is empty if only the feed has named a write whose response was lost for a day.
+   * `results` is empty if the client knows only from the feed that the server has applied the write,
+   * because it got no response within 23 hours.
    */
   readonly confirmed: Promise<{ cursor: string; results: { mutations: { type: string; payload: Json }[] }[] }>
   /** Takes the write back. True if it was not sent yet. */
@@ -294,7 +295,7 @@ export declare class Lockstep<Collections extends Schema = AnySchema> {
   readonly refused: readonly Entry[]
   /**
    * Sends a refused write again, as the newest one and without its condition. Rejects if this device
-   * cannot keep it; then it stays refused.
+   * cannot store it; then it stays refused.
    */
   retry(entry: { key: string }): Promise<boolean>
   /** Forgets a refused write. */

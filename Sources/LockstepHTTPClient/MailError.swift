@@ -1,7 +1,7 @@
 /// Why the relay has not accepted a mail.
 package struct MailError: Error, Equatable, Sendable, CustomStringConvertible {
   package enum Kind: Sendable, Equatable, CaseIterable {
-    /// The relay refused the mail or an address for good. Sending it again gives the same result.
+    /// The relay refused the mail or an address permanently. Sending it again gives the same result.
     case refused
     /// The relay cannot be reached, did not respond in time, or asks to try later.
     case temporary

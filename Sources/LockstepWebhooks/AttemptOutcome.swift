@@ -23,7 +23,7 @@ extension AttemptOutcome {
     case throttled(retryAfter: Duration?)
     /// Any other status, a redirect too. Only this message waits.
     case failed(retryAfter: Duration?)
-    /// The receiver refuses this message for good, and sending it again would not help. Others go on.
+    /// The receiver refuses this message permanently, and sending it again would not help. Others go on.
     case rejected
     /// 410: the receiver wants no more messages. Its webhook should be disabled.
     case gone

@@ -45,7 +45,7 @@ const measured = content => Array.isArray(content) ? content.reduce((sum, item) 
 
 /**
  * The sizes of a collection, each with its quota: from the server's settings, or from the declaration of a
- * declared collection. The server does not tell the quotas of other modules.
+ * declared collection. The server does not publish the quotas of other modules.
  */
 function quotas(name, content, { sizes, declared, configuration = {} }) {
   const suite = name.startsWith('defaults/') && sizes.get(name.slice('defaults/'.length))
