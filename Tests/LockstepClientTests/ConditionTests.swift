@@ -71,7 +71,7 @@ struct ConditionTests {
     #expect(fixture.settings.value("draft") == Draft(text: "later", tags: ["a", "b", "c", "d"]))
   }
 
-  @Test("If the app has nothing to write after a conflict, the write is dropped, and is no refused write")
+  @Test("If the app has nothing to write after a conflict, the client drops the write, and does not list it as refused")
   func dropped() throws {
     let (fixture, failure) = try conflict { settings in
       try await settings.set("draft", Draft(text: "mine", tags: [])) { _, _ in nil }

@@ -28,7 +28,7 @@ private final class Network: StreamingTransport {
   func stream(of request: ClientRequest) async throws -> ClientStream { try await server.stream(of: request) }
 }
 
-/// By how many milliseconds a clock is ahead.
+/// How many milliseconds a clock is ahead of the server's.
 private final class Lead: Sendable {
   private let milliseconds = Mutex<Int64>(0)
 
@@ -313,7 +313,7 @@ struct DoubtTests {
         case 14:
           device.server.perform(["module": "defaults", "type": "increment", "payload": ["key": "other", "by": 1]])
         default:
-          // As a server does with keys that are older than a day.
+          // A day later, the server forgets the keys.
           device.server.goOffline()
           try device.launch(after: .seconds(25 * 3_600))
           device.server.forgetResponses()

@@ -256,7 +256,7 @@ struct FleetTests {
           token: Self.administrator
         )
         let token = try #require(created.json["token"]?.stringValue)
-        // As another server deletes it, of whose commit this server does not know yet.
+        // This has the effect of another server's commit that this server does not know yet.
         try database.execute("DELETE FROM service_tokens")
         let refused = try await server.ask(
           method,

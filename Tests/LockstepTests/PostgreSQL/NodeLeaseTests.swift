@@ -114,7 +114,7 @@ struct NodeLeaseTests {
     #expect(note(false, after: 1_500) == [lost])
     #expect(note(false, after: 9_000) == [])
     #expect(note(true, after: 9_500) == [.nodeBack(id: "b", address: "http://b", after: .seconds(9))])
-    // Not more than once in ten seconds.
+    // A node is reported at most once in ten seconds.
     #expect(note(false, after: 10_000) == [])
     #expect(note(false, after: 11_100) == [])
     #expect(note(false, after: 12_000) == [lost])

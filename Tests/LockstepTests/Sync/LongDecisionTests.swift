@@ -13,8 +13,8 @@ struct LongDecisionTests {
   private static let standard = Suite.collection("standard")
   private static let longBytes = 16 * (WorkBudget.short + 1)
 
-  /// An action that takes steps, and sets `seen` to the present value of `count`. Notes the number of each
-  /// call before it returns.
+  /// An action that takes steps, and sets `seen` to the present value of `count`. Counts its calls, and calls
+  /// `called` with the number of each.
   private static func action(
     bytes: Int = longBytes,
     _ calls: LockedState<Int>,
@@ -68,7 +68,7 @@ struct LongDecisionTests {
     let calls = LockedState(0)
     let held = (0..<changes).map { _ in (arrival: ThreadGate(), gate: ThreadGate()) }
     defer { for held in held { held.gate.open() } }
-    // The odd calls are on threads that may not take so long.
+    // The calls with odd numbers are on threads that may take only a few steps.
     let action = Self.action(calls) { number in
       guard number.isMultiple(of: 2), number / 2 <= changes else { return }
       held[number / 2 - 1].arrival.open()

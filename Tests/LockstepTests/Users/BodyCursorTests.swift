@@ -106,7 +106,7 @@ struct BodyCursorTests {
     }
   }
 
-  @Test("It holds until the resource changes, wherever in a body the cursor stands", .alsoWithDeclaredCollections)
+  @Test("With a cursor of any body, the condition holds until the resource changes", .alsoWithDeclaredCollections)
   func places() async throws {
     try await ServerFixture.run { users in try await Self.expectConditions(Self.places, try await users.signUp()) }
   }
