@@ -86,7 +86,7 @@ final class DatabaseHandle {
     let code = sqlite3_extended_errcode(pointer)
     // Never null for an open database. The text is copied before the next call can change it.
     var message = String(cString: sqlite3_errmsg(pointer))
-    // After other errors, it is that of an earlier call.
+    // After errors of other kinds, SQLite returns the number of an earlier call.
     let systemError = [SQLITE_CANTOPEN, SQLITE_IOERR].contains(code & 0xFF) ? sqlite3_system_errno(pointer) : 0
     if systemError != 0 { message += ": \(String(cString: strerror(systemError)))" }
     return SQLiteError(extendedCode: code, message: message, sql: sql, path: path, systemError: systemError)

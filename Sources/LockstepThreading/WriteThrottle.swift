@@ -185,7 +185,7 @@ struct NetworkTimes {
   private static let capacity = 1_024
 
   private struct Time {
-    /// In nanoseconds, at `moment`.
+    /// The time of the owners at `moment`, in nanoseconds.
     var taken: Int64
     var moment: Int64
 

@@ -48,7 +48,7 @@ struct OutboxEntry: Sendable, Equatable {
   /// How long the client sends a write again with its key. The server keeps the key for a day. The difference of an
   /// hour is for slow requests.
   static let keyLifetime = Duration.seconds(23 * 3600)
-  /// By how much two times of a server may differ, such as those of two nodes.
+  /// The greatest difference between the clocks of two servers, such as two nodes.
   private static let tolerance = Duration.seconds(300)
 
   /// Decides about a write in doubt. Call this after a response of the feed to a request that was sent after the write.

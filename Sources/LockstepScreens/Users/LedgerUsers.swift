@@ -86,7 +86,7 @@ package struct LedgerUsers: ScreenUsers {
       }
       return read
     }
-    // Then the result, or the refusal, means nothing.
+    // With an exhausted budget, the result or the refusal means nothing.
     if budget.isExhausted { throw TooMuchWorkError() }
     return try result.get()
   }

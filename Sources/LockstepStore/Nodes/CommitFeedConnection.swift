@@ -109,7 +109,7 @@ struct CommitFeedConnection {
       let mustBeKnownByAll = try readCommits()
       mustRenew = mustRenew || mustBeKnownByAll
       if mustRenew {
-        // Not later than `lastReading`: the next read comes with the next renewal.
+        // This time is not later than `lastReading`, so the next read comes with the next renewal.
         lastRenewal = now
         // If the row of this node is missing, another node deleted it long after the end of the lease. Rows of
         // `commits` may be missing too.

@@ -5,8 +5,8 @@ struct LostNodes: Sendable {
     var isReported = false
   }
 
-  /// For how long the lease must be over. When the database hangs, all leases end, and begin again one after
-  /// the other.
+  /// A node is reported when its lease has been over for this long. After the database has hung, all leases
+  /// begin again, one after the other, and no node must be reported for that.
   private static let patience = Duration.seconds(1)
   /// The shortest time between two reports about a node.
   private static let interval = Duration.seconds(10)

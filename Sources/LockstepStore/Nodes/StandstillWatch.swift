@@ -10,7 +10,7 @@ final class StandstillWatch: Sendable {
   static let interval = Duration.milliseconds(500)
   /// A shorter pause is no standstill.
   static let shortest = Duration.seconds(2)
-  /// For how long a standstill explains failures.
+  /// The time after a standstill for which it explains failures.
   private static let memory = Duration.seconds(20)
 
   private struct Contents: Sendable {
@@ -33,7 +33,7 @@ final class StandstillWatch: Sendable {
     }
   }
 
-  /// The length of a standstill that has ended a moment ago; nil if there was none.
+  /// The length of a standstill that lasts or has ended within `memory`; nil if there was none.
   func recent(at now: Int64 = NodeLease.now) -> Duration? {
     contents.withLock { contents in
       let length = now - (contents.lastNote ?? now)

@@ -32,7 +32,7 @@ struct PostgreSQLGroup {
     if waitsBriefly { pipeline.add(Self.waitBriefly) }
     pipeline.add(NamedLock.share, [.integer(NamedLock.declared)])
     let declared = pipeline.add(Self.readDeclared)
-    // A token that is not deleted yet stays until the transaction has ended.
+    // With these locks, no transaction deletes a token before this one has ended.
     let agents = Set(transactions.compactMap { $0.subject.serviceToken?.exact }).sorted().map { $0.text }
     for agent in agents {
       pipeline.add(NamedLock.share, [.integer(NamedLock.seed(of: ServiceTokenRecords.lockName(of: agent)))])
@@ -93,7 +93,7 @@ struct PostgreSQLGroup {
   /// How many users have a state in memory that lacks commits of other nodes.
   var outdatedStates: Int { facts.values.count { $0.tail.hasMissed } }
 
-  /// Decides transactions in order, at least one. Stops when they have taken `limit` nanoseconds, because
+  /// Decides on the transactions in order, on at least one. Stops after `limit` nanoseconds, because
   /// PostgreSQL waits meanwhile and holds the locks. `throttle` gets the time of each transaction.
   func decide(
     by tables: ModuleTables,

@@ -120,7 +120,7 @@ private struct GroupLoop {
   private var checks: [CommitCheck] = []
   /// The transactions that fail if the present group does.
   private var attempted: [PendingTransaction] = []
-  /// For how long a group is decided, in nanoseconds. Its users are locked meanwhile.
+  /// The longest time for the decisions on a group, in nanoseconds. Its users are locked meanwhile.
   private static let longestDecision: Int64 = 50_000_000
 
   init(
@@ -361,7 +361,7 @@ private struct GroupLoop {
       monotonic: monotonic,
       throttle: &throttle
     )
-    // Behind transactions of the same user that are throttled, these ones would lose their turn.
+    // If a user has throttled transactions, these ones must stay before them. So they do not go back to `taken`.
     let isFirst = { [throttle] (transaction: PendingTransaction) in throttle.waits(transaction.subject.owner) }
     postponed += decided.rest.filter(isFirst)
     taken = decided.rest.filter { !isFirst($0) } + taken

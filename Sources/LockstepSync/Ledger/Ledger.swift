@@ -218,7 +218,7 @@ package final class Ledger: Sendable {
       transaction.actions[0].record.utf8.count <= Self.earlyActionBytes
     else { return nil }
     let before = LedgerView(state: state, registered: registry.current)
-    // Before the first transaction of an entry, no state was lost.
+    // No other transaction of the user was reserved, so no state was lost, and the generation is 0.
     return try decide(transaction, before, 0, at: now(), steps: WorkBudget.short)
   }
 
