@@ -149,7 +149,7 @@ enum ServeOptions {
     Option("--max-key-bytes", \.history.keyBytes, .size(65_536...largestSize), .storage)
       .help(
         "The largest size of the records of a user's idempotency keys, 64KiB or more. Above an eighth of it, the server "
-          + "rebuilds the oldest responses from the history instead of storing them. Above the whole size, it forgets the "
+          + "rebuilds the oldest responses from the history instead of storing them. Above this size, it forgets the "
           + "oldest keys before 24 hours have passed."
       ),
     Option("--cache-mb", \.cacheBytes, .mebibytes(1...1_048_576), .storage)
