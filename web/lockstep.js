@@ -1106,7 +1106,7 @@ const shownEntry = ({ key, at, actions, refused }) => ({ key, at, actions, ...re
 const accountOf = ({ id: user, email, anonymous = false }) => ({ user, email, anonymous })
 
 const otherUser = 'The user has logged out, or another user has logged in'
-const inDoubt = 'The server may have applied it'
+const inDoubt = 'The server may have applied this change'
 
 const collectionName = ({ module, payload }) => module === 'defaults' ? `defaults/${payload.suite ?? 'standard'}` : module
 

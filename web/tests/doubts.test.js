@@ -108,7 +108,7 @@ withDevice('A write in doubt for a day is refused with a short text if its eleme
   await doubt(server, device, 'request', 25)
   server.set('n', 7)
   const client = await reconnect(server, device)
-  assert.deepEqual(client.refused.map(({ status, title }) => [status, title]), [[0, 'The server may have applied it']])
+  assert.deepEqual(client.refused.map(({ status, title }) => [status, title]), [[0, 'The server may have applied this change']])
   assert.deepEqual(server.values, { n: 7 })
 })
 
