@@ -78,14 +78,14 @@ withUsers('After the session has ended, another user gets neither the copy nor t
   assert.deepEqual([await ada.favorites(), await bob.favorites()], [['sent'], ['bobs']])
 })
 
-withUsers('A login of the same user ends the session before', async (server, ada) => {
+withUsers('A login of the same user ends the previous session', async (server, ada) => {
   const { client, unsent, goOnline } = await withUnsent(server, undefined, { store: rows(), token: ada.token })
   const credentials = { email: ada.email, password }
   const first = await client.logIn(credentials)
   const second = await client.logIn(credentials)
   const isAccepted = async token => (await fetch(`${server.url}/v1/me`, { headers: { Authorization: `Bearer ${token}` } })).ok
   await eventually(async () => !await isAccepted(first.token))
-  // The token of the app is the app's.
+  // The client does not end the session of a token that the app has passed.
   assert.deepEqual([await isAccepted(second.token), await isAccepted(ada.token)], [true, true])
   goOnline()
   await unsent.confirmed
@@ -237,7 +237,7 @@ withUsers('A write with ifUnchanged is refused after a change elsewhere, and is 
   await assert.rejects(writes[1].confirmed, { status: 412 })
   await writes[2].confirmed
   assert.deepEqual(seen, ['Theirs', 'Mine'])
-  // The app has given up the second write itself.
+  // The client has dropped the second write, because `resolve` returned nothing.
   assert.deepEqual(client.refused.map(entry => entry.status), [412])
   await eventually(() => favorites.get('a').title === 'Theirs' && favorites.get('b').title === 'Mine')
   await client.stop()
@@ -289,7 +289,7 @@ withUsers('A retried write is sent when the store has it, and stays refused if t
   held = new Promise((_, reject) => { fail = reject })
   const [refused] = client.refused
   const retried = client.retry(refused)
-  // Each command sends what the store has.
+  // Each command starts to send the writes that the store has. It must not send this one.
   await client.dismiss({ key: 'nothing' })
   await new Promise(resolve => setTimeout(resolve, 50))
   fail(new Error('full'))
