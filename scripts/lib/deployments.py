@@ -293,7 +293,7 @@ def check_failures():
         expect(0 not in {ask(port, user) for user in USERS}, "HAProxy uses a node that hangs")
         nodes[1].end()
         nodes[2].is_ready = False
-        # Until HAProxy has checked the node again, and after that.
+        # Requests must reach the node before HAProxy has checked it again, and afterwards too.
         end = time.monotonic() + 6
         while time.monotonic() < end:
             eventually(lambda: response_of(port, users[0])[2] == b"2", "reads do not reach a node that cannot write")

@@ -29,7 +29,7 @@ static int64_t number(const char *sql) {
   return value;
 }
 
-// The table with the names of its columns, so that a column more in the table is not an error.
+// Names the columns, so that another column in the table is not an error.
 static void begin_copy(const char *columns) {
   char sql[200];
   snprintf(sql, sizeof sql, "COPY %s FROM STDIN", columns);

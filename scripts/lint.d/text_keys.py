@@ -7,7 +7,7 @@ memory. Text from outside is an ExactText as a key. Prints FILE:LINE and the rea
 - a type with a synthesized hash(into:) and a String in it.
 
 The folders are arguments. text-keys-allowed.txt lists the exceptions, each with its reason. An exception that allows
-nothing is an error. With --self-test, checks the check.
+nothing is an error. With --self-test, checks this program with examples.
 """
 
 import os
@@ -47,7 +47,7 @@ def findings(text):
             yield number, "String as a key"
     code = "\n".join(lines)
     for match in TYPE.finditer(code):
-        # Only what is indented as a part of the type itself.
+        # Only lines that are indented as parts of the type itself.
         own = [line[len(match[1]) + 2 :] for line in match[3].split("\n") if re.match(rf"{match[1]}  \S", line)]
         if not any("func hash(into" in line for line in own) and any(re.match(FIELD, line) for line in own):
             yield code.count("\n", 0, match.start()) + 1, f"{match[2]} hashes a String"

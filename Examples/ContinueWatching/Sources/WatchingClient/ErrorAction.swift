@@ -49,7 +49,7 @@ public final class ErrorStore: FluxStore {
   }
 }
 
-/// The banner that shows the last error, without its platform: a view in SwiftUI or UIKit shows `texts`, and calls
+/// The banner that shows the last error, for any platform: a view in SwiftUI or UIKit shows `texts`, and calls
 /// `close` when the user taps the banner.
 public struct ErrorBanner: Sendable {
   private let store: ErrorStore
