@@ -145,9 +145,9 @@ public final class LockstepClient: Sendable {
     await engine.run()
   }
 
-  /// Closes the file until the client uses it again, for example for a write. iOS may end an app that
-  /// is suspended while it has a lock on a file in the folder of an app group, and an open file has
-  /// shared locks. At the end of `run`, the client closes the file by itself. Call this if the app
+  /// Closes the file until the client uses it again, for example for a write. An open file has shared
+  /// locks. iOS may end an app that is suspended while it has a lock on a file in the folder of an app
+  /// group. At the end of `run`, the client closes the file by itself. Call this if the app
   /// uses the client without `run`, or has written after the end of `run`.
   public func closeFile() async { await engine.closeFile() }
 

@@ -83,8 +83,8 @@ package struct WriteThrottle<Unit: OwnedWrite> {
   /// Whether units of the owner wait. Then later ones wait too, because they must stay in order.
   package func waits(_ owner: WriteOwner) -> Bool { waiting.contains { $0.owner == owner } }
 
-  /// Whether a unit that was admitted to the current group should be admitted again later, because its
-  /// owner has become slow in this group, or its network has used up its time.
+  /// Whether a unit that was admitted to the current group should be admitted again later. It should if its
+  /// owner has become slow in this group, or if its network has used up its time.
   package mutating func holdsBack(_ unit: Unit, now: Int64) -> Bool {
     guard !isAlone, let owner = unit.owner, !waits(owner) else { return false }
     return isSlow(owner, now)

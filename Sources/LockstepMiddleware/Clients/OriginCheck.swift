@@ -43,9 +43,9 @@ package final class OriginCheck: Sendable {
     )
   }
 
-  /// Whether an origin is the server's own. A page that makes a browser take its own name for the
-  /// server's address (DNS rebinding) also chooses `Host`, so `Host` counts only if the server does
-  /// not know its public name.
+  /// Whether an origin is the server's own. `Host` counts only if the server does not know its public
+  /// name, because a page can choose `Host`: it makes its own name resolve to the server's address (DNS
+  /// rebinding).
   private func isOwn(_ origin: String, of head: RequestHead) -> Bool {
     guard let own else { return Self.isOwn(origin, host: head[.host] ?? "") }
     return origin.lowercased() == own

@@ -302,9 +302,9 @@ package struct IdempotencyRecords {
     case ofUnchanged
   }
 
-  /// Which of the user's records are above their limits, in parts that one transaction deletes: above `bodyLimit`
-  /// bytes, the oldest bodies that can be rebuilt; above `limit`, then the bodies of writes that changed nothing,
-  /// and then the oldest records.
+  /// Which of the user's records are above their limits, in parts that one transaction deletes. Above `bodyLimit`
+  /// bytes, these are the oldest bodies that can be rebuilt. Above `limit`, bodies of writes that changed nothing
+  /// follow, and then the oldest records.
   package func excess(of user: UserID, bodyLimit: Int, limit: Int) throws -> [[Excess]] {
     let sizes = try sizes(of: user)
     let total = sizes.reduce(0) { $0 + $1.bytes + $1.bodyBytes }

@@ -5,8 +5,8 @@ import LockstepThreading
 /// Encodes long responses outside the event loops, such as lists with thousands of elements.
 ///
 /// Work that many clients need at the same time is done once. One user gets at most half of the
-/// threads. For checks and decisions of writes, networks take turns: a client can add any number of
-/// users where registration is open, and each of them can cause such work with a few bytes.
+/// threads. For checks and decisions of writes, networks take turns. Where registration is open, a client
+/// can add any number of users, and each of them can cause such work with a few bytes.
 package final class BackgroundEncoder: Sendable {
   /// Work above this weight is long: it takes over a millisecond, in which an event loop could
   /// respond to about fifty other requests.
