@@ -140,9 +140,12 @@ package final class StateReader: Sendable {
     if preconditions.ifMatch != nil {
       return .async { [self] in
         let cached = try await cache.load(session.user)
-        try await expect(preconditions, of: resource, in: cached, of: session.user)
-        if let wait { return try held(request, resource, preconditions, wait, session) }
-        return try current(resource, cached, preconditions, session, isRepetition)
+        let problem = try await refusal(by: preconditions, of: resource, in: cached, of: session.user)
+        return try respond { () throws in
+          if let problem { throw problem }
+          if let wait { return try held(request, resource, preconditions, wait, session) }
+          return try current(resource, cached, preconditions, session, isRepetition)
+        }
       }
     }
     if let wait { return try held(request, resource, preconditions, wait, session) }
@@ -154,14 +157,18 @@ package final class StateReader: Sendable {
     }
   }
 
-  /// Throws `precondition-failed` if the resource exists and does not meet `If-Match`. Without the
+  /// Swift 6.3.1 crashes in a release build if it inlines `make` into the asynchronous closure that calls this.
+  @inline(never)
+  private func respond(_ make: () throws -> HandlerResult) throws -> HandlerResult { try make() }
+
+  /// The problem `precondition-failed` if the resource exists and does not meet `If-Match`. Without the
   /// resource, the request fails anyway, so its preconditions do not count (RFC 9110, 13.2.1).
-  private func expect(
-    _ preconditions: Preconditions,
+  private func refusal(
+    by preconditions: Preconditions,
     of resource: StateResource,
     in cached: CachedState,
     of user: UserID
-  ) async throws {
+  ) async throws -> Problem? {
     let condition = WriteCondition(action: nil, resource: resource, preconditions: preconditions.withoutIfNoneMatch)
     let points =
       switch points(of: [condition], of: user) {
@@ -174,13 +181,8 @@ package final class StateReader: Sendable {
       guard let problem = condition.refusal(in: view, found) else { return nil }
       return try resource.representation(of: view) == nil ? nil : problem
     }
-    let problem =
-      if resource.weightOfComparison(in: view) > BackgroundEncoder.bound {
-        try await backgroundEncoder.run(for: user, check)
-      } else {
-        try check()
-      }
-    if let problem { throw problem }
+    guard resource.weightOfComparison(in: view) > BackgroundEncoder.bound else { return try check() }
+    return try await backgroundEncoder.run(for: user, check)
   }
 
   /// Responds with a resource in its current state.
