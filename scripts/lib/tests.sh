@@ -57,10 +57,11 @@ check_test_folder() {
 
 # Also ends the servers that a crash of the tests' process has left. Their command lines have the folder's name.
 remove_test_folder() {
-  local process
-  for process in $(grep -lasF "$test_folder/" /proc/[0-9]*/cmdline); do
-    process=${process%/cmdline}
-    kill "${process##*/}" 2>/dev/null || true
+  local file files
+  mapfile -t files < <(grep -lasF "$test_folder/" /proc/[0-9]*/cmdline)
+  for file in "${files[@]}"; do
+    file=${file%/cmdline}
+    kill "${file##*/}" 2>/dev/null || true
   done
   unset TMPDIR
   rm -rf "$test_folder"
