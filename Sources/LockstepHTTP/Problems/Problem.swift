@@ -15,8 +15,10 @@ public struct Problem: Error, Sendable {
     }
   }
 
-  /// Decides `type`, `title` and `status`.
+  /// Decides `type` and `status`.
   package var kind: ProblemKind
+  /// A sentence that an app may show to its users. Default: the sentence of the kind.
+  package var title: String
   /// The error of this request and its remedy. Default: the explanation of the kind.
   package var detail: String
   /// The faults of a body: all of them, or the first `mostErrors`.
@@ -32,12 +34,14 @@ public struct Problem: Error, Sendable {
 
   package init(
     _ kind: ProblemKind,
+    title: String? = nil,
     detail: String? = nil,
     errors: [Fault] = [],
     members: [(name: String, value: JSON)] = [],
     fields: HeaderFields = HeaderFields()
   ) {
     self.kind = kind
+    self.title = title ?? kind.title
     self.detail = detail ?? kind.explanation
     self.errors = Array(errors.prefix(Self.mostErrors))
     self.members = members
@@ -47,7 +51,7 @@ public struct Problem: Error, Sendable {
   package var document: JSON {
     var document: JSONObject = [
       "type": .string("/problems/\(kind.slug)"),
-      "title": .string(kind.title),
+      "title": .string(title),
       "status": .integer(Int64(kind.status.code)),
       "detail": .string(detail),
     ]

@@ -29,7 +29,7 @@ public enum ProblemKind: String, Sendable, CaseIterable {
   /// The last part of the problem's `type`, and of the path of its page.
   package var slug: String { rawValue }
   package var status: Status { summary.status }
-  /// A sentence that an app may show to its users. `detail` is for developers.
+  /// A sentence that an app may show to its users, if the problem has none of its own. `detail` is for developers.
   package var title: String { summary.title }
 
   private var summary: (status: Status, title: String) {
@@ -90,7 +90,8 @@ public enum ProblemKind: String, Sendable, CaseIterable {
       "The request conflicts with the current state. `detail` says why. Read the state, then decide again."
     case .preconditionFailed:
       "The precondition of the request (`If-Match`, `If-None-Match`) is false. `current` is the current value, "
-        + "and `cursor` is its ETag. Merge your change into the current value and try again."
+        + "and `cursor` is its ETag. Merge your change into the current value and try again. Without `current`, read "
+        + "the resource again."
     case .payloadTooLarge:
       "The body is larger than this server accepts. Nothing was changed. Send less in one request."
     case .uriTooLong:

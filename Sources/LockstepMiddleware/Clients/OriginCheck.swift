@@ -43,12 +43,20 @@ package final class OriginCheck: Sendable {
     )
   }
 
-  /// Whether an origin is the server's own. `Host` counts only if the server does not know its public
-  /// name, because a page can choose `Host`: it makes its own name resolve to the server's address (DNS
-  /// rebinding).
+  /// Whether an origin is the server's own. If the server knows its public name, a name in `Host` does
+  /// not count, because a page can choose it: it makes its own name resolve to the server's address (DNS
+  /// rebinding). No page can do this with an address or with `localhost`.
   private func isOwn(_ origin: String, of head: RequestHead) -> Bool {
-    guard let own else { return Self.isOwn(origin, host: head[.host] ?? "") }
-    return origin.lowercased() == own
+    if let own, origin.lowercased() == own { return true }
+    let host = head[.host] ?? ""
+    return (own == nil || Self.isFixed(host)) && Self.isOwn(origin, host: host)
+  }
+
+  /// Whether a browser finds the host without asking a name server.
+  private static func isFixed(_ host: String) -> Bool {
+    if host.hasPrefix("[") { return IPAddress(host.dropFirst().prefix { $0 != "]" }) != nil }
+    let name = host.prefix { $0 != ":" }
+    return IPAddress(name) != nil || name.lowercased() == "localhost"
   }
 
   /// Whether an origin is that of `Host`. Schemes are not compared, because TLS often ends at a

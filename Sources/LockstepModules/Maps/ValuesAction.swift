@@ -95,7 +95,7 @@ package struct ValueRules: Sendable {
   package var hasSchema: Bool { checked != nil }
 
   /// The JSON Schema of new values by key, for descriptions. Null removes a key.
-  fileprivate var changesSchema: JSON {
+  package var changesSchema: JSON {
     guard hasSchema, var changes = JSON.changedValuesSchema.objectValue else { return .changedValuesSchema }
     changes["additionalProperties"] = ["anyOf": [schema, ["type": "null"]]]
     return .object(changes)

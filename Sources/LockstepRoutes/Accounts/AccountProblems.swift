@@ -25,6 +25,24 @@ extension AccountsError {
   }
 }
 
+extension AccountsError {
+  /// A sentence for users that says more than that of the problem's kind.
+  fileprivate var title: String? {
+    switch self {
+    case .addressTaken: "There is an account with this e-mail address already"
+    case .identityTaken: "There is an account already. Please log in"
+    case .registrationClosed: "New accounts cannot be made here"
+    case .wrongCredentials: "The e-mail address or the password is wrong"
+    case .wrongPassword: "The password is wrong"
+    case .noPassword: "The account has no password"
+    case .hasCredentials: "The account has a way to log in already"
+    case .disabled: "The account is disabled"
+    case .noSuchLink: "The link does not work. It was used already, or it has expired"
+    default: nil
+    }
+  }
+}
+
 extension Problem {
   /// The problem for an error of a route about accounts; nil for an internal error.
   init?(accounts error: any Error) {
@@ -47,6 +65,11 @@ extension Problem {
   }
 
   init(_ error: AccountsError) {
+    self.init(of: error)
+    if let title = error.title { self.title = title }
+  }
+
+  private init(of error: AccountsError) {
     let detail = error.description
     switch error {
     case .invalid(let faults):

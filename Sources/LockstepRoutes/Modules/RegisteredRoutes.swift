@@ -53,7 +53,7 @@ package struct RegisteredRoutes: Sendable {
           try ValuesRoutes.patchAction(request, body)
         }
       }
-      .described(described("patchRegistered", ValuesRoutes.patchBody)),
+      .described(described("patchRegistered", ValuesRoutes.patchBody())),
     ]
   }
 

@@ -65,10 +65,10 @@ package final class ValuesRoutes: Sendable {
     ]
   }
 
-  /// The bodies that a patch of values accepts.
-  static var patchBody: RouteBody {
+  /// The bodies that a patch of values accepts. `changes` is the schema of new values by key.
+  static func patchBody(_ changes: JSON = .reference(SharedSchema.changedValues.0)) -> RouteBody {
     RouteBody([
-      ("application/json", .reference(SharedSchema.changedValues.0)),
+      ("application/json", changes),
       ("application/merge-patch+json", .reference(SharedSchema.mergePatch.0)),
       ("application/json-patch+json", .reference(SharedSchema.jsonPatch.0)),
     ])
@@ -144,8 +144,8 @@ struct ValuesDescription: Sendable {
   let module: UserModule
   /// A value, as clients get it.
   let shown: JSON
-  /// A value, as clients send it.
-  let sent: JSON
+  /// The rules for a value that clients send.
+  let rules: ValueRules
 
   private var described: DescribedModule { DescribedModule(module: module) }
   private var ofValue: [RouteParameter] { parameters + [.element("key")] }
@@ -165,7 +165,7 @@ struct ValuesDescription: Sendable {
       names.patch,
       part: part,
       parameters: parameters,
-      body: ValuesRoutes.patchBody,
+      body: rules.hasSchema ? ValuesRoutes.patchBody(rules.changesSchema) : ValuesRoutes.patchBody(),
       responses: [.written(.ok, "All values after the change.", shows: described.state)],
       schemas: SharedSchema.valuePatches
     )
@@ -178,7 +178,7 @@ struct ValuesDescription: Sendable {
       names.put,
       part: part,
       parameters: ofValue,
-      body: RouteBody(sent),
+      body: RouteBody(rules.schema),
       responses: [
         .written(.created, "Created. The user had no value for the key.", shows: shown),
         .written(.ok, "Replaced the user's value for the key.", shows: shown),
@@ -209,7 +209,7 @@ struct SuitesPlace: ValuesRoutes.Place {
       parameters: [.suite],
       module: module.userModule,
       shown: .valueSchema,
-      sent: .valueSchema
+      rules: rules
     )
   }
 
@@ -284,7 +284,7 @@ struct DeclaredMapPlace: ValuesRoutes.Place {
       module: module,
       // A stored value may be older than the schema.
       shown: DescribedModule(module: module).element,
-      sent: rules.schema
+      rules: rules
     )
   }
 

@@ -249,9 +249,12 @@ struct DeclaredCollectionTests {
       }
       func body(_ path: String) -> JSON? { document["paths"]?[path]?["put"]?["requestBody"] }
       func schema(_ path: String) -> JSON? { resolved(body(path)?["content"]?["application/json"]?["schema"]) }
+      let level: JSON = ["type": "integer", "minimum": 0, "maximum": 10]
       for path in ["/v1/levels/{key}", "/v1/admin/users/{user}/levels/{key}"] {
-        #expect(schema(path) == ["type": "integer", "minimum": 0, "maximum": 10], "\(path)")
+        #expect(schema(path) == level, "\(path)")
       }
+      let patch = document["paths"]?["/v1/levels"]?["patch"]?["requestBody"]?["content"]?["application/json"]?["schema"]
+      #expect(patch?["additionalProperties"] == ["anyOf": [level, ["type": "null"]]])
       #expect(schema("/v1/playlist/{id}")?["required"] == ["data"])
       #expect(body("/v1/playlist/{id}")?["required"] == true)
       #expect(schema("/v1/inbox/{id}")?["required"]?.arrayValue?.isEmpty != false)

@@ -61,7 +61,7 @@ struct OriginTests {
     }
   }
 
-  @Test("With a public URL, only its pages may write, whatever Host says, so DNS rebinding does not help a page")
+  @Test("With a public URL, a name in Host does not let a page write, so DNS rebinding does not help it")
   func publicURL() async throws {
     for url in ["https://notes.example", "https://Notes.example:443/app"] {
       let publicURL = try PublicURL(url)
@@ -74,6 +74,11 @@ struct OriginTests {
           ("evil.example", "http://evil.example", false), ("notes.example", "http://notes.example", false),
           ("127.0.0.1:8080", "https://notes.example", true), ("notes.example", "https://notes.example", true),
           ("notes.example", "https://notes.example:8443", false), ("h", Self.app, true), ("h", "null", false),
+          ("127.0.0.1:8080", "http://127.0.0.1:8080", true), ("[::1]:8080", "http://[::1]:8080", true),
+          ("localhost:8080", "http://localhost:8080", true), ("127.0.0.1:8080", "http://evil.example:8080", false),
+          ("127.0.0.1.evil.example", "http://127.0.0.1.evil.example", false),
+          ("localhost.evil.example", "http://localhost.evil.example", false),
+          ("[::1", "http://[::1", true),
         ] {
           let client = try users.connect()
           defer { client.close() }

@@ -91,6 +91,7 @@ struct AccountsRouteTests {
         #expect(response.field("WWW-Authenticate") == "Bearer")
       }
       #expect(address.body == password.body)
+      #expect(password.json["title"] == "The e-mail address or the password is wrong")
     }
   }
 
