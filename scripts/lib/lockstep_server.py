@@ -11,10 +11,14 @@ import time
 
 
 class Server:
-    """A server, and one connection to it. A `with` block ends the server."""
+    """A server, and one connection to it. A `with` block ends the server.
 
-    def __init__(self, binary, data, *options):
-        command = [binary, "serve", "--port", "0", "--threads", "1", "--data", data, "--log-level", "warning", *options]
+    The store is the file `data`, or the PostgreSQL database of the connection string `store`.
+    """
+
+    def __init__(self, binary, data, *options, store=None, threads=1):
+        place = ["--store", store] if store else ["--data", data]
+        command = [binary, "serve", "--port", "0", "--threads", str(threads), *place, "--log-level", "warning", *options]
         start = time.perf_counter()
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
