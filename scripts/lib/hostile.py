@@ -206,10 +206,15 @@ def keyed(server, count):
     return [functools.partial(requests, connection) for connection in range(writers)]
 
 
-def ordinary(server):
+def reads(server):
     token = anonymous_user(server)
     ask(server, HOSTILE, "PUT", "/v1/defaults/standard/k", token, "1")
     return [repeated(request("GET", "/v1/defaults/standard/k", token))] * 150
+
+
+def writes(server):
+    token = anonymous_user(server)
+    return [repeated(*(request("PUT", "/v1/defaults/standard/k", token, str(number)) for number in range(10)))] * 150
 
 
 class Attack:
@@ -223,7 +228,8 @@ def attacks(names, keys):
     return [
         attack
         for attack in [
-            Attack("ordinary", "150 connections read a value", ordinary),
+            Attack("ordinary", "150 connections read a value", reads),
+            Attack("ordinary", "150 connections write a value", writes),
             Attack("schema", "8 connections add 500 pages each time", adds),
             Attack("schema", "8 connections change 500 titles each time", titles),
             Attack("patch", "150 connections of one user send patches", lambda server: patches(server, 1)),
