@@ -426,8 +426,8 @@ def measure(binary, kind, attack, seconds, place):
             alone = watch(server, victim, accounts, seconds)
             attacked = watch(server, victim, accounts, seconds, attack, connections)
             if attack.ends:
-                server.token = ADMIN
-                users = json.loads(server.send("GET", "/v1/admin/users")[1])["items"]
+                # The server's own connection may have been idle for too long.
+                users = ask(server, HOSTILE, "GET", "/v1/admin/users", ADMIN)["items"]
                 attacked["user"] = max(users, key=lambda user: user["bytes"])
             else:
                 # Requests of the attack may still run for long.
