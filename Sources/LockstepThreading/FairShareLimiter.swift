@@ -69,6 +69,11 @@ package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
     contents.withLock { !$0.queues.isEmpty && $0.queues[owner] != nil }
   }
 
+  /// Whether work of the owner waits for its turn. Fast if there is no work at all, as `isRunning`.
+  package func isWaiting(_ owner: Owner) -> Bool {
+    contents.withLock { !$0.queues.isEmpty && $0.queues[owner]?.waiting.isEmpty == false }
+  }
+
   /// How much work of all owners waits for its turn.
   package var waitingCount: Int { contents.withLock { $0.queues.values.reduce(0) { $0 + $1.waiting.count } } }
 

@@ -19,7 +19,7 @@ package struct WriteSet: Sendable {
   /// About how long PostgreSQL takes to write this, in nanoseconds. The writes of a group go to PostgreSQL
   /// together, so their times cannot be measured one by one.
   var expectedTime: Int64 {
-    actions.reduce(0) { time, action in
+    actions.reduce(Int64(record?.bytes ?? 0) * Self.timeOfByte) { time, action in
       let bytes = action.entry.action.utf8.count + action.entry.mutations.utf8.count
       return time + Self.timeOfAction + Int64(bytes) * Self.timeOfByte
     }

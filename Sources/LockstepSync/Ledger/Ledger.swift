@@ -28,7 +28,7 @@ package final class Ledger: Sendable {
   private let eras: EraSource
   private let sessionEndings: SessionEndingTracker
   private let background: BackgroundEncoder
-  private let longTransactions = FairShareLimiter<UserID>(name: "a user's long writes", atOnce: 1, waiting: 64)
+  let longTransactions = FairShareLimiter<UserID>(name: "a user's long writes", atOnce: 1, waiting: 64)
   private let notify: @Sendable (UserID, UserState) -> Void
 
   /// `notify` is called after each committed state is published, by one thread at a time.
@@ -83,6 +83,11 @@ package final class Ledger: Sendable {
     _ reservation: WriteReservation,
     completion: @escaping @Sendable (Result<Transaction.Outcome, any Error>) -> Void
   ) throws {
+    // This one probably takes long too. A client that sends many of them must keep neither the event loops
+    // nor the writer thread busy with decisions that need more steps than they may take there.
+    if longTransactions.isWaiting(transaction.user), let (state, generation) = reservation.states.latest {
+      throw LongDecisionError(state: state, generation: generation)
+    }
     try submit(transaction, reservation, decideEarly(transaction, reservation), completion: completion)
   }
 

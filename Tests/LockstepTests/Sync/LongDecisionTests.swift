@@ -173,4 +173,29 @@ struct LongDecisionTests {
     #expect(calls.withLock { $0 } == 2 && other.withLock { $0 } == 2)
     #expect(try await fixture.state(of: ann).revision == 2)
   }
+
+  @Test("While long transactions of a user wait, neither the caller nor the writer thread decides on more of them")
+  func waiting() async throws {
+    let fixture = try SyncFixture()
+    let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
+    let (arrival, gate) = (ThreadGate(), ThreadGate())
+    defer { gate.open() }
+    let first = Self.action(LockedState(0)) { number in
+      guard number == 2 else { return }
+      arrival.open()
+      gate.pass()
+    }
+    let long = Task { try await fixture.commit([first], as: ann) }
+    await arrival.opened()
+    let next = Task { try await fixture.commit([Self.action(LockedState(0))], as: ann) }
+    await eventually { fixture.ledger.longTransactions.isWaiting(ann.user) }
+    let last = LockedState(0)
+    let third = Task { try await fixture.commit([Self.action(last)], as: ann) }
+    await eventually { fixture.ledger.longTransactions.waiting(of: ann.user) == 2 }
+    #expect(last.withLock { $0 } == 0)
+    #expect(!fixture.ledger.longTransactions.isWaiting(bob.user))
+    gate.open()
+    _ = try await (long.value, next.value, third.value)
+    #expect(last.withLock { $0 } == 1)
+  }
 }
