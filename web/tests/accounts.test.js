@@ -78,6 +78,16 @@ withUsers('After the session has ended, another user gets neither the copy nor t
   assert.deepEqual([await ada.favorites(), await bob.favorites()], [['sent'], ['bobs']])
 })
 
+withUsers('The session of an earlier version is kept, and the client asks the server who its user is', async (server, ada) => {
+  const store = rows()
+  const { id } = await server.request(ada.token, '/v1/me')
+  await store.write([['session', { token: ada.token, user: id }]])
+  const client = make(server, { store })
+  client.start()
+  await client.list('favorites').put('a').confirmed
+  assert.deepEqual(client.user, { id, email: ada.email, anonymous: false })
+})
+
 withUsers('A login of the same user ends the previous session', async (server, ada) => {
   const { client, unsent, goOnline } = await withUnsent(server, undefined, { store: rows(), token: ada.token })
   const credentials = { email: ada.email, password }
