@@ -55,12 +55,17 @@ struct WorkBudgetTests {
     return client
   }
 
-  @Test("A patch that takes no work leaves an exhausted budget exhausted")
+  @Test("An exhausted budget stays exhausted, and further patches do nothing")
   func exhausted() throws {
     let budget = WorkBudget(steps: 10)
     budget.spend(bytes: 1_000)
     _ = try PatchDocument([]).applied(to: ["a": 1], budget: budget)
     #expect(budget.isExhausted)
+    budget.leave(units: 0)
+    #expect(budget.isExhausted)
+    // The request is refused anyway, so later patches do nothing.
+    let adding = try PatchDocument([["op": "add", "path": "/b", "value": 2]])
+    #expect(try adding.applied(to: ["a": 1], budget: budget) == ["a": 1])
   }
 
   @Test("All values of a request share its steps: past them, the request is refused and changes nothing")
