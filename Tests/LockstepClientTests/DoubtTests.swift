@@ -142,7 +142,7 @@ struct DoubtTests {
   @Test(
     "If the feed names the key of a write, the write is confirmed and not sent again, whatever the clocks say",
     arguments: [Following.polls, .events],
-    [Duration.zero, days * 3, days * -3]
+    [Duration.zero, days, days * 3, days * -3]
   )
   func named(following: Following, ahead: Duration) throws {
     let device = try Device(in: folder, following, ahead: ahead)
@@ -161,7 +161,7 @@ struct DoubtTests {
   @Test(
     "If the server has forgotten the key of a write, the write is refused, and not applied twice",
     arguments: [Following.polls, .events],
-    [Duration.zero, days * 3, days * -3]
+    [Duration.zero, days, days * 3, days * -3]
   )
   func forgotten(following: Following, ahead: Duration) throws {
     let device = try Device(in: folder, following, ahead: ahead)
