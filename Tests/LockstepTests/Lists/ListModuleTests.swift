@@ -75,6 +75,26 @@ private struct Jobs: ListModule {
   }
 }
 
+/// A list with an action whose type has a capital K.
+private struct Stays: ListModule {
+  typealias Element = Trip
+
+  enum Action: Sendable {
+    case edit(List<Trip>.Mutation)
+    case clearKept
+  }
+
+  static let name = "stays"
+  static let actions = Actions(edits: Action.edit, ActionCase("clearKept") { .clearKept })
+
+  func decide(_ action: Action, _ list: List<Trip>) throws(Refusal) -> [List<Trip>.Mutation] {
+    switch action {
+    case .edit(let mutation): [mutation]
+    case .clearKept: [.clear]
+    }
+  }
+}
+
 @Suite("A typed list", .timeLimit(.minutes(10)))
 struct ListModuleTests {
   /// A user's state, changed by actions.
@@ -121,6 +141,14 @@ struct ListModuleTests {
         return ["\(error)"]
       }
     }
+  }
+
+  @Test("Types of actions are compared by bytes")
+  func equivalentTypes() throws {
+    let module = UserModule.list(Stays())
+    #expect(try module.read("clearKept", [:]) != nil)
+    // The Kelvin sign.
+    #expect(try module.read("clear\u{212A}ept", [:]) == nil)
   }
 
   @Test("A new element gets its defaults and its times, in the order of the type")
