@@ -129,13 +129,21 @@ struct EquivalentTextTests {
 
   @Test("Each fault of a body is named, also if two names look alike")
   func faults() async throws {
-    try await ServerFixture.run { users in
+    try await ServerFixture.administered { users in
       let ada = try await users.signUp()
-      let body = JSON.object(JSONObject(Self.pairs.flatMap { [($0.first, JSON(1)), ($0.other, JSON(2))] }))
-      let response = try await ada.patch("/v1/profile", "\(body)")
-      #expect(response.status == 422)
-      let pointers = (response.json["errors"]?.arrayValue ?? []).compactMap { $0["pointer"] }
-      #expect(Set(pointers) == Set(Self.pairs.flatMap { [.string("/\($0.first)"), .string("/\($0.other)")] }))
+      let declaration = #"{"kind":"map","schema":{"type":"string"}}"#
+      #expect(try await users.admin.put("/v1/admin/collections/levels", declaration).status == 201)
+      let names = Self.pairs.flatMap { [$0.first, $0.other] }
+      let body = JSON.object(JSONObject(names.map { ($0, JSON(1)) }))
+      let merge: JSON = ["module": "levels", "type": "merge", "payload": ["values": body]]
+      for (response, path) in [
+        (try await ada.patch("/v1/profile", "\(body)"), "/"),
+        (try await ada.post("/v1/actions", "\(["actions": [merge]] as JSON)"), "/actions/0/payload/values/"),
+      ] {
+        #expect(response.status == 422)
+        let pointers = (response.json["errors"]?.arrayValue ?? []).compactMap { $0["pointer"] }
+        #expect(Set(pointers) == Set(names.map { .string(path + $0) }), "\(response.text)")
+      }
     }
   }
 }
