@@ -21,7 +21,7 @@ struct LoginViewModelTests {
     let enabled = scheduler.observe(model.login.enabled, from: 0)
     scheduler.scheduleAt(100) { [model] in model.setEmail("ada@example.com") }
     scheduler.scheduleAt(110) { [model] in model.setPassword("correct horse") }
-    scheduler.scheduleAt(120) { [model] in model.setPassword("horse") }
+    scheduler.scheduleAt(120) { [model] in model.setPassword("") }
     scheduler.scheduleAt(130) { [model] in model.setPassword("correct horse") }
     scheduler.run(from: 200) { [model] in await model.login.execute() }
     scheduler.start()
