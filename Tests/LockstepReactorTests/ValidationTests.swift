@@ -29,18 +29,18 @@ struct ValidationTests {
   @Test(
     "Text is trimmed before it is validated",
     arguments: [
-      ("", ValidationResult.empty), ("  \n\t ", .empty), (" ab ", .failed(message: "short")), (" abc ", .ok),
-      ("abcde", .ok), ("abc def", .failed(message: "long")),
+      ("", ValidationResult.empty(message: "missing")), ("  \n\t ", .empty(message: "missing")),
+      (" ab ", .failed(message: "short")), (" abc ", .ok), ("abcde", .ok), ("abc def", .failed(message: "long")),
     ]
   )
   func text(input: String, expected: ValidationResult) {
-    let validator = Validator.text(3...5, tooShort: "short", tooLong: "long")
+    let validator = Validator.text(3...5, missing: "missing", tooShort: "short", tooLong: "long")
     #expect(validator.validate(input) == expected)
   }
 
   @Test("Normalizing gives the text that is validated, sent and stored")
   func normalise() {
-    let validator = Validator.text(1...10, tooShort: "", tooLong: "")
+    let validator = Validator.text(1...10, missing: "", tooShort: "", tooLong: "")
     #expect(validator.normalise("  a b \u{3000}") == "a b")
     #expect("".trimmingWhitespace() == "")
     #expect("é".trimmingWhitespace() == "é")

@@ -32,10 +32,16 @@ public struct Validator<Input: Sendable>: Sendable {
 }
 
 extension Validator where Input == String {
-  /// Trims text and checks that its character count is in `length`. Empty text gives `.empty`.
-  public static func text(_ length: ClosedRange<Int>, tooShort: String, tooLong: String) -> Validator {
+  /// Trims text and checks that its character count is in `length`. Empty text gives `.empty`, whose message is
+  /// `missing`. It asks for the text.
+  public static func text(
+    _ length: ClosedRange<Int>,
+    missing: String,
+    tooShort: String,
+    tooLong: String
+  ) -> Validator {
     Validator(normalise: { $0.trimmingWhitespace() }) { text in
-      if text.isEmpty { return .empty }
+      if text.isEmpty { return .empty(message: missing) }
       if text.count < length.lowerBound { return .failed(message: tooShort) }
       return text.count > length.upperBound ? .failed(message: tooLong) : .ok
     }

@@ -23,8 +23,8 @@ public struct ScreenValidators: Sendable {
   package init(_ rules: PasswordRules, shortestPassword: @escaping @Sendable () async throws -> Int) {
     username = { .address(ScreenLanguage(of: $0)) }
     password = { .length(rules, ScreenLanguage(of: $0), shortest: shortestPassword) }
-    companyName = { .profileText(ScreenText.noCompanyName, ScreenLanguage(of: $0)) }
-    position = { .profileText(ScreenText.noPosition, ScreenLanguage(of: $0)) }
+    companyName = { .profileText(.noCompanyName, .validCompanyName, ScreenLanguage(of: $0)) }
+    position = { .profileText(.noPosition, .validPosition, ScreenLanguage(of: $0)) }
   }
 }
 
@@ -85,11 +85,16 @@ extension AsyncValidator<PasswordLength> {
 
 extension Validator<String> {
   /// A text of the profile: trimmed, not empty, and not too long.
-  fileprivate static func profileText(_ missing: ScreenText, _ language: ScreenLanguage) -> Validator {
+  fileprivate static func profileText(
+    _ missing: ScreenText,
+    _ valid: ScreenText,
+    _ language: ScreenLanguage
+  ) -> Validator {
     Validator(normalise: { $0.trimmingWhitespace() }) { text in
       switch ProfileReactor.validation(of: text) {
       case .empty: .empty(message: missing[language])
       case .failed: .failed(message: ScreenText.tooLong(text.unicodeScalars.count)[language])
+      case .ok: .ok(message: valid[language])
       case let result: result
       }
     }

@@ -19,7 +19,7 @@ private struct ProfileForm: Reactor {
   enum Mutation: Sendable { case companyName(String), position(String), loading(Bool), saved([String: String]) }
   struct NotReady: Error {}
 
-  static let validator = Validator.text(1...200, tooShort: "", tooLong: "at most 200 characters")
+  static let validator = Validator.text(1...200, missing: "required", tooShort: "", tooLong: "at most 200 characters")
 
   let prompt: ScriptedPrompt
   let request: @Sendable ([String: String]) async throws -> Void
@@ -86,6 +86,7 @@ struct FormExample {
   private func fillIn(_ test: TestReactor<ProfileForm>) {
     test.send(.setCompanyName("  ")) {
       $0.companyName = "  "
+      $0.validatedCompanyName = .empty(message: "required")
     }
     test.send(.setCompanyName(" Tidewater ")) {
       $0.companyName = " Tidewater "

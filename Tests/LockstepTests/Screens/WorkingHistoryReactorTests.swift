@@ -55,11 +55,12 @@ struct WorkingHistoryReactorTests {
   }
 
   private static let missing = ValidationResult.empty(message: "Enter the position.")
+  private static let valid = ValidationResult.ok(message: "The text for the position is valid.")
 
   /// Texts, and the results of their validation.
   private static let validations: [(String, ValidationResult)] = [
-    ("", missing), (" \t ", missing), ("Aurora", .ok), ("  Aurora \n", .ok), (String(repeating: "é", count: 200), .ok),
-    (" " + String(repeating: "x", count: 200) + " ", .ok),
+    ("", missing), (" \t ", missing), ("Aurora", valid), ("  Aurora \n", valid),
+    (String(repeating: "é", count: 200), valid), (" " + String(repeating: "x", count: 200) + " ", valid),
     (String(repeating: "x", count: 201), .failed(message: "It must have at most 200 characters, and has 201.")),
   ]
 
@@ -84,8 +85,8 @@ struct WorkingHistoryReactorTests {
     let world = World(company: "Borealis", position: "Chief")
     world.test.send(.setPosition(text)) { $0.position.text = text }
     #expect(world.test.state.validatedPosition == expected)
-    #expect(world.test.state.saveEnabled == (expected == .ok))
-    if expected != .ok {
+    #expect(world.test.state.saveEnabled == expected.isValid)
+    if !expected.isValid {
       world.test.send(.save)
       world.test.receiveFailure("a conflict") { if case .conflict? = $0 as? Refusal { true } else { false } }
     }
@@ -373,24 +374,63 @@ struct WorkingHistoryReactorTests {
     world.test.finish()
   }
 
-  /// Languages, the text of the choice `cancel`, and that of a field without text.
+  /// Texts in a language.
+  struct Texts: Sendable {
+    let language: String
+    let cancel: String
+    /// Of a company: without text, and with a valid text.
+    let company: (missing: String, valid: String)
+    /// The same of a position.
+    let position: (missing: String, valid: String)
+  }
+
   private static let texts = [
-    ("en", "Cancel", "Enter the company."), ("ja", "キャンセル", "会社名を入力してください。"),
-    ("de", "Abbrechen", "Geben Sie die Firma ein."), ("fr", "Annuler", "Saisissez l’entreprise."),
-    ("es", "Cancelar", "Introduzca la empresa."),
+    Texts(
+      language: "en",
+      cancel: "Cancel",
+      company: ("Enter the company.", "The text for the company is valid."),
+      position: ("Enter the position.", "The text for the position is valid.")
+    ),
+    Texts(
+      language: "ja",
+      cancel: "キャンセル",
+      company: ("会社名を入力してください。", "会社名の入力は有効です。"),
+      position: ("役職を入力してください。", "役職の入力は有効です。")
+    ),
+    Texts(
+      language: "de",
+      cancel: "Abbrechen",
+      company: ("Geben Sie die Firma ein.", "Die Eingabe für die Firma ist gültig."),
+      position: ("Geben Sie die Position ein.", "Die Eingabe für die Position ist gültig.")
+    ),
+    Texts(
+      language: "fr",
+      cancel: "Annuler",
+      company: ("Saisissez l’entreprise.", "La saisie de l’entreprise est valide."),
+      position: ("Saisissez le poste.", "La saisie du poste est valide.")
+    ),
+    Texts(
+      language: "es",
+      cancel: "Cancelar",
+      company: ("Introduzca la empresa.", "El texto de la empresa es válido."),
+      position: ("Introduzca el cargo.", "El texto del cargo es válido.")
+    ),
   ]
 
-  @Test("The choices of a prompt and an empty field have texts in the user's language", arguments: texts)
-  func choiceTexts(language: String, cancel: String, missing: String) {
-    let world = World(failing: [.refused(status: 422)], languages: [language])
-    #expect(world.test.state.validatedCompanyName == .empty(message: missing))
+  @Test("The choices of a prompt, empty fields and valid fields have texts in the user's language", arguments: texts)
+  func choiceTexts(texts: Texts) {
+    let world = World(failing: [.refused(status: 422)], languages: [texts.language])
+    #expect(world.test.state.validatedCompanyName == .empty(message: texts.company.missing))
+    #expect(world.test.state.validatedPosition == .empty(message: texts.position.missing))
     world.type("A", "B")
+    #expect(world.test.state.validatedCompanyName == .ok(message: texts.company.valid))
+    #expect(world.test.state.validatedPosition == .ok(message: texts.position.valid))
     world.test.send(.save) { $0.isLoading = true }
     world.test.advance(by: .seconds(2))
     world.test.skipStates()
     let prompt = WorkingHistoryReactor.format.encode(world.test.state).objectValue?["prompt"]
     #expect(prompt?["choices"] == ["cancel"])
-    #expect(prompt?["choiceTexts"] == ["cancel": .string(cancel)])
+    #expect(prompt?["choiceTexts"] == ["cancel": .string(texts.cancel)])
     world.test.finish()
   }
 

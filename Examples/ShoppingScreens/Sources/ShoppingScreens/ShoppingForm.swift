@@ -6,7 +6,7 @@ struct ShoppingForm: Reactor {
     /// The texts as the user types them.
     var name = ""
     var amount = "1"
-    var validatedName: ValidationResult = .empty
+    var validatedName = ShoppingForm.names.validate("")
     var isSaving = false
     /// Leads to the form of the saved item. A pulse, because a second save is a second event.
     @Pulse var route: ScreenLink?
@@ -42,9 +42,14 @@ struct ShoppingForm: Reactor {
     case failed(String)
   }
 
-  static let names = Validator.text(1...50, tooShort: "", tooLong: "A name has at most 50 characters.")
+  static let names = Validator.text(
+    1...50,
+    missing: "Enter a name.",
+    tooShort: "",
+    tooLong: "A name has at most 50 characters."
+  )
   static let amounts = Validator<String>(normalise: { $0.trimmingWhitespace() }) { text in
-    if text.isEmpty { return .empty }
+    if text.isEmpty { return .empty(message: "Enter an amount.") }
     return (1...999).contains(Int(text) ?? 0) ? .ok : .failed(message: "The amount is a number from 1 to 999.")
   }
 

@@ -43,7 +43,7 @@ struct ShoppingFormTests {
     world.test.receive { $0.validatedName = .failed(message: "This is on the list already.") }
     world.test.send(.setName(" ")) { state in
       state.name = " "
-      state.validatedName = .empty
+      state.validatedName = .empty(message: "Enter a name.")
     }
     world.test.finish()
   }

@@ -43,6 +43,20 @@ extension ScreenText {
     fr: "Saisissez le poste.",
     es: "Introduzca el cargo."
   )
+  static let validCompanyName = ScreenText(
+    en: "The text for the company is valid.",
+    ja: "会社名の入力は有効です。",
+    de: "Die Eingabe für die Firma ist gültig.",
+    fr: "La saisie de l’entreprise est valide.",
+    es: "El texto de la empresa es válido."
+  )
+  static let validPosition = ScreenText(
+    en: "The text for the position is valid.",
+    ja: "役職の入力は有効です。",
+    de: "Die Eingabe für die Position ist gültig.",
+    fr: "La saisie du poste est valide.",
+    es: "El texto del cargo es válido."
+  )
   static let somethingWrong = ScreenText(
     en: "Something went wrong.",
     ja: "問題が発生しました。",

@@ -36,7 +36,12 @@ struct NewNote: Reactor {
     case failed(String)
   }
 
-  static let texts = Validator.text(1...1_000, tooShort: "", tooLong: "A note has at most 1,000 characters.")
+  static let texts = Validator.text(
+    1...1_000,
+    missing: "Enter a note.",
+    tooShort: "",
+    tooLong: "A note has at most 1,000 characters."
+  )
 
   let initialState = State()
   let user: ScreenUser

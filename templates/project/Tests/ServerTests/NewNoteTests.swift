@@ -30,9 +30,16 @@ struct NewNoteTests {
     test.finish()
   }
 
-  @Test("Without a valid text, a save is refused", arguments: ["  ", String(repeating: "x", count: 1_001)])
-  func invalid(text: String) {
+  @Test(
+    "Without a valid text, a save is refused, and the message says why",
+    arguments: [
+      ("  ", ValidationResult.empty(message: "Enter a note.")),
+      (String(repeating: "x", count: 1_001), .failed(message: "A note has at most 1,000 characters.")),
+    ]
+  )
+  func invalid(text: String, expected: ValidationResult) {
     test.send(.setText(text)) { $0.text = text }
+    #expect(test.state.validation == expected)
     test.send(.save)
     test.receiveFailure("a conflict") { if case .conflict? = $0 as? Refusal { true } else { false } }
     test.finish()
