@@ -307,7 +307,7 @@ public struct RefusedWrite: Sendable, Equatable, Identifiable {
   public var id: Int64 { number }
   /// The actions in the form that the server got: `{"module": …, "type": …, "payload": …}`.
   public let actions: [JSON]
-  /// Why the server has refused it. Its `title` is a text for people.
+  /// Why the server has refused it, or why the client does not send it any more. Its `title` is a text for users.
   public let failure: ClientFailure
 }
 

@@ -4,7 +4,7 @@ import Observation
 /// The writes that the server has refused, for a view that shows them to the user.
 ///
 ///     ForEach(refused.writes) { write in
-///       Text(write.failure.title ?? "The server has refused a change.")
+///       Text(write.failure.title)
 ///       Button("Try again") { refused.retry(write) }
 ///       Button("Dismiss") { refused.dismiss(write) }
 ///     }

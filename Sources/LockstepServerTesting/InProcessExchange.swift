@@ -16,10 +16,10 @@ struct InProcessExchange: Sendable {
     var result = server.respond(to: try Self.request(request, at: VirtualTime.monotonic(clock)))
     while true {
       switch result {
-      case .response(let response): return try await Self.read(response)
+      case .response(let response): return try await read(response)
       case .reusable(var response, let validity):
         response.fields.append(contentsOf: validity.fields)
-        return try await Self.read(response)
+        return try await read(response)
       case .async(let work):
         do {
           result = try await work()
@@ -66,7 +66,7 @@ struct InProcessExchange: Sendable {
     return request.resume(cause)
   }
 
-  private static func read(_ response: Response) async throws -> ClientResponse {
+  private func read(_ response: Response) async throws -> ClientResponse {
     let body: [UInt8]
     if case .stream(_, let write) = response.body {
       let writer = CollectingWriter()
@@ -77,6 +77,10 @@ struct InProcessExchange: Sendable {
     }
     var fields: [String: String] = [:]
     for (name, value) in response.fields.all { fields[name, default: ""] += fields[name] == nil ? value : ", \(value)" }
+    // The event loops of a server with connections add this field.
+    let now = VirtualTime.source(clock).millisecondsSince1970()
+    let line = HTTPDate.field(secondsSince1970: Int(now / 1_000))
+    fields["Date"] = String(decoding: line.dropFirst("Date: ".utf8.count).dropLast(2), as: UTF8.self)
     return ClientResponse(status: response.status.code, fields: fields, body: body)
   }
 }

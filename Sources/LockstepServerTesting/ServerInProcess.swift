@@ -241,7 +241,7 @@ public final class ServerInProcess: ClientTransport {
       contents.lastExchange += 1
       return (contents.isOffline ? nil : contents.server, contents.lastExchange)
     }
-    guard let server else { throw ClientFailure("The server cannot be reached.") }
+    guard let server else { throw ClientFailure(.unreachable, "The server cannot be reached.") }
     let exchange = Task(executorPreference: clock.executor) { [clock] in
       try await InProcessExchange(server, clock).response(to: request)
     }
@@ -258,7 +258,7 @@ public final class ServerInProcess: ClientTransport {
       contents.lostResponses -= 1
       return true
     }
-    if isLost { throw ClientFailure("The response was lost.") }
+    if isLost { throw ClientFailure(.unreachable, "The response was lost.") }
     try Task.checkCancellation()
     return try result.get()
   }

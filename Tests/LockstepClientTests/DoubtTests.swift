@@ -8,10 +8,11 @@ import Testing
 
 @testable import LockstepClient
 
-/// A network that may lose writes before they reach the server.
+/// A network that may lose writes before they reach the server, with a proxy that may remove the field `Date`.
 private final class Network: StreamingTransport {
   let server: FakeServer
   private let isLosing = Mutex(false)
+  private let isHiding = Mutex(false)
 
   init(_ server: FakeServer) { self.server = server }
 
@@ -20,12 +21,26 @@ private final class Network: StreamingTransport {
     set { isLosing.withLock { $0 = newValue } }
   }
 
-  func response(to request: ClientRequest) async throws -> ClientResponse {
-    if losesWrites, request.method == "POST" { throw ClientFailure("The request was lost.") }
-    return try await server.response(to: request)
+  var hidesDates: Bool {
+    get { isHiding.withLock { $0 } }
+    set { isHiding.withLock { $0 = newValue } }
   }
 
-  func stream(of request: ClientRequest) async throws -> ClientStream { try await server.stream(of: request) }
+  func response(to request: ClientRequest) async throws -> ClientResponse {
+    if losesWrites, request.method == "POST" { throw ClientFailure("The request was lost.") }
+    return shown(try await server.response(to: request))
+  }
+
+  func stream(of request: ClientRequest) async throws -> ClientStream {
+    let stream = try await server.stream(of: request)
+    return ClientStream(response: shown(stream.response), parts: stream.parts)
+  }
+
+  private func shown(_ response: ClientResponse) -> ClientResponse {
+    var response = response
+    if hidesDates { response.fields["date"] = nil }
+    return response
+  }
 }
 
 /// How many milliseconds a clock is ahead of the server's.
@@ -50,9 +65,15 @@ private final class Device {
   private(set) var client: LockstepClient
   private var running: Task<Void, Never>?
 
-  init(in folder: TemporaryDirectory, _ following: Following = .polls, ahead: Duration = .zero) throws {
+  init(
+    in folder: TemporaryDirectory,
+    _ following: Following = .polls,
+    ahead: Duration = .zero,
+    hidesDates: Bool = false
+  ) throws {
     server = FakeServer(clock: clock)
     network = Network(server)
+    network.hidesDates = hidesDates
     (path, self.following) = (folder.file("client.db"), following)
     lead.value = ahead.milliseconds
     client = try Self.client(path, network, clock, lead, following, seed: 0)
@@ -192,7 +213,11 @@ struct DoubtTests {
     let credentials = MemoryCredentials("token")
     let client = try LockstepClient(store: .file(path), transport: server, credentials: credentials, clock: clock)
     #expect(client.status.pending == 1)
-    clock.start { try? await client.engine.sendOnce(sent, in: 0) }
+    clock.start {
+      guard let response = try? await server.response(to: ClientRequest(target: "/v1/me")) else { return }
+      await client.engine.noteTime(of: response)
+      try? await client.engine.sendOnce(sent, in: 0)
+    }
     clock.advance(by: .milliseconds(20))
     let keys = server.requests.filter { $0.method == "POST" }.compactMap { $0.fields["Idempotency-Key"] }
     #expect(keys == (hours == 1 ? ["k"] : []))
@@ -212,9 +237,45 @@ struct DoubtTests {
     #expect(entry(sentAfter: 299).doubt(at: start) == .hasKey)
     #expect(entry(sentAfter: -23 * 3_600).doubt(at: start) == .hasKey)
     #expect(entry(sentAfter: -23 * 3_600 - 1).doubt(at: start) == .hasNoKey)
+    // Without a time of the server, the age is unknown too.
+    #expect(entry(sentAfter: 0).doubt(at: nil) == .hasNoKey)
+    var unknown = entry(sentAfter: 0)
+    unknown.sentAt = OutboxEntry.unknownTime
+    #expect(unknown.doubt(at: OutboxEntry.unknownTime) == .hasNoKey)
     var old = entry(sentAfter: -90 * 86_400)
     old.isIncluded = true
     #expect(old.doubt(at: start) == .applied)
+  }
+
+  @Test(
+    "Without a time of the server, a write in doubt counts as old, whatever the clock of the device says",
+    arguments: [Following.polls, .events],
+    [false, true]
+  )
+  func withoutDates(following: Following, isOnlyFirst: Bool) throws {
+    let device = try Device(in: folder, following, hidesDates: true)
+    device.incrementWithoutResponse("count")
+    device.clock.advance(by: .seconds(25 * 3_600))
+    // By the clock of the device, no time has passed.
+    device.setClock(ahead: .seconds(-25 * 3_600))
+    device.server.forgetResponses()
+    device.network.hidesDates = !isOnlyFirst
+    device.settle()
+    #expect(device.value("count") == 1)
+    #expect(device.client.refusedWrites.map(\.failure.title) == ["It is not certain whether this was done"])
+    device.stop()
+  }
+
+  @Test("Without a time of the server, a write that was lost on its way is sent on the condition")
+  func lostRequestWithoutDates() throws {
+    let device = try Device(in: folder, hidesDates: true)
+    device.increment("first")
+    device.network.losesWrites = true
+    device.increment("count")
+    device.clock.advance(by: .seconds(1))
+    device.settle()
+    #expect(device.value("count") == 1 && device.client.refusedWrites.isEmpty)
+    device.stop()
   }
 
   @Test("A write that was lost on its way is sent days later, unless what it names has changed meanwhile")
@@ -251,6 +312,10 @@ struct DoubtTests {
     device.settle()
     #expect(device.value("count") == 7 && device.client.refusedWrites.count == 1)
     #expect(device.client.refusedWrites.first?.failure.status == nil)
+    #expect(device.client.refusedWrites.first?.failure.title == "It is not certain whether this was done")
+    // The file keeps the title.
+    try device.launch()
+    #expect(device.client.refusedWrites.first?.failure.title == "It is not certain whether this was done")
     device.stop()
   }
 
@@ -296,7 +361,7 @@ struct DoubtTests {
       let device = try Device(in: folder, seed.isMultiple(of: 2) ? .polls : .events)
       var keys: [String] = []
       for step in 0..<100 {
-        switch numbers.below(16) {
+        switch numbers.below(17) {
         case 0...4:
           keys.append("k\(step)")
           device.increment("k\(step)")
@@ -310,6 +375,7 @@ struct DoubtTests {
         case 11: try device.launch(after: .seconds(numbers.below(30 * 3_600)))
         case 12: device.clock.advance(by: .seconds(numbers.below(120)))
         case 13: try device.launch()
+        case 16: device.network.hidesDates.toggle()
         case 14:
           device.server.perform(["module": "defaults", "type": "increment", "payload": ["key": "other", "by": 1]])
         default:

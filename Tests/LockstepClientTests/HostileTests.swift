@@ -26,6 +26,34 @@ private final class Proxy: ClientTransport {
   }
 }
 
+/// A response of a proxy, a gateway or a captive portal in front of a server.
+enum ForeignPage: CaseIterable, Sendable {
+  case html
+  case json
+  /// A problem document (RFC 9457) of a gateway.
+  case problem
+  /// A problem document of the server with another status.
+  case otherStatus
+  /// No body.
+  case empty
+
+  func response(_ status: Int) -> ClientResponse {
+    switch self {
+    case .html:
+      ClientResponse(status: status, fields: ["Content-Type": "text/html"], body: Array("<html>Log in</html>".utf8))
+    case .json: Self.json(status, ["message": "Forbidden", "error": "denied"])
+    case .problem: Self.json(status, ["type": "about:blank", "title": "Forbidden", "status": JSON(status)])
+    case .otherStatus:
+      Self.json(status, ["type": "/problems/forbidden", "title": "You are not allowed to do this", "status": 499])
+    case .empty: ClientResponse(status: status)
+    }
+  }
+
+  private static func json(_ status: Int, _ body: JSON) -> ClientResponse {
+    ClientResponse(status: status, fields: ["Content-Type": "application/json"], body: body.encoded())
+  }
+}
+
 /// An element that an older app cannot read without a title.
 private struct Titled: Codable, Identifiable, Equatable, Sendable {
   let id: String
@@ -35,10 +63,11 @@ private struct Titled: Codable, Identifiable, Equatable, Sendable {
 @Suite("Proxies, old writes, and elements of other apps", .timeLimit(.minutes(10)))
 struct HostileTests {
   @Test(
-    "A response of a proxy refuses no write, and does not stop the client",
-    arguments: [200, 302, 403, 404, 407, 413]
+    "A response of a proxy refuses no write, ends no session, and does not stop the client",
+    arguments: ForeignPage.allCases,
+    [200, 201, 204, 302, 400, 401, 403, 404, 407, 409, 410, 412, 413, 422, 451, 503, 507]
   )
-  func proxy(status: Int) throws {
+  func proxy(page: ForeignPage, status: Int) throws {
     let clock = VirtualClock()
     let server = FakeServer(clock: clock)
     let proxy = Proxy(server)
@@ -46,15 +75,42 @@ struct HostileTests {
     clock.start { await client.run() }
     clock.advance(by: .milliseconds(20))
     #expect(client.status.connection == .live)
-    let page = ClientResponse(status: status, fields: ["Content-Type": "text/html"], body: Array("<html>".utf8))
-    proxy.response = page
+    proxy.response = page.response(status)
     clock.start { _ = try? await client.defaults().increment("count") }
     clock.advance(by: .seconds(120))
     #expect(client.status.connection == .offline || client.status.connection == .connecting)
+    #expect(client.status.connection == .connecting || client.status.failure?.title == "The server cannot be reached")
     #expect(client.refusedWrites.isEmpty && client.status.pending == 1)
     proxy.response = nil
     clock.advance(by: .seconds(120))
     #expect(client.status.connection == .live && server.json(of: "defaults/standard") == ["count": 1])
+  }
+
+  @Test(
+    "A response of a proxy is no success and no refusal of a login or of new credentials",
+    arguments: ForeignPage.allCases,
+    [200, 201, 202, 401, 403, 409]
+  )
+  func proxyOfLogin(page: ForeignPage, status: Int) throws {
+    let clock = VirtualClock()
+    let proxy = Proxy(FakeServer(clock: clock))
+    let (credentials, failures) = (MemoryCredentials("token"), Recorded<[ClientFailure?]>())
+    let client = try LockstepClient(store: .memory, transport: proxy, credentials: credentials, clock: clock)
+    proxy.response = page.response(status)
+    clock.start {
+      var found: [ClientFailure?] = []
+      do { try await client.logIn(email: "ada@example.com", password: "x") } catch {
+        found.append(error as? ClientFailure)
+      }
+      do { try await client.setCredentials(email: "ada@example.com", password: "x") } catch {
+        found.append(error as? ClientFailure)
+      }
+      failures.set(found)
+    }
+    clock.settle()
+    #expect(failures.value?.map { $0?.title } == Array(repeating: "The server cannot be reached", count: 2))
+    #expect(failures.value?.allSatisfy { $0?.problem == nil && $0?.type == nil } == true)
+    #expect(credentials.token() == "token")
   }
 
   @Test("A write whose response was lost two days ago is not applied again, and is confirmed if the copy has it")
@@ -175,6 +231,9 @@ struct HostileTests {
     }
     fixture.clock.settle()
     #expect(failures.value?.map(\.status) == [422, 422])
+    // The same form as a refusal of the server.
+    #expect(failures.value?.map(\.type) == ["validation-failed", "validation-failed"])
+    #expect(failures.value?.map(\.title) == Array(repeating: "Some of the input is not valid", count: 2))
     #expect(failures.value?.first?.description.contains("/title: ") == true)
     #expect(fixture.client.status.pending == 0 && fixture.client.refusedWrites.isEmpty)
   }

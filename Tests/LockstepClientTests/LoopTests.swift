@@ -20,7 +20,10 @@ private final class UselessServer: StreamingTransport {
   func response(to request: ClientRequest) async throws -> ClientResponse {
     guard request.target == "/v1/actions" else { return try await server.response(to: request) }
     counts.withLock { $0.conflicts += 1 }
-    let body: JSON = ["title": "Precondition Failed", "status": 412, "current": "theirs", "cursor": "r1.e1"]
+    let body: JSON = [
+      "type": "/problems/precondition-failed", "title": "This has changed in the meantime", "status": 412,
+      "current": "theirs", "cursor": "r1.e1",
+    ]
     return ClientResponse(status: 412, body: body.encoded())
   }
 

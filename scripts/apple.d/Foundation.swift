@@ -37,6 +37,22 @@ public struct Locale: Sendable {
   public static var preferredLanguages: [String] { [] }
 }
 
+// MARK: - Errors
+
+public protocol LocalizedError: Error {
+  var errorDescription: String? { get }
+  var failureReason: String? { get }
+  var recoverySuggestion: String? { get }
+  var helpAnchor: String? { get }
+}
+
+extension LocalizedError {
+  public var errorDescription: String? { nil }
+  public var failureReason: String? { nil }
+  public var recoverySuggestion: String? { nil }
+  public var helpAnchor: String? { nil }
+}
+
 // MARK: - Encoding
 
 open class JSONEncoder {

@@ -36,7 +36,7 @@ extension WriteCondition {
     self.init { current in
       let theirs = current.isNull ? nil : ElementCoding.decode(Value.self, from: current.encoded(), defaults)
       // For the app, nil means that the value was removed.
-      if theirs == nil, !current.isNull { throw ClientFailure("\(Value.self) cannot read the present value.") }
+      if theirs == nil, !current.isNull { throw ClientFailure(.app, "\(Value.self) cannot read the present value.") }
       guard let merged = await resolve(theirs, mine) else { return nil }
       return try write(merged)
     }

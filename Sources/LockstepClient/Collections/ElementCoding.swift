@@ -15,7 +15,7 @@ package enum ElementCoding {
   /// The element as a JSON object. Members that the server sets itself may be part of it.
   static func content(of element: some Encodable) throws -> JSONObject {
     guard let object = try json(element).objectValue else {
-      throw ClientFailure("\(type(of: element)) must be encoded as a JSON object.")
+      throw ClientFailure(.app, "\(type(of: element)) must be encoded as a JSON object.")
     }
     return object
   }

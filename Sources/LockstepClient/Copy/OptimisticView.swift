@@ -42,9 +42,10 @@ struct OptimisticView: Sendable {
   mutating func check(_ entry: OutboxEntry) throws {
     guard case .refused(let action, let error) = result(of: entry), modules[action.module.exact] != nil else { return }
     guard case .invalid(let faults)? = error as? Refusal else { return }
-    let errors = faults.map { JSON.object(["pointer": .string($0.pointer), "detail": .string($0.detail)]) }
-    let sentence = "The action “\(action.type)” of \(action.module) is not valid."
-    throw ClientFailure(status: 422, body: ["detail": .string(sentence), "errors": .array(errors)])
+    throw ClientFailure.invalid(
+      "The action “\(action.type)” of \(action.module) is not valid.",
+      faults.map { ($0.pointer, $0.detail) }
+    )
   }
 
   /// Applies a write as a whole, or not at all if one of its actions is refused.

@@ -25,12 +25,12 @@ public final class FileCredentials: ClientCredentials {
     let new = "\(path)-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: new) }
     guard FileManager.default.createFile(atPath: new, contents: nil, attributes: [.posixPermissions: 0o600]) else {
-      throw ClientFailure("The file \(new) cannot be created.")
+      throw ClientFailure(.credentials, "The file \(new) cannot be created.")
     }
     let file = try FileHandle(forWritingTo: URL(fileURLWithPath: new))
     try file.write(contentsOf: Data(token.utf8))
     try file.synchronize()
     try file.close()
-    guard rename(new, path) == 0 else { throw ClientFailure("The file \(path) cannot be replaced.") }
+    guard rename(new, path) == 0 else { throw ClientFailure(.credentials, "The file \(path) cannot be replaced.") }
   }
 }

@@ -52,7 +52,7 @@
     }
 
     private static func failure(_ verb: String, _ status: OSStatus) -> ClientFailure {
-      ClientFailure("The token cannot be \(verb) in the keychain (status \(status)).")
+      ClientFailure(.credentials, "The token cannot be \(verb) in the keychain (status \(status)).")
     }
   }
 #endif

@@ -60,7 +60,7 @@ extension SyncEngine {
       return try store.lead(as: process, from: now, until: until)
     } catch {
       // A file that cannot be written must not keep the client from following the server.
-      storeFailure = ClientFailure("The client's file cannot be written: \(error)")
+      storeFailure = .store(error)
       return nil
     }
   }
@@ -130,7 +130,7 @@ extension SyncEngine {
   /// elsewhere.
   private func waitForToken(in began: Int) async {
     while (try? await environment.clock.sleep(for: .seconds(5))) != nil {
-      guard let token = (try? await environment.credentials.token()) ?? nil, token != refusedToken else { continue }
+      guard let token = (try? await environment.token()) ?? nil, token != refusedToken else { continue }
       if epoch.value == began, !Task.isCancelled { dispatch(.login) }
       return
     }

@@ -125,7 +125,7 @@ extension SyncEngine {
         (base.cursor, known) = (document.position.cursor, [])
       }
     }
-    throw ClientFailure("The server has ended the stream.")
+    throw ClientFailure(.unreachable, "The server has ended the stream.")
   }
 
   /// Throws when the server has sent nothing for some time. It sends something every 15 seconds.
@@ -134,14 +134,19 @@ extension SyncEngine {
       // The clock may have been set back.
       if environment.now() < lastPartAt { lastPartAt = environment.now() }
       let silence = Duration.milliseconds(environment.now().milliseconds(since: lastPartAt))
-      if silence >= Self.patience { throw ClientFailure("The server has sent nothing for \(Self.patience).") }
+      if silence >= Self.patience {
+        throw ClientFailure(.unreachable, "The server has sent nothing for \(Self.patience).")
+      }
       try await environment.clock.sleep(for: Self.patience - silence)
     }
   }
 
   private static func document(_ body: [UInt8]) throws -> ChangesDocument {
     guard let json = try? JSON(parsing: body), let document = ChangesDocument(json) else {
-      throw ClientFailure("The server is not a Lockstep server: its response is not a document of changes.")
+      throw ClientFailure(
+        .unreachable,
+        "The server is not a Lockstep server: its response is not a document of changes."
+      )
     }
     return document
   }
@@ -149,7 +154,7 @@ extension SyncEngine {
   private func noteRefusal(_ response: ClientResponse, of cursor: String?) {
     switch response.status {
     // Such a response may come from a proxy in front of the server.
-    case _ where !response.isProblem: lost(ClientFailure(response), after: response.retryAfter)
+    case _ where response.problem == nil: lost(ClientFailure(response), after: response.retryAfter)
     case 401: dispatch(.unauthorized(ClientFailure(response)))
     case 408, 429, 500...506, 508...599: lost(ClientFailure(response), after: response.retryAfter)
     case 400 where cursor != nil: copy.forgetPosition()
@@ -163,7 +168,7 @@ extension SyncEngine {
   @discardableResult
   func apply(_ document: ChangesDocument, to base: FeedBase, including known: [OutboxEntry]) throws -> Bool {
     if !document.isReset, document.since != base.cursor {
-      throw ClientFailure("The response does not belong to the request: it may come from a cache.")
+      throw ClientFailure(.unreachable, "The response does not belong to the request: it may come from a cache.")
     }
 
     var (next, writes, isCurrent) = (copy, [Int64: OutboxEntry?](), true)

@@ -31,25 +31,24 @@ extension SyncEngine {
     let request = ClientRequest(method: "POST", target: "/v1/actions", fields: fields, body: body)
     let response = try await send(request, in: began)
     guard outbox[entry.number]?.isWaiting == true else { return }
-    let json = try? JSON(parsing: response.body)
     switch response.status {
     case 200:
-      guard let json, let cursor = json["cursor"]?.stringValue, let revision = response.revision,
-        ChangesDocument.Position.isCursor(cursor)
+      guard let json = try? JSON(parsing: response.body), let cursor = json["cursor"]?.stringValue,
+        let revision = response.revision, ChangesDocument.Position.isCursor(cursor)
       else {
-        throw ClientFailure("The server is not a Lockstep server: its response to a write has no cursor.")
+        throw ClientFailure(.unreachable, "The server is not a Lockstep server: its response to a write has no cursor.")
       }
       let position = ChangesDocument.Position(cursor: cursor, revision: revision)
       try confirm(entry.number, at: position, json)
     // Such a response may come from a proxy in front of the server.
-    case _ where json?.objectValue == nil: lost(ClientFailure(response), after: response.retryAfter)
+    case _ where response.problem == nil: lost(ClientFailure(response), after: response.retryAfter)
     case 401: dispatch(.unauthorized(ClientFailure(response)))
     case 408, 425, 429, 500...506, 508...599: lost(ClientFailure(response), after: response.retryAfter)
     case 409 where response["Retry-After"] != nil: lost(ClientFailure(response), after: response.retryAfter)
     case 412 where entry.isInDoubt: try refuse(entry.number, Self.inDoubt)
     case 412:
-      guard let resolve = conditions[entry.number]?.resolve, let current = json?["current"],
-        let cursor = json?["cursor"]?.stringValue
+      guard let resolve = conditions[entry.number]?.resolve, let problem = response.problem,
+        let current = problem["current"], let cursor = problem["cursor"]?.stringValue
       else { return try refuse(entry.number, ClientFailure(response)) }
       let resolved = await unlessCancelled { () -> Result<[ClientAction]?, any Error> in
         do { return .success(try await resolve(current)) } catch { return .failure(error) }
@@ -80,16 +79,18 @@ extension SyncEngine {
   }
 
   private static let inDoubt = ClientFailure(
+    .uncertain,
     "The client first sent this write more than 23 hours ago, or at an unknown time, and got no response. The server "
       + "may have applied it."
   )
 
   /// Notes in the file that a write is sent now. Nil: it must not be sent.
   private func prepare(_ entry: OutboxEntry) throws -> OutboxEntry? {
-    let now = serverNow
+    let now = serverTime?.now
+    let sentAt = now ?? OutboxEntry.unknownTime
     if entry.sentAt == nil {
       let from = (entry.base ?? copy.position).map { outbox.base(for: entry.actions, at: $0) }
-      try change(entry.number) { ($0.sentAt, $0.sentFrom) = (now, from) }
+      try change(entry.number) { ($0.sentAt, $0.sentFrom) = (sentAt, from) }
       return waitingEntry(entry.number)
     }
     // The feed has responded since the write was sent.
@@ -111,7 +112,7 @@ extension SyncEngine {
       }
       // If the server has applied the write, its elements have changed since, and the condition is false.
       let key = environment.newKey()
-      try change(entry.number) { ($0.key, $0.base, $0.sentAt, $0.isInDoubt) = (key, from, now, true) }
+      try change(entry.number) { ($0.key, $0.base, $0.sentAt, $0.isInDoubt) = (key, from, sentAt, true) }
       return waitingEntry(entry.number)
     }
   }
@@ -119,9 +120,6 @@ extension SyncEngine {
   private func waitingEntry(_ number: Int64) -> OutboxEntry? {
     outbox[number].flatMap { $0.isWaiting ? $0 : nil }
   }
-
-  /// The time of the server. It is the time of the device if no response has had a time yet.
-  private var serverNow: Timestamp { serverTime?.now ?? environment.now() }
 
   /// Notes the time of a response of the server.
   func noteTime(of response: ClientResponse) {

@@ -12,7 +12,10 @@ extension SyncEngine {
     let body = try? JSON(parsing: response.body)
     guard let token = body?["token"]?.stringValue, let id = body?["user"]?["id"]?.stringValue else {
       // Without the response, which may contain a token.
-      throw ClientFailure("The server is not a Lockstep server: its response to a login has no token or no user.")
+      throw ClientFailure(
+        .unreachable,
+        "The server is not a Lockstep server: its response to a login has no token or no user."
+      )
     }
     try await environment.credentials.save(token)
     try become(id, with: token)
@@ -21,7 +24,9 @@ extension SyncEngine {
 
   /// Gives the user who is logged in credentials.
   func setCredentials(_ credentials: JSON) async throws {
-    try await change("PUT", "/v1/me/credentials", credentials, token: ownToken(), expecting: 200)
+    let response = try await change("PUT", "/v1/me/credentials", credentials, token: ownToken(), expecting: 200)
+    // A proxy may respond with the status 200 too.
+    guard (try? JSON(parsing: response.body))?["id"]?.stringValue != nil else { throw ClientFailure(response) }
   }
 
   func requestPasswordReset(_ body: JSON) async throws {
@@ -33,34 +38,38 @@ extension SyncEngine {
   }
 
   private func ownToken() async throws -> String {
-    guard let token = try await environment.credentials.token() else { throw ClientFailure("No user is logged in.") }
+    guard let token = try await environment.token() else {
+      throw ClientFailure(.notLoggedIn, "No user is logged in.")
+    }
     return token
   }
 
   /// Sends a change of an account. The languages are those of a mail.
+  @discardableResult
   private func change(
     _ method: String,
     _ path: String,
     _ body: JSON,
     token: String?,
     expecting status: Int
-  ) async throws {
+  ) async throws -> ClientResponse {
     var fields = ["Content-Type": "application/json", "Idempotency-Key": environment.newKey()]
     fields["Authorization"] = token.map { "Bearer \($0)" }
     fields["Accept-Language"] = Locale.preferredLanguages.prefix(5).joined(separator: ", ")
     let request = ClientRequest(method: method, target: path, fields: fields, body: body.encoded())
     let response = try await response(to: request)
     guard response.status == status else { throw ClientFailure(response) }
+    return response
   }
 
   /// Ends the session. Forgets the copy and the outbox, unless `keepsCopy` is true.
   func leave(keepsCopy: Bool) async throws {
-    let token = try await environment.credentials.token()
+    let token = try await environment.token()
     try await environment.credentials.save(nil)
     checkedToken = nil
     var failure: (any Error)?
     do { try logOut(keepsCopy: keepsCopy) } catch { failure = error }
-    beginAgain(after: .unauthorized(ClientFailure("The user has logged out.")))
+    beginAgain(after: .unauthorized(.loggedOut))
     // The session ends even if the file cannot be written, because a second logout would not know the token.
     if let token { await endSession(token) }
     if let failure { throw failure }
@@ -142,7 +151,7 @@ extension SyncEngine {
     guard isForgotten else { return }
     for entry in outbox.entries + outbox.refused { outbox.remove(entry.number) }
     copy = ClientCopy()
-    settleAll(ClientFailure.loggedOut)
+    settleAll(.deleted)
     rebuild(.local)
   }
 
@@ -160,9 +169,12 @@ extension SyncEngine {
     _ request: ClientRequest,
     in began: Int
   ) async throws -> (request: ClientRequest?, response: ClientResponse) {
-    let problem: JSON = ["title": "There is no token: log in."]
+    let problem: JSON = [
+      "type": "/problems/unauthorized", "title": .string(ClientFailure.Title.notLoggedIn.rawValue), "status": 401,
+      "detail": "There is no token: log in.",
+    ]
     let unknown = ClientResponse(status: 401, body: problem.encoded())
-    guard let token = try await environment.credentials.token() else {
+    guard let token = try await environment.token() else {
       refusedToken = nil
       return (nil, unknown)
     }
@@ -171,7 +183,7 @@ extension SyncEngine {
       let fields = ["Authorization": "Bearer \(token)"]
       let response = try await environment.transport.response(to: ClientRequest(target: "/v1/me", fields: fields))
       guard epoch.value == began else { throw CancellationError() }
-      if response.status == 401, response.isProblem { return (nil, response) }
+      if response.status == 401, response.problem != nil { return (nil, response) }
       guard response.status == 200, let id = (try? JSON(parsing: response.body))?["id"]?.stringValue else {
         throw ClientFailure(response)
       }
@@ -186,6 +198,12 @@ extension SyncEngine {
   }
 }
 
-extension ClientFailure {
-  static let loggedOut = ClientFailure("The user has logged out.")
+extension SyncEngine.Environment {
+  /// The token of the session. An error of the credentials becomes a `ClientFailure`.
+  func token() async throws -> String? {
+    do { return try await credentials.token() } catch {
+      if error is CancellationError || error is ClientFailure { throw error }
+      throw ClientFailure(.credentials, "The token cannot be read: \(error)")
+    }
+  }
 }

@@ -8,7 +8,10 @@ extension SyncEngine {
   /// Adds a write. When this returns, it is on disk and shown.
   func write(_ actions: [ClientAction], condition: WriteCondition?) throws -> PendingWrite {
     guard (1...Self.mostActions).contains(actions.count) else {
-      throw ClientFailure("A transaction has 1 to \(Self.mostActions) actions, and this one has \(actions.count).")
+      throw ClientFailure(
+        .app,
+        "A transaction has 1 to \(Self.mostActions) actions, and this one has \(actions.count)."
+      )
     }
     var entry = newEntry(actions)
     try view.check(entry)
@@ -19,7 +22,7 @@ extension SyncEngine {
       entry.number = outbox.nextNumber
       if condition != nil {
         guard let position = copy.position else {
-          throw ClientFailure("A write cannot have a condition before the client has a copy of the state.")
+          throw ClientFailure(.noCopy, "A write cannot have a condition before the client has a copy of the state.")
         }
         entry.base = outbox.base(for: actions, at: position)
       }
@@ -39,7 +42,7 @@ extension SyncEngine {
   func cancel(_ write: PendingWrite) throws -> Bool {
     // Another client may have a write with this number.
     guard outcomes[write.number] === write.progress else { return false }
-    let failure = ClientFailure("The app has cancelled the write.")
+    let failure = ClientFailure(.cancelled, "The app has cancelled the write.")
     return try remove(write.number, because: failure) { $0.isWaiting && $0.sentAt == nil }
   }
 

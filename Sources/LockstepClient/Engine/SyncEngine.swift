@@ -53,7 +53,7 @@ actor SyncEngine: ActionWriter {
   var checkedToken: String?
   /// The token of the last request. After a 401, another one begins the connection again.
   var refusedToken: String?
-  /// Nil before the first response with a time.
+  /// Nil before the first response with a time. A clock of the device cannot replace it, because it may be wrong.
   var serverTime: ServerTime?
   /// When the last part of a stream came.
   var lastPartAt = Timestamp(millisecondsSince1970: 0)
@@ -134,7 +134,7 @@ actor SyncEngine: ActionWriter {
     } catch {
       isChanged = false
       guard error is SQLiteError else { throw error }
-      storeFailure = ClientFailure("The client's file cannot be written: \(error)")
+      storeFailure = .store(error)
       throw LockstepClientError(error)
     }
   }
@@ -158,9 +158,17 @@ actor SyncEngine: ActionWriter {
     copy.take(contents)
     outbox.take(contents)
     for (number, outcome) in contents.outcomes { settle(number, outcome) }
-    if isOther { settleAll(.loggedOut) }
+    if isOther { settleAll(.deleted) }
     for number in outcomes.keys where outbox[number] == nil {
-      settle(number, .failure(ClientFailure("Another process has sent this write. Its result is not known any more.")))
+      settle(
+        number,
+        .failure(
+          ClientFailure(
+            .uncertain,
+            "Another process has sent this write. Its result is not known any more."
+          )
+        )
+      )
     }
     if isRunning, !isLeading, let theirs = contents.connection { connection = theirs }
   }

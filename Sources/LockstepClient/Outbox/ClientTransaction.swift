@@ -66,7 +66,7 @@ public struct ClientTransaction: Sendable {
   public mutating func perform(_ action: some Encodable, in module: String) throws {
     let json = try ElementCoding.json(action)
     guard let type = json["type"]?.stringValue else {
-      throw ClientFailure("\(Swift.type(of: action)) must be encoded as an object with the member \"type\".")
+      throw ClientFailure(.app, "\(Swift.type(of: action)) must be encoded as an object with the member \"type\".")
     }
     actions.append(ClientAction(module: module, type: type, payload: json["payload"] ?? .object(JSONObject())))
   }

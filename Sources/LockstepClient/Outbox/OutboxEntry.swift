@@ -14,7 +14,8 @@ struct OutboxEntry: Sendable, Equatable {
   var actions: [ClientAction]
   /// The state that the write is based on, if it must not overwrite a later one.
   var base: ChangesDocument.Position?
-  /// When the client first sent the write with its key, by the clock of the server.
+  /// When the client first sent the write with its key, by the clock of the server. `unknownTime`: no response has had a
+  /// time yet. Nil: the client has not sent it.
   var sentAt: Timestamp?
   /// The latest state that the client knew when it first sent the write.
   var sentFrom: ChangesDocument.Position?
@@ -48,19 +49,22 @@ struct OutboxEntry: Sendable, Equatable {
   /// How long the client sends a write again with its key. The server keeps the key for a day. The difference of an
   /// hour is for slow requests.
   static let keyLifetime = Duration.seconds(23 * 3600)
+  /// The time of a request that was sent before the client knew the time of the server.
+  static let unknownTime = Timestamp(millisecondsSince1970: 0)
   /// The greatest difference between the clocks of two servers, such as two nodes.
   private static let tolerance = Duration.seconds(300)
 
   /// Decides about a write in doubt. Call this after a response of the feed to a request that was sent after the write.
-  /// `now` is the time of the server. The clocks of the device do not matter.
-  func doubt(at now: Timestamp) -> Doubt {
+  /// `now` is the time of the server; nil if no response has had a time yet. The clocks of the device do not matter.
+  func doubt(at now: Timestamp?) -> Doubt {
     if isIncluded { return .applied }
     return isKeyKnown(at: now) ? .hasKey : .hasNoKey
   }
 
-  /// Whether the server still knows the key.
-  func isKeyKnown(at now: Timestamp) -> Bool {
+  /// Whether it is certain that the server still knows the key. Without both times, it is not.
+  func isKeyKnown(at now: Timestamp?) -> Bool {
     guard let sentAt else { return true }
+    guard let now, sentAt != Self.unknownTime else { return false }
     let age = Duration.milliseconds(now.milliseconds(since: sentAt))
     // A time in the future is from a clock that was wrong, so the true age is unknown.
     return age >= .zero - Self.tolerance && age <= Self.keyLifetime
@@ -120,24 +124,5 @@ extension ChangesDocument.Position {
   init?(_ json: JSON) {
     guard let cursor = json["cursor"]?.stringValue, let revision = json["revision"]?.intValue else { return nil }
     self.init(cursor: cursor, revision: revision)
-  }
-}
-
-extension ClientFailure {
-  /// The form in the store.
-  var json: JSON {
-    var object: JSONObject = ["description": .string(description)]
-    if let status { object["status"] = JSON(status) }
-    if let problem { object["problem"] = problem }
-    return .object(object)
-  }
-
-  init(stored json: JSON) {
-    let description = json["description"]?.stringValue ?? ""
-    if let status = json["status"]?.intValue {
-      self.init(status: status, body: json["problem"] ?? ["title": .string(description)])
-    } else {
-      self.init(description)
-    }
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import LockstepReactor
 
 /// A screen of the server, as a view model: a view that works with a `ReactorHost` works with it unchanged.
@@ -57,7 +58,7 @@ public final class RemoteScreen<Action: ScreenAction, State: Decodable & Equatab
     do {
       return queue.admit(try ScreenQueue.Entry(action))
     } catch {
-      outputs.fail([action], ClientFailure("The action cannot be encoded: \(error)"))
+      outputs.fail([action], ClientFailure(.app, "The action cannot be encoded: \(error)"))
       return .accepted
     }
   }
@@ -95,11 +96,14 @@ public final class RemoteScreen<Action: ScreenAction, State: Decodable & Equatab
 }
 
 /// Why the server has not performed an action.
-public struct ScreenActionFailure<Action: Sendable>: Error, Sendable {
+public struct ScreenActionFailure<Action: Sendable>: LocalizedError, Sendable {
   /// The action; nil for the actions that `restoring` has returned.
   public let action: Action?
   /// The cause: the refusal of the server (409, 422), or that the screen was lost.
   public let failure: ClientFailure
+
+  /// The title of the failure, so that it is also the `localizedDescription`.
+  public var errorDescription: String? { failure.title }
 }
 
 /// The status of a remote screen.

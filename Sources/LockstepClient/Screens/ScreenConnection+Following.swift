@@ -37,7 +37,7 @@ extension ScreenConnection {
       guard let document else { return }
       if shownResponses == shownBefore { show(document.state, document.cursor) }
     case 304: noteSuccess()
-    case _ where !response.isProblem: return noteFailure(response)
+    case _ where response.problem == nil: return noteFailure(response)
     case 404, 410: return ended(ClientFailure(response))
     default: return noteFailure(response)
     }
@@ -81,7 +81,7 @@ extension ScreenConnection {
       noteSuccess()
       guard let document else { return }
       if shownResponses == shownBefore { show(document.state, document.cursor) }
-    case _ where !response.isProblem: noteFailure(response)
+    case _ where response.problem == nil: noteFailure(response)
     case 404, 410:
       queue.mark(isUncertain: batch.isUncertain)
       ended(ClientFailure(response))
@@ -117,9 +117,16 @@ extension ScreenConnection {
       return try ElementCoding.decode(type, from: json ?? .null)
     } catch {
       guard json?["cursor"]?.stringValue != nil else {
-        throw ClientFailure("The server is not a Lockstep server: its response has no cursor.")
+        throw ClientFailure(.unreachable, "The server is not a Lockstep server: its response has no cursor.")
       }
-      dispatch(.refused(ClientFailure("The screen's state does not have the form that the app expects: \(error)")))
+      dispatch(
+        .refused(
+          ClientFailure(
+            .otherVersion,
+            "The screen's state does not have the form that the app expects: \(error)"
+          )
+        )
+      )
       return nil
     }
   }

@@ -35,7 +35,7 @@ extension ScreenConnection {
     guard isCurrent(began) else { return false }
     guard response.status == 201 else {
       // With the same key, a later request could get the same response again.
-      if response.isProblem, !response.isRetried { openingKey = nil }
+      if response.problem != nil, !response.isRetried { openingKey = nil }
       noteFailure(response)
       return false
     }
@@ -66,9 +66,9 @@ extension ScreenConnection {
     let (unknown, dropped) = queue.endScreen(keepsOthers: keepsOthers)
     outputs.fail(
       unknown,
-      ClientFailure("The screen has ended before it confirmed this action, which it may have performed.")
+      ClientFailure(.uncertain, "The screen has ended before it confirmed this action, which it may have performed.")
     )
-    outputs.fail(dropped, ClientFailure("The screen has ended, so this action was not performed."))
+    outputs.fail(dropped, ClientFailure(.notDone, "The screen has ended, so this action was not performed."))
   }
 
   // MARK: - Restoring
@@ -80,7 +80,7 @@ extension ScreenConnection {
       let entries = try actions.map { try ScreenQueue.Entry($0) }
       return ScreenQueue.Batch(key: environment.client.newKey(), entries: entries)
     } catch {
-      outputs.failures.dispatch(ScreenActionFailure(action: nil, failure: ClientFailure("\(error)")))
+      outputs.failures.dispatch(ScreenActionFailure(action: nil, failure: ClientFailure(.app, "\(error)")))
       return nil
     }
   }
@@ -94,7 +94,7 @@ extension ScreenConnection {
       let document = try decode(ScreenDocument<State>.self, response)
       restoring = nil
       if let document { show(document.state, document.cursor) }
-    case _ where !response.isProblem: noteFailure(response)
+    case _ where response.problem == nil: noteFailure(response)
     case 404, 410: ended(ClientFailure(response))
     case 400, 403, 409, 412, 413, 422:
       if response["Retry-After"] != nil { return noteFailure(response) }

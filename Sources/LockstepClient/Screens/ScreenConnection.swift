@@ -149,7 +149,7 @@ actor ScreenConnection<Action: ScreenAction, State: Decodable & Equatable & Send
 
   var now: Timestamp { environment.client.now() }
 
-  func token() async throws -> String? { try await environment.client.credentials.token() }
+  func token() async throws -> String? { try await environment.client.token() }
 
   /// Whether a task of the connection `began` may go on.
   func isCurrent(_ began: Int) -> Bool { epoch.value == began && !Task.isCancelled }
@@ -187,7 +187,7 @@ actor ScreenConnection<Action: ScreenAction, State: Decodable & Equatable & Send
     let failure = ClientFailure(response)
     switch response.status {
     // Such a response may come from a proxy in front of the server.
-    case _ where !response.isProblem: lost(failure, after: response.retryAfter)
+    case _ where response.problem == nil: lost(failure, after: response.retryAfter)
     case 401: dispatch(.unauthorized(failure))
     case 408, 425, 429, 500...: lost(failure, after: response.retryAfter)
     case 409 where response["Retry-After"] != nil: lost(failure, after: response.retryAfter)

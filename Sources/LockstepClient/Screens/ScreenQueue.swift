@@ -14,7 +14,7 @@ final class ScreenQueue<Action: ScreenAction>: Sendable {
       let json = try ElementCoding.json(action)
       encoded = json.encoded()
       if json["type"]?.stringValue == nil {
-        throw ClientFailure("An action must be an object with a `type`: see ScreenAction.")
+        throw ClientFailure(.app, "An action must be an object with a `type`: see ScreenAction.")
       }
     }
   }

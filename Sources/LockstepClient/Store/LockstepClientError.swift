@@ -1,3 +1,4 @@
+import Foundation
 import LockstepCollections
 import LockstepSQLite
 
@@ -10,7 +11,7 @@ import LockstepSQLite
 #endif
 
 /// Why a client cannot be made, or cannot use its file.
-public struct LockstepClientError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct LockstepClientError: LocalizedError, Sendable, Equatable, CustomStringConvertible {
   /// The kinds of errors, by what an app can do about them.
   public enum Reason: Sendable, Equatable {
     /// The file is damaged. `LockstepClient.setStoreAside(at:)` makes room for a new one, and returns the writes that
@@ -39,6 +40,24 @@ public struct LockstepClientError: Error, Sendable, Equatable, CustomStringConve
   public let reason: Reason
   /// The error in sentences for developers.
   public let description: String
+
+  /// A short text for users, without a full stop at its end.
+  public var title: String {
+    switch reason {
+    case .damaged: "The data on this device is damaged"
+    case .otherDatabase: "Another app keeps its data where this app wants to keep it"
+    case .newerVersion: "A newer version of the app has written the data. Please update the app"
+    case .noAccess: "The app may not use its data on this device at the moment"
+    case .noFolder: "There is no place for the data on this device"
+    case .diskFull: "There is no room for more on this device"
+    case .busy: "The data on this device is in use. Please try again"
+    case .invalidModule: ClientFailure.Title.app.rawValue
+    case .other: "The app cannot use its data on this device"
+    }
+  }
+
+  /// The title, so that it is also the `localizedDescription`.
+  public var errorDescription: String? { title }
 
   init(_ reason: Reason, _ description: String) { (self.reason, self.description) = (reason, description) }
 

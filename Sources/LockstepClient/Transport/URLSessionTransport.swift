@@ -42,7 +42,9 @@ public final class URLSessionTransport: StreamingTransport {
     var response = stream.response
     let end = ContinuousClock.now + request.patience * 10
     for try await part in stream.parts {
-      if ContinuousClock.now > end { throw ClientFailure("The response of \(server) has taken too long.") }
+      if ContinuousClock.now > end {
+        throw ClientFailure(.unreachable, "The response of \(server) has taken too long.")
+      }
       response.body += part
     }
     // Parts end without an error when the task is cancelled.
@@ -81,7 +83,7 @@ public final class URLSessionTransport: StreamingTransport {
     guard request.target.hasPrefix("/"),
       let url = URL(string: server.absoluteString.trimmingSuffix("/") + request.target)
     else {
-      throw ClientFailure("\(server) is not the URL of a server.")
+      throw ClientFailure(.unreachable, "\(server) is not the URL of a server.")
     }
     var message = URLRequest(url: url)
     message.httpMethod = request.method
@@ -92,7 +94,9 @@ public final class URLSessionTransport: StreamingTransport {
   }
 
   private static func response(_ response: URLResponse, _ server: URL) throws -> ClientResponse {
-    guard let response = response as? HTTPURLResponse else { throw ClientFailure("\(server) does not speak HTTP.") }
+    guard let response = response as? HTTPURLResponse else {
+      throw ClientFailure(.unreachable, "\(server) does not speak HTTP.")
+    }
     var fields: [String: String] = [:]
     for case (let name as String, let value as String) in response.allHeaderFields { fields[name] = value }
     return ClientResponse(status: response.statusCode, fields: fields)
@@ -163,16 +167,23 @@ private final class Readings: NSObject, URLSessionDataDelegate, Sendable {
     if reading.isGivenUp {
       if reading.limit == nil || reading.isTooLong { dataTask.cancel() }
     } else if reading.isTooLong {
-      reading.parts.finish(throwing: ClientFailure("A response has more than \(reading.limit ?? 0) bytes."))
+      reading.parts.finish(
+        throwing: ClientFailure(
+          .longResponse,
+          "A response has more than \(reading.limit ?? 0) bytes."
+        )
+      )
     } else if case .dropped = reading.parts.yield([UInt8](data)) {
-      reading.parts.finish(throwing: ClientFailure("The app reads a response more slowly than the server sends it."))
+      reading.parts.finish(
+        throwing: ClientFailure(.slowApp, "The app reads a response more slowly than the server sends it.")
+      )
     }
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
     guard let reading = open.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
-    let failure = error.map { ClientFailure("The server cannot be reached: \($0.localizedDescription)") }
-    reading.head?.resume(throwing: failure ?? ClientFailure("The server has sent no response."))
+    let failure = error.map { ClientFailure(.unreachable, "The server cannot be reached: \($0.localizedDescription)") }
+    reading.head?.resume(throwing: failure ?? ClientFailure(.unreachable, "The server has sent no response."))
     reading.parts.finish(throwing: failure)
   }
 }

@@ -2,8 +2,14 @@ import LockstepJSON
 import LockstepTime
 
 extension ClientResponse {
-  /// Whether the body is a problem document. A proxy in front of a server responds with something else.
-  var isProblem: Bool { (try? JSON(parsing: body))?.objectValue != nil }
+  /// The problem document of the server; nil if the body is anything else. A proxy or a gateway in front of the server
+  /// responds with documents of its own, which may be JSON or problem documents too.
+  var problem: JSON? {
+    guard let json = try? JSON(parsing: body), json["status"]?.intValue == status,
+      json["type"]?.stringValue?.hasPrefix("/problems/") == true
+    else { return nil }
+    return json
+  }
 
   /// The time after which the client may try again, at most a day; zero if the response does not say.
   var retryAfter: Duration {
@@ -14,17 +20,6 @@ extension ClientResponse {
   /// The number of transactions that the user's state includes.
   var revision: Int? {
     self["Revision"].flatMap { Int($0) }.flatMap { ChangesDocument.Position.isRevision($0) ? $0 : nil }
-  }
-}
-
-extension ClientFailure {
-  init(_ response: ClientResponse) {
-    self.init(status: response.status, body: try? JSON(parsing: response.body))
-  }
-
-  /// The failure that an error of a transport describes.
-  init(of error: any Error) {
-    self = error as? ClientFailure ?? ClientFailure("The server cannot be reached: \(error)")
   }
 }
 

@@ -26,7 +26,10 @@ struct EventParser: Sendable {
     }
     rest += part[start...]
     if rest.count + (data?.count ?? 0) > Self.longest {
-      throw ClientFailure("The server is not a Lockstep server: an event has more than \(Self.longest) bytes.")
+      throw ClientFailure(
+        .longResponse,
+        "The server is not a Lockstep server: an event has more than \(Self.longest) bytes."
+      )
     }
     return events
   }

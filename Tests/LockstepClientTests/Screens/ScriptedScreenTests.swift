@@ -59,12 +59,7 @@ private final class ScriptedTransport: ClientTransport {
 
 extension ClientResponse {
   fileprivate static func problem(_ status: Int) -> ClientResponse {
-    ClientResponse(status: status, body: Array(#"{"title":"No","status":\#(status)}"#.utf8))
-  }
-
-  /// The page of a proxy.
-  fileprivate static func page(_ status: Int) -> ClientResponse {
-    ClientResponse(status: status, body: Array("<html>Log in to this network</html>".utf8))
+    ClientResponse(status: status, body: Array(#"{"type":"/problems/no","title":"No","status":\#(status)}"#.utf8))
   }
 
   fileprivate static func state(_ number: Int, name: String, status: Int = 200, route: Int? = nil) -> ClientResponse {
@@ -187,12 +182,17 @@ struct ScriptedScreenTests {
     #expect(screen.status.connection == .failed && transport.count(.opening) == 1)
   }
 
-  @Test("A page of a proxy ends no screen, and loses no action", arguments: [200, 302, 401, 403, 404, 407, 413])
-  func proxy(status: Int) throws {
+  @Test(
+    "A response of a proxy ends no screen, and loses no action",
+    arguments: ForeignPage.allCases,
+    [200, 302, 401, 403, 404, 407, 409, 410, 413, 422]
+  )
+  func proxy(page: ForeignPage, status: Int) throws {
+    let foreign = page.response(status)
     let (scheduler, transport, screen, _) = try start([
-      .opening: [.after(0, .page(status)), .after(0, .state(1, name: "opened", status: 201))],
-      .poll: [.after(1, .page(status)), .after(1, .state(1, name: "opened")), .after(1_000, .problem(500))],
-      .action: [.after(1, .page(status)), .after(1, .state(2, name: "performed"))],
+      .opening: [.after(0, foreign), .after(0, .state(1, name: "opened", status: 201))],
+      .poll: [.after(1, foreign), .after(1, .state(1, name: "opened")), .after(1_000, .problem(500))],
+      .action: [.after(1, foreign), .after(1, .state(2, name: "performed"))],
     ])
     let failures = scheduler.createObserver(String.self)
     scheduler.run(from: 1, until: nil) {
