@@ -1,4 +1,4 @@
-import LockstepClient
+import Foundation
 import LockstepReactor
 
 /// The one action for the errors of the app. Every other action reports its errors here, so one view shows them,
@@ -19,8 +19,8 @@ public struct ErrorAction: Sendable {
   public func dismiss() { dispatcher.messages.dispatch(nil) }
 
   private static func message(for error: any Error) -> String {
-    guard let failure = error as? ClientFailure else { return "Something went wrong." }
-    return failure.status == nil ? "There is no connection. Your changes are kept." : failure.description
+    // The errors of the client have a text for users. The texts of other errors are for developers.
+    "\((error as? any LocalizedError)?.errorDescription ?? "Something went wrong")."
   }
 }
 

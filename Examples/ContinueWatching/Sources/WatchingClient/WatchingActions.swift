@@ -33,7 +33,7 @@ public struct WatchingActions: Sendable {
       for await status in client.statuses {
         if status.isReady { return Self.row(list.elements) }
         if status.connection == .offline || status.connection == .needsLogin || status.connection == .failed {
-          throw status.failure ?? ClientFailure("There is no connection.")
+          throw status.failure ?? ClientFailure("There is no connection.", title: "The server cannot be reached")
         }
       }
       throw CancellationError()

@@ -32,6 +32,7 @@ private struct Network: ClientTransport {
 private struct House {
   struct Device: Sendable {
     let network: Network
+    let client: LockstepClient
     let store: WatchingStore
     let errors: ErrorStore
     let banner: ErrorBanner
@@ -69,7 +70,7 @@ private struct House {
     scheduler.run(from: start) { await client.run() }
     scheduler.run { await actions.follow() }
     let banner = ErrorBanner(errors, errorAction)
-    return Device(network: network, store: store, errors: errors, banner: banner, actions: actions)
+    return Device(network: network, client: client, store: store, errors: errors, banner: banner, actions: actions)
   }
 
   func watch(_ device: Device, _ time: Int, _ id: String, at position: Int) {
@@ -171,7 +172,7 @@ struct WatchingClientTests {
     scheduler.advance(to: 999)
     let shown = texts.elements.compactMap(\.self)
     #expect(texts.events.map(\.time) == [0, 100, 200, 300])
-    #expect(shown.count == 2 && shown.allSatisfy { $0.contains("It must be a whole number") }, "\(shown)")
+    #expect(shown == Array(repeating: "Some of the input is not valid.", count: 2))
   }
 
   @Test("Without a network, the banner says so in a sentence for the user")
@@ -180,7 +181,29 @@ struct WatchingClientTests {
     let phone = try house.device()
     let texts = scheduler.observe(phone.banner.texts, from: 0)
     scheduler.advance(to: 10)
-    #expect(texts.elements.last == "There is no connection. Your changes are kept.")
+    #expect(texts.elements.last == "The server cannot be reached.")
+  }
+
+  @Test("After a logout, the banner says that the pending change was deleted")
+  func logoutBanner() throws {
+    let phone = try house.device()
+    scheduler.scheduleAt(50) { phone.network.isOn.publish(false) }
+    house.watch(phone, 100, "aurora", at: 10)
+    let texts = scheduler.observe(phone.banner.texts, from: 0)
+    scheduler.run(from: 200) { try? await phone.client.logOut() }
+    scheduler.advance(to: 999)
+    #expect(
+      texts.elements.last == "This change was deleted from this device, because its user has logged out."
+    )
+  }
+
+  @Test("An error of another kind is shown without its text, which is for developers")
+  func otherError() {
+    struct Broken: Error {}
+    let dispatcher = ErrorDispatcher()
+    let store = ErrorStore(dispatcher: dispatcher)
+    ErrorAction(dispatcher).report(Broken())
+    #expect(store.message.value == "Something went wrong.")
   }
 
   @Test("A finished video leaves the row on all devices")

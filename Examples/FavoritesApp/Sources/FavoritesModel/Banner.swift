@@ -21,10 +21,10 @@ public struct Banner: Equatable, Sendable {
     switch status.connection {
     case .offline: (sentences, remedy) = (["Offline."], .tryNow)
     case .needsLogin: (sentences, remedy) = ([status.isReady ? "Log in again." : "Log in."], .logIn)
-    case .failed: sentences = ["The server refuses the app: \(status.failure?.description ?? "the reason is unknown")"]
+    case .failed: sentences = [status.failure?.sentence ?? "The server refuses the app."]
     case .stopped, .connecting, .live: break
     }
-    if let failure = status.storeFailure { sentences.append("Changes cannot be kept on this device: \(failure)") }
+    if let failure = status.storeFailure { sentences += ["Changes cannot be kept on this device.", failure.sentence] }
     // While the connection is live, changes wait for a moment only.
     if status.connection != .live {
       switch status.pending {

@@ -85,7 +85,7 @@ public enum WorkingHistoryAction: ScreenAction {
 public final class ProfileForm {
   /// The state of the screen.
   public private(set) var state = WorkingHistory()
-  /// Why the server has not performed the last action; nil if it has.
+  /// Why the server has not performed the last action, in a sentence for users; nil if it has.
   public private(set) var failure: String?
   /// The company, as typed. The server's text follows when it has got what was typed.
   public var companyName = "" {
@@ -138,7 +138,7 @@ public final class ProfileForm {
     case .setPosition(let text) where lost.failure.status == nil:
       follow { position = text }
       send(.setPosition(text))
-    default: failure = lost.failure.description
+    default: failure = lost.failure.sentence
     }
   }
 

@@ -13,7 +13,9 @@
     @MainActor
     public init(server: String = Self.server) {
       start = Result {
-        guard let server = URL(string: server) else { throw ClientFailure("\(server) is not a URL.") }
+        guard let server = URL(string: server) else {
+          throw ClientFailure("\(server) is not a URL.", title: "The address of the server is not valid")
+        }
         let folder = URL.applicationSupportDirectory.appending(path: "Favorites")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let file = folder.appending(path: "state.db").path
@@ -43,7 +45,7 @@
           FavoritesView(model: model)
             .environment(\.lockstep, model.client)
             .task { await model.client.run() }
-        case .failure(let error): Text("The app cannot start: \(error)").padding()
+        case .failure(let error): Text("The app cannot start. \(error.sentence)").padding()
         }
       }
     }

@@ -84,7 +84,7 @@
 
     private func change(_ body: @escaping @MainActor () async throws -> Void) {
       Task {
-        do { try await body() } catch { failure = "\(error)" }
+        do { try await body() } catch { failure = error.sentence }
       }
     }
   }

@@ -1,4 +1,5 @@
 #if canImport(SwiftUI)
+  import FavoritesModel
   import LockstepClient
   import SwiftUI
 
@@ -30,7 +31,7 @@
           try await body()
           dismiss()
         } catch {
-          failure = (error as? ClientFailure)?.description ?? "The server cannot be reached."
+          failure = error.sentence
         }
         isBusy = false
       }
