@@ -89,9 +89,9 @@ enum ExitCode: Int32, CaseIterable {
     case .notAFile, .onlyWAL, .notAStore, .newerSchema, .unknownMigration, .changedMigration, .inconsistent: .data
     case .missingModule, .otherKindOfModule, .outlivesUsers: .data
     case .database(let error): code(for: error)
-    case .inUse, .overloaded, .leaseIsOver, .stoodStill, .standbySilent, .closed: .temporary
+    case .inUse, .overloaded, .leaseIsOver, .stoodStill, .closed: .temporary
     case .cannotLock, .replaced: .store
-    case .noThread, .tooFewConnections: .unavailable
+    case .noThread, .tooFewConnections, .standbySilent: .unavailable
     case .missingRight, .cannotCreateTables: .noPermission
     case .unusableDatabase, .otherStore: .configuration
     case .postgreSQL(let error): code(for: error)

@@ -104,7 +104,12 @@ struct Connecting {
       let events = direction == PGRES_POLLING_READING ? Int(POLLIN) : Int(POLLOUT)
       // libpq may use another socket after each step.
       let descriptor = libpq.functions.socket(connection)
-      guard SocketWait.wait(for: [(descriptor, events)], until: placeDeadline) != nil else { return place }
+      switch SocketWait.wait(for: descriptor, events, until: placeDeadline, unless: options.cancellation) {
+      case .ready: break
+      case .timedOut: return place
+      case .canceled:
+        throw PostgreSQLError(kind: .timedOut, message: PostgreSQLError.cancellation, operation: .connect)
+      }
       direction = libpq.functions.connectPoll(connection)
     }
     _ = libpq.functions.setErrorVerbosity(connection, PQERRORS_DEFAULT)

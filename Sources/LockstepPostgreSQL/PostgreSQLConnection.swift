@@ -18,6 +18,9 @@ package final class PostgreSQLConnection {
     package var connectTimeout: Duration = .seconds(5)
     /// How long a call waits without any progress before the connection counts as broken.
     package var responseTimeout: Duration = .seconds(15)
+    /// When it is interrupted, each call that waits for the server ends at once, with an error of the kind
+    /// `timedOut`, and so does each later one.
+    package var cancellation: PostgreSQLInterrupt?
     /// The name of this client in the server's lists, unless the connection string has one.
     package var applicationName = "lockstep"
     /// Behaves as if a pooler were found. For tests.
@@ -41,6 +44,7 @@ package final class PostgreSQLConnection {
   /// How long a call waits without any progress before the connection counts as broken. Raise it
   /// around a statement that takes long, such as `CREATE INDEX`.
   package var responseTimeout: Duration
+  private let cancellation: PostgreSQLInterrupt?
 
   /// The server's version, such as 150008 for 15.8.
   package let serverVersion: Int
@@ -70,6 +74,7 @@ package final class PostgreSQLConnection {
     self.libpq = libpq
     self.pointer = pointer
     responseTimeout = options.responseTimeout
+    cancellation = options.cancellation
     func text(_ characters: UnsafePointer<CChar>?) -> String { characters.map { String(cString: $0) } ?? "" }
     serverVersion = Int(libpq.functions.serverVersion(pointer))
     host = text(libpq.functions.host(pointer))
@@ -211,13 +216,13 @@ package final class PostgreSQLConnection {
     let events = Int(POLLIN) | (alsoToWrite ? Int(POLLOUT) : 0)
     let descriptor = libpq.functions.socket(connection)
     guard descriptor >= 0 else { throw lost(operation) }
-    guard SocketWait.wait(for: [(descriptor, events)], until: .now + responseTimeout) == nil else { return }
+    let outcome = SocketWait.wait(for: descriptor, events, until: .now + responseTimeout, unless: cancellation)
+    if outcome == .ready { return }
     close()
-    throw PostgreSQLError(
-      kind: .timedOut,
-      message: "the server did not respond within \(PostgreSQLError.text(of: responseTimeout))",
-      operation: operation
-    )
+    let message =
+      outcome == .canceled
+      ? PostgreSQLError.cancellation : "the server did not respond within \(PostgreSQLError.text(of: responseTimeout))"
+    throw PostgreSQLError(kind: .timedOut, message: message, operation: operation)
   }
 
   // MARK: - The server

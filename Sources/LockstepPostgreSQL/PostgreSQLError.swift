@@ -107,6 +107,9 @@ public struct PostgreSQLError: Error, Sendable, Equatable {
     }
   }
 
+  /// The message of a wait that was canceled.
+  static let cancellation = "the wait for the server was canceled, because this program ends"
+
   /// A column has another type than requested.
   package static func mismatch(column: Int, found: String, wanted: String) -> PostgreSQLError {
     PostgreSQLError(

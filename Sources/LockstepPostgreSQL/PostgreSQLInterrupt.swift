@@ -1,7 +1,7 @@
 import CLockstepPostgreSQL
 import Glibc
 
-/// Ends a wait for notifications from another thread.
+/// Ends a wait of a connection from another thread.
 package final class PostgreSQLInterrupt: Sendable {
   /// An eventfd. It is open as long as this object lives.
   let descriptor: Int32
@@ -20,7 +20,8 @@ package final class PostgreSQLInterrupt: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Ends the current wait, or the next one if no thread waits now.
+  /// For notifications: ends the current wait, or the next one if no thread waits now. As
+  /// `PostgreSQLConnection.Options.cancellation`: ends all waits, now and later.
   package func interrupt() {
     var one: UInt64 = 1
     // Fails only if the counter is full, and then the wait ends as well.

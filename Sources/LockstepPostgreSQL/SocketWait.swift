@@ -2,6 +2,26 @@ import Glibc
 
 /// Waits for sockets with `poll`.
 enum SocketWait {
+  enum Outcome {
+    case ready
+    case timedOut
+    case canceled
+  }
+
+  /// Waits until the descriptor is ready, has failed or was closed by the other side. Ends at once if
+  /// `cancellation` was interrupted.
+  static func wait(
+    for descriptor: Int32,
+    _ events: Int,
+    until deadline: ContinuousClock.Instant,
+    unless cancellation: PostgreSQLInterrupt?
+  ) -> Outcome {
+    var interests = [(descriptor, events)]
+    if let cancellation { interests.append((cancellation.descriptor, Int(POLLIN))) }
+    guard let ready = wait(for: interests, until: deadline) else { return .timedOut }
+    return ready[0] ? .ready : .canceled
+  }
+
   /// Waits until one of the descriptors is ready, has failed or was closed by the other side.
   ///
   /// - Returns: Which descriptors are ready; nil if none was until the deadline.

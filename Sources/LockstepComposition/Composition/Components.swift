@@ -38,7 +38,6 @@ struct Components: Sendable {
       executor: environment.placement.taskExecutor
     ) { try await services.store.checkWritable() }
     let nodeAddress = Self.nodeAddress(configuration, listeningAt: address)
-    try services.users?.accounts.notePasswordRules()
     if let feed = services.users?.feed {
       if let nodeAddress { feed.setAddress(nodeAddress) } else { Self.warnOfUnreachableScreens(logger) }
     }

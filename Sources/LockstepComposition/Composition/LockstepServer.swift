@@ -17,6 +17,7 @@ public final class LockstepServer: Sendable {
   let components: Components
   private let tasks = TaskScope()
   let backups: BackupScheduler?
+  private let shutdownLimit: ShutdownLimit
 
   /// Starts to listen and to serve. `join()` shuts the services down. Throws, for example if the
   /// address is in use.
@@ -49,6 +50,10 @@ public final class LockstepServer: Sendable {
     self.server = server
     let services = try makeServices()
     self.services = services
+    shutdownLimit = ShutdownLimit(drainTime: configuration.limits.drainTime, services)
+    var isStarted = false
+    // Otherwise the other nodes would miss this one.
+    defer { if !isStarted { services.shutDown() } }
     let time = environment.time
     let backups = try configuration.backups.folder.map {
       try BackupScheduler(
@@ -112,6 +117,7 @@ public final class LockstepServer: Sendable {
         "address": .string(address.description), "data": .string(services.storeName ?? configuration.data),
         "threads": .integer(Int64(engine.loops)), "version": .string(lockstepVersion),
       ]
+    isStarted = true
     )
   }
 
@@ -153,6 +159,7 @@ public final class LockstepServer: Sendable {
   /// Begins to shut down, and returns at once. The server accepts no more connections, responds to
   /// waiting requests and finishes running ones.
   public func drain() {
+    shutdownLimit.begin()
     components.readiness.beginDraining()
     // Before `server.drain()`, so that accepted requests do not wait for their user's share.
     services.users?.liftShares()
@@ -171,6 +178,7 @@ public final class LockstepServer: Sendable {
     services.users?.deliveries.stop()
     flushSessions()
     tasks.shutDown()
+    shutdownLimit.end()
     services.shutDown()
     components.logger.log(.info, "stopped")
   }

@@ -18,6 +18,8 @@ public struct Services: Sendable {
   var users: UserServices?
   /// Shuts all services down, and blocks until they have finished their work.
   public var shutDown: @Sendable () -> Void
+  /// Lets `shutDown` fail work that waits for a database, and the feed too if its argument is true.
+  var cancelWaits: @Sendable (_ ofFeed: Bool) -> Void = { _ in }
 
   /// Creates services from their parts.
   public init(store: any StoreHealth, shutDown: @escaping @Sendable () -> Void = {}) {
@@ -86,6 +88,7 @@ public struct Services: Sendable {
         users.shutDown()
         store.close()
       }
+      services.cancelWaits = { ofFeed in ofFeed ? store.cancelFeed() : store.cancelWaits() }
       services.users = users
       services.storeName = store.name
       return services

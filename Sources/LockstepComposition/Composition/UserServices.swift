@@ -111,6 +111,7 @@ struct UserServices: Sendable {
       time: time,
       configuration: configuration.accounts
     )
+    try accounts.notePasswordRules()
     identities =
       configuration.trustedIssuers.isEmpty
       ? nil : try IdentityServices(configuration.trustedIssuers, accounts, configuration.outgoingTimes, time: time)

@@ -56,6 +56,8 @@ package final class DurableStore: Sendable {
   /// The file of a store in SQLite.
   private let file: OpenStoreFile?
   private let check: CachedCheck<Result<Void, StoreError>>
+  /// Nil for a store in SQLite.
+  private let startWatch: StartWatch?
 
   /// Opens the store and migrates its schema. Creates the file if there is none, readable by its
   /// owner only (0600). Its folder must exist.
@@ -114,14 +116,15 @@ package final class DurableStore: Sendable {
     self.time = time
     nodeID = Self.identity(from: random)
     connector = nil
+    startWatch = nil
     feed = nil
     attempts = nil
     check = CachedCheck(lifetime: .seconds(1), elapsed: time.elapsed)
   }
 
   /// Opens the store in a PostgreSQL database, and migrates its schema. Blocks its caller. Tries for
-  /// about `patience` to connect, because a database that starts with the server needs some time. `onWait`
-  /// gets the first failure.
+  /// about `patience` to connect, because a database that starts with the server needs some time. A start
+  /// that must write waits as long for a synchronous standby. `onWait` gets the first failure.
   package init(
     postgreSQL connectionString: String,
     version: String = "",
@@ -133,7 +136,7 @@ package final class DurableStore: Sendable {
     random: some RandomNumberGenerator = SystemRandomNumberGenerator()
   ) throws(StoreError) {
     do {
-      let connector = PostgreSQLConnector(connectionString, onWait: onWait)
+      let connector = try PostgreSQLConnector(connectionString, onWait: onWait)
       let session = try connector.connect(.migration, within: patience)
       name = PostgreSQLConnector.name(of: session.connection)
       // Before anything is changed. The connection for the start is replaced by that of one reader.
@@ -141,11 +144,17 @@ package final class DurableStore: Sendable {
         [.writer, .units, .units, .feed, .longReader] + Array(repeating: .reader, count: readingThreads - 1)
       let needed = rest.count + 1
       try connector.open(rest, besides: 1, of: needed, within: patience)
-      id = try PostgreSQLMigrator(migrator).migrate(
-        session,
-        newID: Self.identity(from: random),
-        now: time.millisecondsSince1970()
-      )
+      let startWatch = try StartWatch(connector, patience: patience, onWait: onWait)
+      self.startWatch = startWatch
+      do {
+        id = try PostgreSQLMigrator(migrator).migrate(
+          session,
+          newID: Self.identity(from: random),
+          now: time.millisecondsSince1970()
+        )
+      } catch {
+        throw startWatch.reason(of: error)
+      }
       connector.setTimeline(try DatabaseTimeline.read(session))
       session.connection.close()
       connector.setID(id)
@@ -183,7 +192,9 @@ package final class DurableStore: Sendable {
   /// Begins to follow the commits of other nodes. Returns when everything in memory was compared with
   /// the store. In SQLite, there is no other node.
   package func follow(_ follower: any CommitFollower) throws(StoreError) {
+    startWatch?.end()
     do {
+      try connector?.checkOpened()
       try feed?.start(follower) { [writer, time] completion in
         let now = time.millisecondsSince1970()
         try? writer.submit({ try NodeUpkeep.run(in: $0, at: now) }, completion: completion)
@@ -220,12 +231,19 @@ package final class DurableStore: Sendable {
       outcome.withLock { $0 = result }
       outcome.wakeAll()
     }
-    return try outcome.wait { $0 }.get()
+    do { return try outcome.wait { $0 }.get() } catch { throw startWatch?.reason(of: error) ?? error }
   }
+
+  /// From now on, the store does not wait for the database. Work that waits fails, and so does later work. The feed
+  /// still waits until `cancelFeed()`, to give up the lease. For a server that stops, if `close()` takes too long.
+  package func cancelWaits() { connector?.cancelWaits() }
+
+  package func cancelFeed() { connector?.cancelFeed() }
 
   /// Finishes all accepted work, moves the WAL into the file and releases the store. After that,
   /// reads and writes throw `PoolShutDownError`, and `checkWritable()` throws `StoreError.closed`.
   package func close() {
+    startWatch?.end()
     readers.shutDown()
     writer.shutDown()
     attempts?.shutDown()

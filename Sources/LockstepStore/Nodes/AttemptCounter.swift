@@ -22,7 +22,14 @@ package final class AttemptCounter: Sendable {
   private let units: PostgreSQLUnits
 
   init(_ connector: PostgreSQLConnector, feed: CommitFeed) throws(NamedThread.NotStarted) {
-    units = try PostgreSQLUnits(connector, feed: feed, name: "attempts", capacity: Self.capacity)
+    units = try PostgreSQLUnits(
+      connector,
+      feed: feed,
+      name: "attempts",
+      capacity: Self.capacity,
+      // The table is not replicated.
+      needsStandby: false
+    )
   }
 
   /// Counts one attempt: all of its uses, or none if one of them is above its limit. Returns the

@@ -121,8 +121,7 @@ struct CommitFeedConnection {
     if now >= unknownLeasesEnd { try completeKnown() }
     if now - lastStandbyCheck >= Self.standbyInterval {
       lastStandbyCheck = now
-      let waits = try session.connection.query(Self.findUnconfirmedCommits).row(0).integer(at: 0)
-      feed.noteStandby(isSilent: waits == 1)
+      feed.noteStandby(isSilent: try StandbyWaits.areLong(in: session))
     }
     if now - lastUpkeep >= Self.upkeepInterval {
       lastUpkeep = now
@@ -254,14 +253,5 @@ struct CommitFeedConnection {
   }
 
   private static let sendNotification = PostgreSQLStatement("SELECT pg_notify($1, $2)")
-  /// Whether a commit of a node has waited for a synchronous standby for seconds.
-  private static let findUnconfirmedCommits = PostgreSQLStatement(
-    """
-    SELECT EXISTS (
-      SELECT FROM pg_stat_activity WHERE datname = current_database() AND usename = current_user
-        AND wait_event = 'SyncRep' AND query_start < clock_timestamp() - interval '2 s'
-    )::int
-    """
-  )
   private static let readSnapshot = PostgreSQLStatement("SELECT pg_current_snapshot()::text")
 }

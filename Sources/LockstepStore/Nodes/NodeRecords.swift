@@ -70,7 +70,11 @@ package enum NodeRecords {
     """
   )
 
-  static let leave = PostgreSQLStatement("DELETE FROM nodes WHERE id = $1")
+  /// Deletes the row of the node $1. Like `renew`, the commit does not wait for the disk or a standby: otherwise the
+  /// node would end long after its lease, or leave its row.
+  static let leave = PostgreSQLStatement(
+    "DELETE FROM nodes WHERE id = $1 AND (SELECT set_config('synchronous_commit', 'off', true)) = 'off'"
+  )
 
   /// Which of the transactions $2 all other nodes know of, or have no lease any more.
   ///

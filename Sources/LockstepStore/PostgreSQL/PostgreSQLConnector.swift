@@ -26,6 +26,9 @@ final class PostgreSQLConnector: Sendable {
   /// The oldest server that works, as `server_version_num`.
   static let oldestServer = 150_000
 
+  /// How long a unit waits for its COMMIT: as long as a group does.
+  private static let unitCommitTimeout = Duration.seconds(15)
+
   private let connectionString: String
   private let onWait: @Sendable (any Error) -> Void
   /// The store's id, once it is known. Each later connection must lead to the same store.
@@ -35,6 +38,8 @@ final class PostgreSQLConnector: Sendable {
   private let writerListener = LockedState<(@Sendable (_ isOtherHistory: Bool) -> Void)?>(nil)
   private let unitsListener = LockedState<(@Sendable () -> Void)?>(nil)
   private let opened = LockedState<[OpenedSession]>([])
+  /// Cancels the waits of all connections but that of the feed, and those of the feed.
+  private let (cancellation, feedCancellation): (PostgreSQLInterrupt, PostgreSQLInterrupt)
 
   /// A session that nothing has used yet.
   ///
@@ -45,9 +50,17 @@ final class PostgreSQLConnector: Sendable {
   }
 
   /// `onWait` gets the first failure of a connection that is tried again.
-  init(_ connectionString: String, onWait: @escaping @Sendable (any Error) -> Void = { _ in }) {
+  init(_ connectionString: String, onWait: @escaping @Sendable (any Error) -> Void = { _ in }) throws {
     (self.connectionString, self.onWait) = (connectionString, onWait)
+    (cancellation, feedCancellation) = (try PostgreSQLInterrupt(), try PostgreSQLInterrupt())
   }
+
+  /// From now on, no connection waits for the database, except for that of the feed. Work that waits fails, also
+  /// a commit whose outcome is not known.
+  func cancelWaits() { cancellation.interrupt() }
+
+  /// From now on, the connection of the feed does not wait either.
+  func cancelFeed() { feedCancellation.interrupt() }
 
   func setID(_ id: String) { self.id.withLock { $0 = id } }
 
@@ -108,6 +121,13 @@ final class PostgreSQLConnector: Sendable {
     for opened in all { opened.session.connection.close() }
   }
 
+  /// Lends an open connection to `body`, unless it is lost.
+  func withOpened(_ role: Role, _ body: (PostgreSQLSession) throws -> Void) {
+    guard let session = takeOpened(role) else { return }
+    do { try body(session) } catch { return }
+    opened.withLock { $0.append(OpenedSession(role: role, session: session)) }
+  }
+
   /// Takes an open connection out of those that wait. Drops those that were lost meanwhile.
   private func takeOpened(_ role: Role) -> PostgreSQLSession? {
     while true {
@@ -154,10 +174,11 @@ final class PostgreSQLConnector: Sendable {
     case .units, .longReader: options.responseTimeout = .seconds(75)
     case .migration, .command, .copy: options.responseTimeout = .seconds(86_400)
     }
+    options.cancellation = role == .feed ? feedCancellation : cancellation
     let connection = try PostgreSQLConnection(connectionString, options: options)
     try Self.check(connection)
     try connection.set(Self.settings(for: role))
-    let session = PostgreSQLSession(connection)
+    let session = PostgreSQLSession(connection, commitTimeout: role == .units ? Self.unitCommitTimeout : nil)
     try checkStore(of: session)
     return session
   }

@@ -17,8 +17,14 @@ package final class PostgreSQLSession {
   /// The transaction's changes that other nodes must know of.
   var announced = CommitChanges()
 
-  init(_ connection: PostgreSQLConnection) {
+  /// How long a transaction waits for its COMMIT. The commit itself is quick, but it may wait for a synchronous
+  /// standby.
+  private let commitTimeout: Duration
+
+  /// A transaction waits for its COMMIT for `commitTimeout`, and for other statements as long as `connection` does.
+  init(_ connection: PostgreSQLConnection, commitTimeout: Duration? = nil) {
     self.connection = connection
+    self.commitTimeout = commitTimeout ?? connection.responseTimeout
   }
 
   package func run(_ sql: StoreSQL, _ values: [SQLiteValue]) throws -> Int {
@@ -83,6 +89,9 @@ package final class PostgreSQLSession {
       let result = try body()
       isCommitting = true
       defer { isCommitting = connection.isBroken }
+      let timeout = connection.responseTimeout
+      connection.responseTimeout = commitTimeout
+      defer { connection.responseTimeout = timeout }
       try end(with: Self.commit)
       return result
     } catch {

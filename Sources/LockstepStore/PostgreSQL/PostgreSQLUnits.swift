@@ -14,18 +14,19 @@ final class PostgreSQLUnits: Sendable {
   private let queue: WorkQueue<Unit>
   private let thread: LockedState<NamedThread?>
 
-  /// Errors contain `name`.
+  /// Errors contain `name`. `needsStandby`: commits wait for a synchronous standby, if the database has one.
   init(
     _ connector: PostgreSQLConnector,
     feed: CommitFeed,
     name: String = "units",
-    capacity: Int = 4_096
+    capacity: Int = 4_096,
+    needsStandby: Bool = true
   ) throws(NamedThread.NotStarted) {
     let queue = WorkQueue<Unit>(name: name, capacity: capacity)
     self.queue = queue
     thread = LockedState(
       try NamedThread(name: name) {
-        var loop = UnitLoop(connector: connector, feed: feed)
+        var loop = UnitLoop(connector: connector, feed: feed, needsStandby: needsStandby)
         while let unit = queue.next() { loop.run(unit) }
         loop.session?.connection.close()
       }
@@ -62,28 +63,33 @@ final class PostgreSQLUnits: Sendable {
   private struct UnitLoop {
     let connector: PostgreSQLConnector
     let feed: CommitFeed
+    let needsStandby: Bool
     var session: PostgreSQLSession?
 
     mutating func run(_ unit: Unit) {
       do {
+        if needsStandby { try feed.expectConfirmedCommits() }
         try attempt(unit)
       } catch let error as PostgreSQLError where error.isLostConnection && session?.isCommitting != true {
         // PostgreSQL has rolled back. The connection may have been lost long ago.
         session = nil
-        do { try attempt(unit) } catch { unit.fail(error) }
+        do { try attempt(unit) } catch { fail(unit, error) }
       } catch let error as PostgreSQLError where error.isTransient && error.kind != .lockTimeout {
         // Another node had locked the rows. The transaction was rolled back.
-        do { try attempt(unit) } catch { unit.fail(error) }
+        do { try attempt(unit) } catch { fail(unit, error) }
       } catch {
         // The PostgreSQL server has become a standby.
         if (error as? PostgreSQLError)?.kind == .readOnly { session = nil }
-        unit.fail(error)
+        fail(unit, error)
       }
       if session?.connection.isBroken == true { session = nil }
     }
 
+    private func fail(_ unit: Unit, _ error: any Error) {
+      unit.fail(needsStandby && error is PostgreSQLError ? feed.reason(of: error) : error)
+    }
+
     private func connect() throws -> PostgreSQLSession {
-      try feed.expectConfirmedCommits()
       let session = try connector.connect(.units)
       connector.unitsHaveConnected()
       return session

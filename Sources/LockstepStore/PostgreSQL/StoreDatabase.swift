@@ -28,7 +28,7 @@ package final class StoreDatabase: @unchecked Sendable {
     allowsUnfinishedCopy: Bool = false
   ) throws(StoreError) {
     do {
-      connector = PostgreSQLConnector(connectionString)
+      connector = try PostgreSQLConnector(connectionString)
       self.patience = patience
       session = try connector.connect(.command, within: patience)
       name = PostgreSQLConnector.name(of: session.connection)

@@ -1,0 +1,98 @@
+import LockstepPostgreSQL
+import LockstepTestSupport
+import Testing
+
+@testable import LockstepComposition
+@testable import LockstepStore
+
+@Suite(
+  "Commits that nothing confirms",
+  .enabled("LOCKSTEP_TEST_POSTGRESQL names no PostgreSQL server") { TestedStore.anyServer != nil },
+  .timeLimit(.minutes(3))
+)
+struct UnconfirmedCommitTests {
+  private static let lock = 4_712
+
+  /// From now on, each commit of `insertion` hangs while `holder` is open, as a commit hangs that waits for a
+  /// synchronous standby.
+  private static func hang(_ database: TestDatabase) throws -> PostgreSQLConnection {
+    try database.execute(
+      """
+      CREATE TABLE hanging (id integer);
+      CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql SET lock_timeout = 0 AS $$
+        BEGIN PERFORM pg_advisory_xact_lock(\(lock)); RETURN NULL; END $$;
+      CREATE CONSTRAINT TRIGGER hang AFTER INSERT ON hanging DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION hang();
+      """
+    )
+    return try database.holding(lock: lock)
+  }
+
+  private static let insertion: @Sendable (StoreConnection) throws -> Void = {
+    _ = try $0.run("INSERT INTO hanging (id) VALUES (1)")
+  }
+
+  private static func waitUntilItHangs(_ database: TestDatabase) async throws {
+    try await eventually {
+      try database.count(
+        """
+        SELECT count(*) FROM pg_locks JOIN pg_database AS d ON d.oid = database
+        WHERE d.datname = current_database() AND objid = \(lock) AND NOT granted
+        """
+      ) == 1
+    }
+  }
+
+  /// The error of a write whose commit hangs.
+  private static func error(of write: Task<Void, any Error>) async throws -> PostgreSQLError {
+    do {
+      try await write.value
+    } catch {
+      return try #require(error as? PostgreSQLError)
+    }
+    throw PostgreSQLError.mismatch(column: 0, found: "success", wanted: "an error")
+  }
+
+  @Test("A change of accounts waits for its commit as long as a group does, and later ones do not wait for it")
+  func unit() async throws {
+    try await TestDatabase.serve { server, database in
+      let store = try server.databaseStore()
+      let holder = try Self.hang(database)
+      let error = try await Self.error(of: Task { try await store.writer.write(Self.insertion) })
+      #expect(error.kind == .timedOut && error.message == "the server did not respond within 15 seconds", "\(error)")
+      #expect(try await server.signUp().get("/v1/favorites").status == 200)
+      // The caller was not told that the write succeeded. It may still do so.
+      #expect(try database.count("SELECT count(*) FROM hanging") == 0)
+      holder.close()
+      try await eventually { try database.count("SELECT count(*) FROM hanging") == 1 }
+    }
+  }
+
+  @Test("A server stops although a commit hangs, and deletes its row")
+  func shutdown() async throws {
+    try await TestDatabase.serve(nodes: 1) {
+      $1.limits.drainTime = .milliseconds(100)
+    } _: { servers, database in
+      let store = try servers[0].databaseStore()
+      let holder = try Self.hang(database)
+      let write = Task { try await store.writer.write(Self.insertion) }
+      try await Self.waitUntilItHangs(database)
+      await servers[0].stop()
+      let error = try await Self.error(of: write)
+      #expect(error.message == "the wait for the server was canceled, because this program ends", "\(error)")
+      #expect(try database.count("SELECT count(*) FROM nodes") == 0)
+      holder.close()
+    }
+  }
+
+  @Test("A store whose waits were canceled refuses work without a wait")
+  func canceled() async throws {
+    let database = try TestDatabase()
+    defer { database.remove() }
+    let store = try DurableStore(postgreSQL: database.connectionString)
+    store.cancelWaits()
+    await #expect(throws: PostgreSQLError.self) { try await store.writer.write { _ = try $0.storeID() } }
+    await #expect(throws: PostgreSQLError.self) { try await store.readers.read { _ = try $0.storeID() } }
+    await aside { store.close() }
+  }
+}
