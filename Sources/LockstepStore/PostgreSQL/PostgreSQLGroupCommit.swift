@@ -113,7 +113,7 @@ private struct GroupLoop {
   private static let longestPostponement: Int64 = 4_000_000_000
   private static let postponedInterval: Int64 = 20_000_000
   private var lockedUsers: LockedUsers
-  private var busyUsers: FailureMonitor
+  private var busyUsers: BusyUsers
   private var throttle = WriteThrottle<PendingTransaction>()
   /// Transactions that no group has decided yet, and checks that have not run, in order.
   private var taken: [PendingTransaction] = []
@@ -140,7 +140,7 @@ private struct GroupLoop {
     self.flag = flag
     (self.handlers, self.monitor, self.statistics, self.monotonic) = (handlers, monitor, statistics, monotonic)
     lockedUsers = LockedUsers(monitor: monitor.of(.lockedUser), monotonic: monotonic)
-    busyUsers = monitor.of(.busyUser)
+    busyUsers = BusyUsers(monitor: monitor.of(.busyUser))
   }
 
   mutating func run(groupLimit: Int) {
@@ -251,6 +251,7 @@ private struct GroupLoop {
       } catch let error as PostgreSQLError where error.kind == .lockTimeout {
         try session?.rollBack()
         locked = try lockWithoutWaiting(attempted)
+      busyUsers.noteLocks(of: locked.transactions.lazy.map(\.user), now: monotonic())
       }
       try finish(locked)
       monitor.noteSuccess()
@@ -326,14 +327,13 @@ private struct GroupLoop {
     for transaction in group where busy.contains(transaction.user) {
       let deadline = deadlines[transaction.user] ?? now + Self.longestPostponement
       if deadline <= now {
-        busyUsers.noteFailure(UserLockedError())
+        busyUsers.noteFailure(of: transaction.user, now: now)
         transaction.fail(UserLockedError())
       } else {
         postponed.append(transaction)
         postponedUntil[transaction.user] = deadline
       }
     }
-    if busy.isEmpty { busyUsers.noteSuccess() }
     attempted = group.filter { !busy.contains($0.user) }
     return try PostgreSQLGroup(attempted, in: session, begins: false)
   }

@@ -105,6 +105,32 @@ struct FailoverTests {
     }
   }
 
+  @Test("Each time when the locks of a user are not free, the log has a line for the beginning and one for the end")
+  func busyUser() async throws {
+    try await Self.serve { servers, database in
+      let server = servers[0]
+      let ada = try await server.signUp()
+      let number = try #require(UserID(ada.user)).lockNumber
+      for episode in 1...2 {
+        let hanging = try OpenTransaction(database, "SELECT pg_advisory_xact_lock(\(number))")
+        let late = try server.connect()
+        let fields = ["Authorization: Bearer \(ada.token)", "Content-Length: 2"]
+        try await late.send(StubbedServer.request("PUT", "/v1/favorites/late\(episode)", fields) + "{}")
+        await eventually {
+          server.time.advance(by: 1)
+          return late.hasInput
+        }
+        #expect(try await late.response().status == 503)
+        try hanging.end()
+        #expect(try await ada.put("/v1/favorites/\(episode)", "{}").status == 201)
+        #expect(server.log.lines.count { $0.contains("because their locks are not free") } == episode)
+        #expect(server.log.lines.count { $0.contains("the locks of all users are free again") } == episode)
+        // The log has at most one beginning in ten seconds.
+        server.time.advance(by: 10)
+      }
+    }
+  }
+
   @Test("A declaration in another store of the same database delays no write")
   func otherStore() async throws {
     let other = try TestDatabase()
@@ -142,7 +168,8 @@ struct FailoverTests {
       try program.end()
       server.time.advance(by: 1)
       for device in locked { #expect(try await device.put("/v1/favorites/a", "{}").status == 201) }
-      #expect(server.log.text.contains("the rows of all users can be written again"))
+      // The writer logs this after the response.
+      await eventually { server.log.text.contains("the rows of all users can be written again") }
     }
   }
 

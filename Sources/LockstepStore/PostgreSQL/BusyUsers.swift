@@ -1,0 +1,28 @@
+import LockstepCollections
+import LockstepSQLite
+
+/// The users whose writes have failed because their locks were not free, until a group has locked them again.
+struct BusyUsers {
+  /// A user without writes is forgotten after this time.
+  private static let memory: Int64 = 60_000_000_000
+
+  private var monitor: FailureMonitor
+  /// When the last write of each user failed.
+  private var failed: [UserID: Int64] = [:]
+
+  init(monitor: FailureMonitor) { self.monitor = monitor }
+
+  mutating func noteFailure(of user: UserID, now: Int64) {
+    failed[user] = now
+    monitor.noteFailure(UserLockedError())
+  }
+
+  /// Call this when a group has locked these users.
+  mutating func noteLocks(of users: some Sequence<UserID>, now: @autoclosure () -> Int64) {
+    if failed.isEmpty { return }
+    for user in users { failed[user] = nil }
+    let oldest = now() - Self.memory
+    failed = failed.filter { $0.value >= oldest }
+    if failed.isEmpty { monitor.noteSuccess() }
+  }
+}
