@@ -140,7 +140,7 @@ struct GroupCommit {
   /// Runs a transaction with this unit and, unless `alone`, with units that wait or arrive.
   private mutating func writeGroup(startingWith first: WriteUnit, alone: Bool = false) {
     delay.begin()
-    throttle.begin(alone: alone)
+    throttle.begin(alone: alone ? first.owner : nil)
     do {
       try connection.begin()
     } catch {

@@ -1,8 +1,7 @@
 /// Holds back units of slow owners, so that they do not delay other owners.
 ///
 /// An owner whose units took long in one group is throttled: its next units run alone. If other
-/// owners write, a throttled unit waits nine times as long as the last throttled one took, with its
-/// commit. So all throttled owners together get a tenth of the writer's time, or all of it if no other
+/// owners write, a throttled unit waits nine times as long as the last throttled one took. So all throttled owners together get a tenth of the writer's time, or all of it if no other
 /// owner writes. An owner that wrote recently counts as writing, because clients pause between two
 /// writes. An owner is no longer throttled after a quick unit, if none of its units wait.
 ///
@@ -26,8 +25,12 @@ package struct WriteThrottle<Unit: OwnedWrite> {
   @usableFromInline var networks = NetworkTimes()
   /// The time that owners took in the current group.
   @usableFromInline var spent: [WriteOwner: Int64] = [:]
-  /// Whether the current group is one throttled unit. Between two groups: whether the last one was.
-  @usableFromInline var isAlone = false
+  /// The owner of the one throttled unit of the current group; nil if the group has none. Between two groups: that of
+  /// the last one.
+  @usableFromInline var ownerAlone: WriteOwner?
+  /// The time of that owner's units in the group.
+  @usableFromInline
+  package var timeAlone: Int64 = 0
   /// The owners whose units wait, in the order of their turns.
   private var turns: [WriteOwner] = []
   /// When the next throttled unit may run while other owners write.
@@ -39,10 +42,11 @@ package struct WriteThrottle<Unit: OwnedWrite> {
 
   package var isEmpty: Bool { waiting.isEmpty }
 
-  /// Starts a group. `alone`: the group is one unit that `next` has returned.
+  /// Starts a group. `alone`: the owner of the unit that `next` has returned. If it is not nil, no other unit of the
+  /// group is throttled.
   @inlinable
-  package mutating func begin(alone: Bool = false) {
-    isAlone = alone
+  package mutating func begin(alone owner: WriteOwner? = nil) {
+    (ownerAlone, timeAlone) = (owner, 0)
     if !spent.isEmpty { spent = [:] }
   }
 
@@ -86,7 +90,7 @@ package struct WriteThrottle<Unit: OwnedWrite> {
   /// Whether a unit that was admitted to the current group should be admitted again later. It should if its
   /// owner has become slow in this group, or if its network has used up its time.
   package mutating func holdsBack(_ unit: Unit, now: Int64) -> Bool {
-    guard !isAlone, let owner = unit.owner, !waits(owner) else { return false }
+    guard ownerAlone == nil, let owner = unit.owner, !waits(owner) else { return false }
     return isSlow(owner, now)
   }
 
@@ -94,7 +98,7 @@ package struct WriteThrottle<Unit: OwnedWrite> {
   /// says whether units of other owners may be waiting.
   package mutating func next(now: Int64, othersWait: Bool) -> Unit? {
     // Between two throttled units, others have their turn, even if the first one was quick.
-    if othersWait, isAlone { return nil }
+    if othersWait, ownerAlone != nil { return nil }
     guard !waiting.isEmpty, !othersWait || now >= due else { return nil }
     let owner = turns.removeFirst()
     guard let index = waiting.firstIndex(where: { $0.owner == owner }) else { return nil }
@@ -113,6 +117,8 @@ package struct WriteThrottle<Unit: OwnedWrite> {
   package mutating func note(_ unit: Unit, took time: Int64, now: Int64) {
     let owner = unit.owner
     let wasSlow = owner.map(slowOwners.contains) ?? false
+    let isAlone = ownerAlone != nil && owner == ownerAlone
+    if isAlone { timeAlone += time }
     defer {
       if !isAlone, !(owner.map(slowOwners.contains) ?? false) {
         lastOther = now
@@ -134,8 +140,8 @@ package struct WriteThrottle<Unit: OwnedWrite> {
     if !isAlone, let network = owner.network { networks.charge(network, sum, now: now) }
   }
 
-  /// Records that a group of one throttled unit has just ended, and took `time` nanoseconds with its
-  /// commit. The commit of a quick unit takes longer than the unit, so it counts too.
+  /// Records that a group with one throttled unit has just ended, and that the unit took `time` nanoseconds. If the
+  /// group has no other unit, its commit counts too, because it takes longer than a quick unit.
   package mutating func endAlone(took time: Int64, now: Int64) {
     due = now + min(WriteThrottleLimits.longestRest, time * WriteThrottleLimits.rest)
   }
@@ -157,8 +163,7 @@ package enum WriteThrottleLimits {
   static let countedTime: Int64 = 500_000
   /// How many throttled units of all owners together may wait.
   package static let capacity = 256
-  /// How long a throttled unit waits: this many times the duration of the last throttled unit and its
-  /// commit, up to `longestRest`.
+  /// How long a throttled unit waits: this many times the duration of the last throttled unit, up to `longestRest`.
   static let rest: Int64 = 9
   static let longestRest: Int64 = 5_000_000_000
   /// How long an owner counts as writing after a unit.

@@ -102,6 +102,23 @@ struct WriteThrottleTests {
     #expect(writer.order.all == ["a1", "b1", "b2", "b3", "a2"])
   }
 
+  @Test("A throttled unit does not pay for units of others in its group")
+  func othersInGroup() {
+    var throttle = WriteThrottle<WriteUnit>()
+    throttle.begin()
+    throttle.note(Self.unit(Self.ann), took: 20 * Self.millisecond, now: 20 * Self.millisecond)
+    for _ in 1...2 { #expect(throttle.admit(Self.unit(Self.ann), now: 0) == .waits) }
+    #expect(throttle.next(now: 200 * Self.millisecond, othersWait: true)?.owner == Self.ann)
+    throttle.begin(alone: Self.ann)
+    // For example a unit that was postponed.
+    throttle.note(Self.unit(Self.bob), took: 9 * Self.millisecond, now: 209 * Self.millisecond)
+    throttle.note(Self.unit(Self.ann), took: 1 * Self.millisecond, now: 210 * Self.millisecond)
+    throttle.endAlone(took: throttle.timeAlone, now: 1_000 * Self.millisecond)
+    throttle.begin()
+    #expect(throttle.next(now: 1_008 * Self.millisecond, othersWait: true)?.owner == nil)
+    #expect(throttle.next(now: 1_009 * Self.millisecond, othersWait: true)?.owner == Self.ann)
+  }
+
   @Test("A throttled unit rests nine times the last duration if others wait, and not at all otherwise")
   func rest() {
     var throttle = WriteThrottle<WriteUnit>()
@@ -140,7 +157,7 @@ struct WriteThrottleTests {
     throttle.note(Self.unit(Self.ann), took: 20 * Self.millisecond, now: 20 * Self.millisecond)
     for _ in 1...3 { #expect(throttle.admit(Self.unit(Self.ann), now: 0) == .waits) }
     #expect(throttle.next(now: 200 * Self.millisecond, othersWait: true)?.owner == Self.ann)
-    throttle.begin(alone: true)
+    throttle.begin(alone: Self.ann)
     throttle.note(Self.unit(Self.ann), took: 1000, now: 200 * Self.millisecond)
     throttle.endAlone(took: 2 * Self.millisecond, now: 202 * Self.millisecond)
     #expect(throttle.next(now: 300 * Self.millisecond, othersWait: true)?.owner == nil)
@@ -238,7 +255,7 @@ struct WriteThrottleTests {
     // Its turn comes as that of any throttled unit. It does not count as another network's.
     #expect(throttle.next(now: 449 * Self.millisecond, othersWait: true)?.owner == nil)
     #expect(throttle.next(now: 450 * Self.millisecond, othersWait: true)?.owner == WriteOwner(2, 4))
-    throttle.begin(alone: true)
+    throttle.begin(alone: WriteOwner(2, 4))
     throttle.note(owner(4, 1), took: 5 * Self.millisecond, now: 450 * Self.millisecond)
     #expect(throttle.admit(owner(5, 1), now: 450 * Self.millisecond) == .waits)
     #expect(throttle.next(now: 494 * Self.millisecond, othersWait: true)?.owner == nil)

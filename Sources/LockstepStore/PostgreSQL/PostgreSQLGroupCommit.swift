@@ -207,18 +207,17 @@ private struct GroupLoop {
     return min(rest, postponed ?? rest)
   }
 
-  /// Writes this throttled transaction together with the postponed ones.
+  /// Writes this throttled transaction together with the postponed ones. Its user does not pay for their time, nor
+  /// for the time in which the group waits for locks and for its commit.
   private mutating func writeAlone(_ transaction: PendingTransaction) {
-    let start = monotonic()
-    writeGroup([transaction], alone: true)
-    let end = monotonic()
-    throttle.endAlone(took: end - start, now: end)
+    writeGroup([transaction], alone: transaction.owner)
+    throttle.endAlone(took: throttle.timeAlone, now: monotonic())
   }
 
-  /// Writes transactions together with the postponed ones, and then runs the checks. `alone`: the group is
-  /// one throttled transaction.
-  private mutating func writeGroup(_ transactions: [PendingTransaction], alone: Bool = false) {
-    throttle.begin(alone: alone)
+  /// Writes transactions together with the postponed ones, and then runs the checks. `alone`: the owner of the one
+  /// throttled transaction.
+  private mutating func writeGroup(_ transactions: [PendingTransaction], alone owner: WriteOwner? = nil) {
+    throttle.begin(alone: owner)
     // The group has postponed transactions of the same users too, because each user's order must stay.
     let group = postponed + transactions
     postponed = []
@@ -251,8 +250,8 @@ private struct GroupLoop {
       } catch let error as PostgreSQLError where error.kind == .lockTimeout {
         try session?.rollBack()
         locked = try lockWithoutWaiting(attempted)
-      busyUsers.noteLocks(of: locked.transactions.lazy.map(\.user), now: monotonic())
       }
+      busyUsers.noteLocks(of: locked.transactions.lazy.map(\.user), now: monotonic())
       try finish(locked)
       monitor.noteSuccess()
       if isAlone { lockedUsers.noteSuccess(of: group[0].user) }
