@@ -4,7 +4,8 @@ import LockstepJSON
 import LockstepLogging
 
 /// Logs a line for each request, and for each refusal of the HTTP server. The line of a request has
-/// the pattern of its route, and neither path nor query, because clients put personal data and secrets there.
+/// the pattern of its route, and neither path, query nor unknown method, because clients put personal data and secrets
+/// there.
 package struct AccessLog: Sendable {
   private let logger: Logger
 
@@ -32,7 +33,7 @@ package struct AccessLog: Sendable {
       "request",
       [
         "client": .string(request.peer.host),
-        "method": .string(request.head.method.name),
+        "method": .string(request.head.method.loggedName),
         "path": .string(path),
         "status": .integer(Int64(response.status.code)),
         "bytes": response.bytes.map { .integer(Int64($0)) } ?? .null,

@@ -1,17 +1,39 @@
 import LockstepLogging
 import LockstepSQLite
+import LockstepThreading
 
-extension Logger {
-  /// Logs that an operation of the store fails, or works again. `standstill`: for how long the process got no
-  /// processor time a moment ago. PostgreSQL ends transactions and connections of such a process.
-  package func log(_ change: DatabaseWriter.HealthChange, after standstill: Duration? = nil) {
-    if let standstill, case .began(_, let error) = change {
-      return log(
+/// Logs when operations of the store begin to fail, and when they work again.
+package final class HealthLog: Sendable {
+  private let logger: Logger
+  private let standstill: @Sendable () -> Duration?
+  /// The work whose failures a standstill explains. Nothing says that they have ended.
+  private let explained = LockedState<Set<DatabaseWriter.Work>>([])
+
+  /// `standstill` returns for how long the process got no processor time a moment ago. PostgreSQL ends transactions
+  /// and connections of such a process.
+  package init(_ logger: Logger, standstill: @escaping @Sendable () -> Duration?) {
+    (self.logger, self.standstill) = (logger, standstill)
+  }
+
+  package func note(_ change: DatabaseWriter.HealthChange) {
+    switch change {
+    case .began(let work, let error):
+      guard let length = standstill() else { break }
+      explained.withLock { _ = $0.insert(work) }
+      return logger.log(
         .warning,
         "the database ended work of this node, which stood still: the node goes on",
-        ["seconds": .integer(standstill.wholeMilliseconds / 1_000), "error": .string("\(error)")]
+        ["seconds": .integer(length.wholeMilliseconds / 1_000), "error": .string("\(error)")]
       )
+    case .ended(let work):
+      if explained.withLock({ $0.remove(work) }) != nil { return }
     }
+    logger.log(change)
+  }
+}
+
+extension Logger {
+  fileprivate func log(_ change: DatabaseWriter.HealthChange) {
     switch change {
     case .began(.commit, let error):
       log(.error, "nothing can be written to the store", ["error": .string("\(error)")])

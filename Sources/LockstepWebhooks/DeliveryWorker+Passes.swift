@@ -88,7 +88,6 @@ extension DeliveryWorker {
     contents.withLock { contents in
       let times = work.destinations.compactMap { id, next in next.map { contents.paces[id]?.pauseEnd(at: now) ?? $0 } }
       contents.metrics.nextTime = (times + work.pauseEnds).filter { $0 > now }.min()
-      contents.metrics.isFailing = false
       contents.metrics.disabled = work.webhooks.count { $0.disabledAt != nil }
       let known = Set(work.webhooks.map(\.id) + others)
       contents.paces = contents.paces.filter { known.contains($0.key) || $0.value.running > 0 }

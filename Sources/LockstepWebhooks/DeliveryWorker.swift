@@ -113,6 +113,7 @@ package final class DeliveryWorker: Sendable {
       while !Task.isCancelled, !isStopped {
         do {
           let claimed = try await pass()
+          noteSuccess()
           for delivery in claimed { group.addTask { await self.send(delivery) } }
           if claimed.isEmpty { await waitForWork() }
         } catch {
@@ -195,6 +196,16 @@ package final class DeliveryWorker: Sendable {
     contents.withLock { $0.mustLook = false }
   }
 
+  private func noteSuccess() {
+    let hasFailed = contents.withLock { contents in
+      defer { contents.metrics.isFailing = false }
+      return contents.metrics.isFailing
+    }
+    if hasFailed {
+      contents.withLock { $0.logger }.log(.info, "the queue of webhooks and mails can be read and written again")
+    }
+  }
+
   private func noteFailure(_ error: any Error) {
     let isFirst = contents.withLock { contents in
       defer { contents.metrics.isFailing = true }
@@ -203,7 +214,7 @@ package final class DeliveryWorker: Sendable {
     if isFirst {
       contents.withLock { $0.logger }.log(
         .error,
-        "the store of webhook deliveries cannot be read or written",
+        "the queue of webhooks and mails cannot be read or written",
         ["error": .string("\(error)")]
       )
     }

@@ -153,6 +153,20 @@ struct CommandTests {
     }
   }
 
+  @Test("The check of a file whose schema cannot be read says what to do, and does not name itself")
+  func unreadableSchema() async throws {
+    let folder = try TemporaryDirectory()
+    let (server, _) = try await LockstepProcess.serving(in: folder, name: "maker")
+    server.send(SIGTERM)
+    #expect(await server.ended() == .exit(0))
+    let bytes = try folder.contents(of: "lockstep.db")
+    try folder.write(Array(bytes.prefix(6_000)), to: "lockstep.db")
+    let check = try LockstepProcess(["check", "--data", folder.file("lockstep.db")], in: folder)
+    #expect(await check.ended() == .exit(65))
+    let text = check.errors
+    #expect(text.contains("Its schema cannot be read") && !text.contains("`lockstep check`"), "\(text)")
+  }
+
   @Test(
     "A file that is not a store is refused with a clear error and stays as it was",
     arguments: ["garbage", "other", "newer"]

@@ -26,7 +26,17 @@ enum CheckCommand {
     CommandEntry(syntax) { configuration in
       var bar = ProgressBar("users")
       defer { bar.clear() }
-      let report = try report(configuration, modules) { bar.show($0, of: $1, as: Terminal.count($1, "user")) }
+      let report: CheckReport
+      do {
+        report = try Self.report(configuration, modules) { bar.show($0, of: $1, as: Terminal.count($1, "user")) }
+      } catch MaintenanceError.damaged(let path, let what) {
+        throw CommandError(
+          .data,
+          "\(path) is damaged: \(what). Its schema cannot be read, so nothing else was checked. Copy its files for later "
+            + "analysis, and look for the cause: failing disks are in the system log. Then stop the server and restore an "
+            + "intact backup: lockstep restore --from <backup> --data \(path) --force"
+        )
+      }
       bar.clear()
       try Terminal.show(text(of: report))
       return report.isDamaged ? .data : .success

@@ -80,9 +80,8 @@ public final class LockstepServer: Sendable {
     budget.warn(logger)
     Self.warn(of: configuration, hasStore: services.users != nil, logger)
     let feed = services.users?.feed
-    let logHealth: @Sendable (DatabaseWriter.HealthChange) -> Void = { [weak feed] change in
-      logger.log(change, after: feed?.recentStandstill)
-    }
+    let health = HealthLog(logger) { [weak feed] in feed?.recentStandstill }
+    let logHealth: @Sendable (DatabaseWriter.HealthChange) -> Void = { health.note($0) }
     services.users?.writer.onHealthChange(logHealth)
     services.users?.readers.readers.onHealthChange(monotonic: time.monotonic, logHealth)
     feed?.onHealthChange(logHealth)
@@ -117,8 +116,8 @@ public final class LockstepServer: Sendable {
         "address": .string(address.description), "data": .string(services.storeName ?? configuration.data),
         "threads": .integer(Int64(engine.loops)), "version": .string(lockstepVersion),
       ]
-    isStarted = true
     )
+    isStarted = true
   }
 
   /// Warns of settings that are not safe, or have no effect.
@@ -159,8 +158,8 @@ public final class LockstepServer: Sendable {
   /// Begins to shut down, and returns at once. The server accepts no more connections, responds to
   /// waiting requests and finishes running ones.
   public func drain() {
-    shutdownLimit.begin()
     components.readiness.beginDraining()
+    shutdownLimit.begin()
     // Before `server.drain()`, so that accepted requests do not wait for their user's share.
     services.users?.liftShares()
     services.users?.deliveries.drain()
@@ -178,8 +177,8 @@ public final class LockstepServer: Sendable {
     services.users?.deliveries.stop()
     flushSessions()
     tasks.shutDown()
-    shutdownLimit.end()
     services.shutDown()
+    shutdownLimit.end()
     components.logger.log(.info, "stopped")
   }
 

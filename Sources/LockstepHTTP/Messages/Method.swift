@@ -27,6 +27,9 @@ public enum Method: Sendable, Hashable {
     }
   }
 
+  /// The name in logs. The name of another method may be anything that a client has sent, such as a token.
+  package var loggedName: String { if case .other = self { "-" } else { name } }
+
   /// The name on the wire.
   public var name: String {
     switch self {

@@ -50,7 +50,7 @@ package struct Migrator: Sendable {
   /// than this program. Also throws `SQLiteError`.
   @discardableResult
   package func examine(_ connection: SQLiteConnection) throws -> Int {
-    if try isNew(connection) { throw StoreError.notAStore(path: connection.path) }
+    if try isNew(connection) { throw StoreError.emptyFile(path: connection.path) }
     return try countOfApplied(connection)
   }
 

@@ -11,6 +11,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case onlyWAL(path: String)
   /// The file is the SQLite database of another program.
   case notAStore(path: String)
+  /// The file is empty, or an SQLite database without tables.
+  case emptyFile(path: String)
   /// The schema of the store, or of a module, is from a newer version.
   case newerSchema(path: String, module: String? = nil, found: Int, known: Int)
   /// An applied migration has another name than this program's migration of the same number.
@@ -83,6 +85,8 @@ extension StoreError: CustomStringConvertible {
     case .notAStore(let path):
       "\(path) is a SQLite database, but not a Lockstep store. Nothing was changed. Name another file, or move "
         + "this one away."
+    case .emptyFile(let path):
+      "The file \(path) is empty, so it contains no store yet. Start a server on it once, or name another file."
     case .newerSchema(let path, let module, let found, let known):
       "The store \(path) has schema \(found)\(module.map { " of the module \($0)" } ?? ""), and this lockstep knows "
         + "schemas up to \(known). A newer lockstep has used the store. Run that version, or restore a backup from "

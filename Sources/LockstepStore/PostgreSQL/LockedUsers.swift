@@ -39,11 +39,12 @@ struct LockedUsers {
     return (group.filter { found[$0.user] == nil }, waiting.filter { $0.user == next })
   }
 
-  mutating func noteLock(of user: UserID, _ error: any Error) {
+  /// `error` is nil if no other program has the locks.
+  mutating func noteLock(of user: UserID, _ error: (any Error)?) {
     let now = monotonic()
     found[user] = now
     nextAttempt = now + Self.attemptInterval
-    monitor.noteFailure(error)
+    if let error { monitor.noteFailure(error) }
   }
 
   mutating func noteSuccess(of user: UserID) {

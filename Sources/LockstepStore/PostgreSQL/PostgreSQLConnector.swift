@@ -263,6 +263,8 @@ extension PostgreSQLError {
   fileprivate var isTemporary: Bool {
     switch kind {
     case .cannotConnect, .lostConnection, .timedOut, .tooManyConnections, .shutdown: true
+    // Only with `target_session_attrs`: during a failover, all servers may be standbys for some seconds.
+    case .readOnly: true
     default: false
     }
   }

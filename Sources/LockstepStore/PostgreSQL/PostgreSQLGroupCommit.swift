@@ -262,7 +262,9 @@ private struct GroupLoop {
       }
       if let error = error as? PostgreSQLError, error.kind == .lockTimeout {
         let user = group[0].user
-        if group.allSatisfy({ $0.user == user }) { lockedUsers.noteLock(of: user, error) }
+        // If a commit waits for a synchronous standby, it has the locks, and no other program is to blame.
+        let waitsForStandby = (try? session.map(StandbyWaits.exist(in:))) == true
+        if group.allSatisfy({ $0.user == user }) { lockedUsers.noteLock(of: user, waitsForStandby ? nil : error) }
       } else {
         monitor.noteFailure(feed.reason(of: error))
         statistics.withLock { $0.countFailedCommit(of: attempted.count) }

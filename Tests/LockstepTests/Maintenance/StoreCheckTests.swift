@@ -186,6 +186,9 @@ struct StoreCheckTests {
     let other = files.folder.file("other.db")
     try files.sqlite(other).execute("CREATE TABLE t (a INTEGER)")
     #expect(throws: StoreError.notAStore(path: other)) { try StoreCheck(of: other).run() }
+    try files.folder.write([], to: "empty.db")
+    let empty = files.folder.file("empty.db")
+    #expect(throws: StoreError.emptyFile(path: empty)) { try StoreCheck(of: empty).run() }
     #expect(throws: MaintenanceError.missing(path: "/nowhere")) { try StoreCheck(of: "/nowhere").run() }
   }
 }

@@ -44,7 +44,7 @@ struct AccessLogTests {
         gateway.log.requests == [
           "\(start) method=GET path=/healthz status=200 bytes=15 microseconds=0 \(name)-1\n",
           "\(start) method=HEAD path=/healthz status=200 bytes=0 microseconds=0 \(name)-2\n",
-          "\(start) method=BREW path=/healthz status=501 bytes=\(refusal.body.count) microseconds=0 \(name)-3\n",
+          "\(start) method=- path=/healthz status=501 bytes=\(refusal.body.count) microseconds=0 \(name)-3\n",
         ]
       )
     }

@@ -163,6 +163,23 @@ struct PostgreSQLFeedTests {
     }
   }
 
+  @Test("A failure of the queue of webhooks and mails has a line in the log, and so has its end")
+  func queue() async throws {
+    try await TestDatabase.serve { server, database in
+      func wait(for line: String) async {
+        await eventually {
+          // The worker looks at the queue each second.
+          server.clock.advance(by: .seconds(1))
+          return server.log.text.contains(line)
+        }
+      }
+      try database.execute("ALTER TABLE webhooks RENAME TO lost")
+      await wait(for: "ERROR the queue of webhooks and mails cannot be read or written")
+      try database.execute("ALTER TABLE lost RENAME TO webhooks")
+      await wait(for: "INFO the queue of webhooks and mails can be read and written again")
+    }
+  }
+
   @Test("Another server with the same address is reported once, when it has had it for five seconds")
   func sharedAddress() {
     var contents = CommitFeed.Contents()
