@@ -92,15 +92,16 @@ extension StoredAccounts {
     if check: @escaping @Sendable (StoreConnection) throws -> Void,
     and condition: (Account) throws(AccountsError) -> Void = { _ in }
   ) async throws(AccountsError) -> @Sendable (StoreConnection) throws -> Void {
+    // Before the attempt is counted: a false precondition is not one, even for a moment.
+    let found = try await read { connection in
+      try check(connection)
+      return try UserRecords(connection: connection).account(session.user)
+    }
+    guard let found else { throw .sessionEnded }
+    try condition(found)
+    guard let hash = found.passwordHash else { throw .noPassword(hasIdentity: found.hasIdentity) }
     let attempt = try await passwords.confirm(in: session.id)
     do throws(AccountsError) {
-      let found = try await read { connection in
-        try check(connection)
-        return try UserRecords(connection: connection).account(session.user)
-      }
-      guard let found else { throw .sessionEnded }
-      try condition(found)
-      guard let hash = found.passwordHash else { throw .noPassword(hasIdentity: found.hasIdentity) }
       guard try await hasher.verify(password, against: hash, for: .change(network)) else { throw .wrongPassword }
       await passwords.succeeded(attempt)
       return { connection in

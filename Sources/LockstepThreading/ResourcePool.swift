@@ -4,8 +4,8 @@ public typealias WorkerPool = ResourcePool<Void>
 /// A pool of threads for blocking work. Each thread has a resource of its own, such as a database
 /// connection. The resource needs no lock and need not be `Sendable`.
 ///
-/// - Accepted work starts in the order of acceptance. It always finishes, even if the waiting task
-///   is cancelled.
+/// - Accepted work starts in the order of acceptance, but work that `isAhead` starts earlier. It always
+///   finishes, even if the waiting task is cancelled.
 /// - The queue is bounded: if it is full, `run` throws at once.
 ///
 /// Call `shutDown()` when a pool is no longer needed. If a pool is released without that call, its
@@ -68,13 +68,19 @@ public final class ResourcePool<Resource>: Sendable {
 
   /// Queues work like `run`. `completion` is called once, on the thread of the pool. Throws
   /// `PoolOverloadedError` if at most `places` of the queue are free, because these are for other work.
+  /// `isAhead`: see `WorkQueue.offer`.
   package func submit<Result: Sendable>(
     _ work: @escaping @Sendable (inout Resource) throws -> Result,
     leaving places: Int = 0,
+    isAhead: Bool = false,
     completion: @escaping @Sendable (Swift.Result<Result, any Error>) -> Void
   ) throws {
     guard let counter else {
-      return try queue.offer({ resource in completion(Swift.Result { try work(&resource) }) }, leaving: places)
+      return try queue.offer(
+        { resource in completion(Swift.Result { try work(&resource) }) },
+        leaving: places,
+        isAhead: isAhead
+      )
     }
     counter.begin()
     do {
@@ -83,7 +89,8 @@ public final class ResourcePool<Resource>: Sendable {
           completion(Swift.Result { try work(&resource) })
           counter.end()
         },
-        leaving: places
+        leaving: places,
+        isAhead: isAhead
       )
     } catch {
       counter.end()

@@ -8,11 +8,24 @@ public final class WorkQueue<Work: Sendable>: Sendable {
     /// The index of the oldest work. The work before it has been taken.
     @usableFromInline var first = 0
     @usableFromInline var isClosed = false
+    /// How many of the oldest entries were offered ahead of the others.
+    @usableFromInline var ahead = 0
+    /// How many of these were taken one after the other.
+    private var aheadTaken = 0
 
     @inlinable var count: Int { waiting.count - first }
 
     mutating func removeFirst() -> Work? {
       guard first < waiting.count else { return nil }
+      if ahead == 0 {
+        aheadTaken = 0
+      } else if aheadTaken >= 3, ahead < count {
+        aheadTaken = 0
+        return waiting.remove(at: first + ahead)
+      } else {
+        ahead -= 1
+        aheadTaken += 1
+      }
       let work = waiting[first]
       first += 1
       // Released in bulk, so that on average at most one element moves for each taken one.
@@ -24,6 +37,7 @@ public final class WorkQueue<Work: Sendable>: Sendable {
     }
 
     mutating func removeFirst(atMost limit: Int) -> [Work] {
+      ahead = max(0, ahead - limit)
       if first == 0, waiting.count <= limit {
         defer { waiting = [] }
         return waiting
@@ -55,13 +69,16 @@ public final class WorkQueue<Work: Sendable>: Sendable {
   package var count: Int { contents.withLock { $0.count } }
 
   /// Throws `PoolOverloadedError` if at most `places` are free, because these are for other work, and
-  /// `PoolShutDownError` if the queue is closed.
+  /// `PoolShutDownError` if the queue is closed. Work that `isAhead` is taken before other work, except that
+  /// every fourth time the oldest of the other work is taken, so that it is never kept waiting for good.
   @inlinable
-  public func offer(_ work: Work, leaving places: Int = 0) throws {
+  public func offer(_ work: Work, leaving places: Int = 0, isAhead: Bool = false) throws {
     try contents.withLock { contents in
       if contents.isClosed { throw PoolShutDownError(pool: name) }
       if contents.count >= capacity - places { throw PoolOverloadedError(pool: name, capacity: capacity - places) }
-      contents.waiting.append(work)
+      guard isAhead else { return contents.waiting.append(work) }
+      contents.waiting.insert(work, at: contents.first + contents.ahead)
+      contents.ahead += 1
     }
     contents.wakeOne()
   }

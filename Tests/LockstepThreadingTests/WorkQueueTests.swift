@@ -87,4 +87,20 @@ struct WorkQueueTests {
       #expect(queue.count == model.count, "seed \(seed)")
     }
   }
+
+  @Test("Work that is ahead is taken first, in its order, but never four times before other work")
+  func ahead() throws {
+    let queue = try queue(1, 2, 3, capacity: 9)
+    for work in 11...16 { try queue.offer(work, isAhead: true) }
+    #expect(throws: PoolOverloadedError.self) { try queue.offer(17, isAhead: true) }
+    #expect((0..<8).map { _ in queue.next() } == [11, 12, 13, 1, 14, 15, 16, 2])
+    for work in 17...18 { try queue.offer(work, isAhead: true) }
+    try queue.offer(4)
+    #expect(queue.takeWaiting(atMost: 1) == [17])
+    try queue.offer(19, isAhead: true)
+    #expect(queue.takeWaiting() == [18, 19, 3, 4])
+    try queue.offer(5)
+    try queue.offer(20, isAhead: true)
+    #expect((0..<2).map { _ in queue.next() } == [20, 5])
+  }
 }

@@ -15,7 +15,8 @@ package enum HashingOwner: Hashable, Sendable {
 /// Computing a hash is slow on purpose, and any client can ask for one. So the networks take turns:
 /// of each `HashingOwner`, such as the known logins of a network, at most `threads` pieces of work run
 /// or wait for a thread. The rest waits in a queue of the owner. Sign-ups and changes leave places for
-/// logins, and other logins leave places for known ones.
+/// logins, and other logins leave places for known ones. Known logins are also ahead of other work in
+/// the threads' queue.
 package final class HashingPool: Sendable {
   private let capacity: Int
   private let workers: WorkerPool
@@ -43,7 +44,12 @@ package final class HashingPool: Sendable {
   ) async throws -> Result {
     try await shares.run(for: owner) {
       try await withCompletion { completion in
-        try workers.submit({ (_: inout Void) in try work() }, leaving: places(keptFrom: owner), completion: completion)
+        try workers.submit(
+          { (_: inout Void) in try work() },
+          leaving: places(keptFrom: owner),
+          isAhead: places(keptFrom: owner) == 0,
+          completion: completion
+        )
       }
     }
   }

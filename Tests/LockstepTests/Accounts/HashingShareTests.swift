@@ -158,5 +158,43 @@ struct HashingShareTests {
     ]
     for change in changes { #expect(await AccountsError.caught(change) == .changed(current: [:], tag: "t")) }
     #expect(fixture.hasher.takeComputations().isEmpty)
+    let wrong = Password("a wrong password")
+    let guess = { _ = try await accounts.prepareErase(confirmedBy: wrong, in: ann, from: .test) { _ in } }
+    #expect(await AccountsError.caught(guess) == .wrongPassword)
+    #expect(await AccountsError.caught(guess) == .tooManyAttempts(retryAfter: 60))
+    _ = fixture.hasher.takeComputations()
+    // If these counted as attempts while they run, they would be too many.
+    for change in changes { #expect(await AccountsError.caught(change) == .changed(current: [:], tag: "t")) }
+    #expect(fixture.hasher.takeComputations().isEmpty)
+  }
+
+  @Test("Logins to known accounts run before work that waited earlier, however many networks it came from")
+  func precedence() async throws {
+    func network(_ number: Int) -> ClientNetwork { ClientNetwork(host: "2001:db8:0:\(number)::1") }
+    let pool = try HashingPool(threads: 1, capacity: Self.capacity)
+    let order = LockedState<[String]>([])
+    var tasks: [Task<Void, any Error>] = []
+    func start(_ name: String, for owner: HashingOwner) async {
+      let count = pool.waiting + order.withLock { $0.count }
+      tasks.append(
+        Task {
+          try await pool.run(for: owner) {
+            order.withLock { $0.append(name) }
+            gate.pass()
+          }
+        }
+      )
+      await eventually { pool.waiting + order.withLock { $0.count } == count + 1 }
+    }
+    await start("first", for: .change(network(0)))
+    await eventually { order.withLock { $0 } == ["first"] }
+    for number in 1...3 { await start("unknown", for: .login(network(number), isKnown: false)) }
+    for number in 1...3 { await start("change", for: .change(network(number))) }
+    await start("known", for: .login(network(9), isKnown: true))
+    await start("administrator", for: .administrator)
+    gate.open()
+    for task in tasks { try await task.value }
+    #expect(order.withLock { $0 }.prefix(4) == ["first", "known", "administrator", "unknown"])
+    pool.shutDown()
   }
 }
