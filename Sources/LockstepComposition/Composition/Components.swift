@@ -6,6 +6,7 @@ import LockstepMaintenance
 import LockstepMiddleware
 import LockstepRoutes
 import LockstepScreens
+import LockstepTime
 
 /// Builds and holds the parts of a server. Tests pass in their own services and clocks.
 struct Components: Sendable {
@@ -103,7 +104,9 @@ struct Components: Sendable {
         { if let backups { $0.add(backups.metrics) } },
       ],
       droppedLogLines: environment.droppedLogLines,
-      uptimeSeconds: uptimeSeconds
+      uptimeSeconds: uptimeSeconds,
+      // Not the clock of the environment, which a test may stop.
+      monotonic: TimeSource.system.monotonic
     )
     let openAPI = OpenAPIRoute(modules, executor: environment.placement.taskExecutor) {
       plainRoutes() + [metricsRoute.route, IndexRoute.route(modules) { [] }] + (declaredRoutes()?.all ?? [])

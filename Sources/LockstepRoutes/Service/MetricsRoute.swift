@@ -7,6 +7,7 @@ import LockstepMiddleware
 import LockstepSQLite
 import LockstepScreens
 import LockstepStore
+import LockstepThreading
 import LockstepTime
 import LockstepWebhooks
 
@@ -19,17 +20,22 @@ package struct MetricsRoute: Sendable {
   private let parts: [@Sendable (inout MetricsPage) -> Void]
   private let droppedLogLines: @Sendable () -> Int
   private let uptimeSeconds: @Sendable () -> Double
+  private let monotonic: @Sendable () -> Int64
+  private let kept = LockedState(KeptText())
 
+  /// `monotonic` is the time in nanoseconds, by which texts are kept.
   package init(
     requests: RequestMetrics,
     parts: [@Sendable (inout MetricsPage) -> Void],
     droppedLogLines: @escaping @Sendable () -> Int,
-    uptimeSeconds: @escaping @Sendable () -> Double
+    uptimeSeconds: @escaping @Sendable () -> Double,
+    monotonic: @escaping @Sendable () -> Int64
   ) {
     self.requests = requests
     self.parts = parts
     self.droppedLogLines = droppedLogLines
     self.uptimeSeconds = uptimeSeconds
+    self.monotonic = monotonic
   }
 
   package var route: Route {
@@ -38,7 +44,7 @@ package struct MetricsRoute: Sendable {
       fields.append(.contentType, "text/plain; version=0.0.4; charset=utf-8")
       fields.append(.cacheControl, "no-store")
       fields.append(contentsOf: .forBrowsers)
-      return Response(status: .ok, fields: fields, body: .bytes(Array(await text().utf8)))
+      return Response(status: .ok, fields: fields, body: .bytes(await text()))
     }
     .described(
       RouteDescription(
@@ -49,7 +55,16 @@ package struct MetricsRoute: Sendable {
     )
   }
 
-  private func text() async -> String {
+  /// Making a text takes half a millisecond, and the route needs no token. So if many requests come, most of
+  /// them get the last text.
+  func text() async -> [UInt8] {
+    if let text = kept.withLock({ [now = monotonic()] in $0.textInsteadOfNew(at: now) }) { return text }
+    let made = Array(await makeText().utf8)
+    kept.withLock { $0.text = made }
+    return made
+  }
+
+  private func makeText() async -> String {
     var page = MetricsPage()
     writeRequests(to: &page)
     for write in parts { write(&page) }
@@ -89,6 +104,28 @@ package struct MetricsRoute: Sendable {
     page.single("process_cpu_seconds_total", "User and system CPU time in seconds.", process.cpuSeconds)
     page.single("process_open_fds", "Open file descriptors.", process.openDescriptors)
     page.single("process_max_fds", "Limit on open file descriptors.", process.maxDescriptors)
+  }
+}
+
+/// The last text, and how many new ones may be made: `burst` at once, and one more every `interval`.
+private struct KeptText {
+  private static let burst = 16
+  /// In nanoseconds.
+  private static let interval: Int64 = 250_000_000
+
+  var text: [UInt8]?
+  private var free = KeptText.burst
+  private var lastGain = Int64.min
+
+  /// Returns nil if a new text may be made, and counts it.
+  mutating func textInsteadOfNew(at now: Int64) -> [UInt8]? {
+    if lastGain == .min { lastGain = now }
+    let gained = (now - lastGain) / Self.interval
+    lastGain += gained * Self.interval
+    free = Int(min(Int64(Self.burst), Int64(free) + gained))
+    if free == 0, let text { return text }
+    free = max(0, free - 1)
+    return nil
   }
 }
 
