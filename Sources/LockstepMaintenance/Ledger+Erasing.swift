@@ -20,7 +20,7 @@ extension Ledger {
     )
     let reservation = reserve(user)
     do {
-      if reservation.needsLoading { try await load(reservation) }
+      if reservation.needsLoading { try await load(reservation, from: nil) }
       _ = try await commit(transaction, reservation)
     } catch is SessionEndedError {}
   }

@@ -43,8 +43,10 @@ package struct StoreExport: Sendable {
       readers: UserReaders(readers, threads: 2),
       own: modules
     )
-    guard let contents = try await export.contents(of: user) else { throw MaintenanceError.noSuchUser("\(user)") }
-    try await export.write(contents, of: user, to: CallingWriter(write: write))
+    guard let contents = try await export.contents(of: user, from: nil) else {
+      throw MaintenanceError.noSuchUser("\(user)")
+    }
+    try await export.write(contents, of: user, from: nil, to: CallingWriter(write: write))
   }
 
   private struct CallingWriter: BodyWriter {

@@ -48,8 +48,8 @@ package struct UserExport: Sendable {
   }
 
   /// The contents of the document. Nil if there is no such user.
-  package func contents(of user: UserID) async throws -> Contents? {
-    try await readers.read(for: user) { try gather(of: user, from: $0) }
+  package func contents(of user: UserID, from network: Int?) async throws -> Contents? {
+    try await readers.read(for: user, from: network) { try gather(of: user, from: $0) }
   }
 
   /// The short parts of a document, and the names of the long parts.
@@ -105,7 +105,12 @@ package struct UserExport: Sendable {
     )
   }
 
-  package func write(_ contents: Contents, of user: UserID, to writer: any BodyWriter) async throws {
+  package func write(
+    _ contents: Contents,
+    of user: UserID,
+    from network: Int?,
+    to writer: any BodyWriter
+  ) async throws {
     var pieces = PieceBuffer(writer: writer)
     try await pieces.append(contents.account)
     try await pieces.append(#","cursor":"\#(contents.position.cursor)","favorites":"#.utf8)
@@ -122,10 +127,10 @@ package struct UserExport: Sendable {
       try await write(declared.module, of: contents, to: &pieces)
     }
     try await pieces.append(#","journal":["#.utf8)
-    try await write(journalOf: user, contents, to: &pieces)
+    try await write(journalOf: user, from: network, contents, to: &pieces)
     try await pieces.append(#"],"snapshots":["#.utf8)
     // Snapshots are all that remains of history whose journal entries were pruned.
-    for name in contents.snapshots { try await write(name, of: user, to: &pieces) }
+    for name in contents.snapshots { try await write(name, of: user, from: network, to: &pieces) }
     try await pieces.append(#"],"idempotencyKeys":["#.utf8)
     try await pieces.append(contents.keys)
     try await pieces.append("]}".utf8)
@@ -149,26 +154,38 @@ package struct UserExport: Sendable {
     }
   }
 
-  private func write(journalOf user: UserID, _ contents: Contents, to pieces: inout PieceBuffer) async throws {
+  private func write(
+    journalOf user: UserID,
+    from network: Int?,
+    _ contents: Contents,
+    to pieces: inout PieceBuffer
+  ) async throws {
     guard let first = contents.journal else { return }
     let (store, end) = (store, contents.state.revision)
-    var slice = try await readers.read(for: user) { connection in
+    var slice = try await readers.read(for: user, from: network) { connection in
       let journal = Journal(connection: connection)
       guard try journal.firstRevision(of: user) == first else { throw JournalSlice.PrunedError() }
       return try JournalSlice(of: user, after: .none, upTo: end, from: journal, store: store)
     }
     try await pieces.append(element: slice.takeText())
     while slice.hasMore {
-      slice = try await readers.read(for: user) { [slice] in try slice.next(from: Journal(connection: $0)) }
+      slice = try await readers.read(for: user, from: network) { [slice] in
+        try slice.next(from: Journal(connection: $0))
+      }
       try await pieces.append(element: slice.takeText())
     }
   }
 
   /// Writes a snapshot: its collection, its cursor, and its items or values.
-  private func write(_ name: Snapshots.Name, of user: UserID, to pieces: inout PieceBuffer) async throws {
+  private func write(
+    _ name: Snapshots.Name,
+    of user: UserID,
+    from network: Int?,
+    to pieces: inout PieceBuffer
+  ) async throws {
     // The reader thread encodes the snapshot, because the collection in memory is several times as
     // large as its text.
-    let (isList, text) = try await readers.read(for: user) { connection in
+    let (isList, text) = try await readers.read(for: user, from: network) { connection in
       let found = try Snapshots(connection: connection).latest(of: name.collection, of: user, upTo: name.revision)
       guard let found, found.revision == name.revision else { throw JournalSlice.PrunedError() }
       let isList = if case .list = found.state { true } else { false }

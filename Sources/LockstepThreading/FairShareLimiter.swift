@@ -1,6 +1,10 @@
 /// Limits how much work of one owner runs at once, so that an owner cannot use all of a shared
 /// pool. Work beyond the limit waits in the order of its arrival, in the owner's bounded queue. A
 /// waiting task that is cancelled leaves the queue. Work that has begun always finishes.
+///
+/// With `inAll`, all owners together also have a limit on their work that runs or waits. An owner
+/// and the owners of a network get their `FairShare` of it. Use it for work that no connection waits
+/// for, because nothing else limits how many owners there are.
 package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
   private typealias Waiter = CheckedContinuation<Void, any Error>
 
@@ -15,6 +19,31 @@ package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
     /// Tasks that were cancelled before they reached their queue.
     var cancelled: Set<UInt64> = []
     var isLifted = false
+    /// The work that runs or waits, of all owners and of each network. Counted only with `inAll`.
+    var admitted = 0
+    var networks: [Int: Int] = [:]
+    var admittedOfOwner: [Owner: Int] = [:]
+
+    mutating func admit(_ owner: Owner, _ network: Int?, upTo limit: Int) -> Bool {
+      let ofNetwork = network.map { networks[$0] ?? 0 }
+      guard FairShare.hasPlace(of: limit, taken: admitted, byNetwork: ofNetwork, byOwner: admittedOfOwner[owner] ?? 0)
+      else { return false }
+      admitted += 1
+      admittedOfOwner[owner, default: 0] += 1
+      if let network { networks[network, default: 0] += 1 }
+      return true
+    }
+
+    mutating func leave(_ owner: Owner, _ network: Int?) {
+      admitted -= 1
+      Self.decrease(&admittedOfOwner, owner)
+      if let network { Self.decrease(&networks, network) }
+    }
+
+    private static func decrease<Key: Hashable>(_ counts: inout [Key: Int], _ key: Key) {
+      let rest = (counts[key] ?? 1) - 1
+      counts[key] = rest == 0 ? nil : rest
+    }
 
     mutating func begins(_ owner: Owner, atOnce: Int) -> Bool {
       guard isLifted || queues[owner]?.running ?? 0 < atOnce else { return false }
@@ -26,22 +55,37 @@ package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
   private let name: String
   private let atOnce: Int
   private let waiting: Int
+  private let inAll: Int?
   private let contents = LockedState(Contents())
 
-  /// Errors contain `name`. `atOnce` below 1 counts as 1.
+  /// Errors contain `name`. `atOnce` below 1 counts as 1. `waiting` limits each owner's queue.
   package init(name: String, atOnce: Int, waiting: Int) {
     self.name = name
     self.atOnce = max(1, atOnce)
     self.waiting = waiting
+    inAll = nil
+  }
+
+  /// `inAll` limits the work of all owners that runs or waits.
+  package init(name: String, atOnce: Int, inAll: Int) {
+    self.name = name
+    self.atOnce = max(1, atOnce)
+    waiting = inAll
+    self.inAll = inAll
   }
 
   /// Runs `work` when the owner's limit permits it. `work` must not call `run` for the same owner,
   /// because it could wait for itself. Throws `PoolOverloadedError` if the queue is full, and
-  /// `CancellationError` if the task is cancelled in the queue.
+  /// `CancellationError` if the task is cancelled in the queue. `network` shares in `inAll`.
   nonisolated(nonsending) package func run<Result>(
     for owner: Owner,
+    from network: Int? = nil,
     _ work: () async throws -> Result
   ) async throws -> Result {
+    if let inAll, !contents.withLock({ $0.admit(owner, network, upTo: inAll) }) {
+      throw PoolOverloadedError(pool: name, capacity: inAll)
+    }
+    defer { if inAll != nil { leave(owner, network) } }
     if !contents.withLock({ $0.begins(owner, atOnce: atOnce) }) { try await waitForTurn(of: owner) }
     defer { finish(owner) }
     return try await work()
@@ -63,6 +107,8 @@ package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
+  package var isLifted: Bool { contents.withLock { $0.isLifted } }
+
   /// Whether work of the owner runs. Usually there is none at all, and `isEmpty` saves a slow look-up,
   /// because this code is not specialized for the owner.
   package func isRunning(_ owner: Owner) -> Bool {
@@ -72,6 +118,19 @@ package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
   /// Whether work of the owner waits for its turn. Fast if there is no work at all, as `isRunning`.
   package func isWaiting(_ owner: Owner) -> Bool {
     contents.withLock { !$0.queues.isEmpty && $0.queues[owner]?.waiting.isEmpty == false }
+  }
+
+  /// Blocks until no work runs or waits, or until the time is over. Only with `inAll`.
+  package func waitUntilIdle(atMost nanoseconds: Int64) {
+    _ = contents.wait(atMost: nanoseconds) { $0.admitted == 0 ? () : nil }
+  }
+
+  private func leave(_ owner: Owner, _ network: Int?) {
+    let isIdle = contents.withLock { contents in
+      contents.leave(owner, network)
+      return contents.admitted == 0
+    }
+    if isIdle { contents.wakeAll() }
   }
 
   /// How much work of all owners waits for its turn.

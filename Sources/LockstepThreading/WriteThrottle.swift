@@ -67,12 +67,14 @@ package struct WriteThrottle<Unit: OwnedWrite> {
     return .waits
   }
 
-  /// Whether one more unit of the owner may wait. An owner gets at most half of what the others leave,
-  /// and if it has a network, half of what the others leave of the network's half.
+  /// Whether one more unit of the owner may wait.
   private func hasPlace(for owner: WriteOwner) -> Bool {
-    var free = WriteThrottleLimits.capacity - waiting.count
-    if let network = owner.network { free = (free - waiting.count { $0.owner?.network == network }) / 2 }
-    return waiting.count { $0.owner == owner } < free
+    FairShare.hasPlace(
+      of: WriteThrottleLimits.capacity,
+      taken: waiting.count,
+      byNetwork: owner.network.map { network in waiting.count { $0.owner?.network == network } },
+      byOwner: waiting.count { $0.owner == owner }
+    )
   }
 
   private mutating func isThrottled(_ owner: WriteOwner, _ now: Int64) -> Bool {

@@ -136,4 +136,44 @@ struct FairShareLimiterTests {
     }
     #expect(try await shares.run(for: "ann") { 7 } == 7)
   }
+
+  @Test("With a limit for all owners, an owner and a network get half of the places that others leave")
+  func inAll() async throws {
+    let shares = FairShareLimiter<String>(name: "test", atOnce: 2, inAll: 16)
+    var tasks: [Task<Void, any Error>] = []
+    /// Starts as much work as the owner gets places for, and returns how much that is.
+    func fill(_ owner: String, from network: Int?) async -> Int {
+      let refused = LockedState(0)
+      let before = begun.withLock { $0.count } + shares.waitingCount
+      let started = (0..<16).map { _ in
+        Task {
+          do {
+            try await shares.run(for: owner, from: network) {
+              begun.withLock { $0.append(owner) }
+              await door.pass()
+            }
+          } catch let error as PoolOverloadedError {
+            #expect(error == PoolOverloadedError(pool: "test", capacity: 16))
+            refused.withLock { $0 += 1 }
+          }
+        }
+      }
+      await eventually {
+        begun.withLock { $0.count } + shares.waitingCount - before + refused.withLock { $0 } == started.count
+      }
+      tasks += started
+      return started.count - refused.withLock { $0 }
+    }
+    #expect(await fill("ann", from: 1) == 4)
+    #expect(await fill("ben", from: 1) == 2)
+    #expect(await fill("cem", from: 1) == 1)
+    #expect(await fill("dan", from: 1) == 1)
+    #expect(await fill("eve", from: 1) == 0)
+    #expect(await fill("fay", from: 2) == 2)
+    #expect(await fill("gus", from: nil) == 3)
+    door.open()
+    for task in tasks { try await task.value }
+    shares.waitUntilIdle(atMost: .max / 2)
+    #expect(try await shares.run(for: "eve", from: 1) { 7 } == 7)
+  }
 }

@@ -101,3 +101,9 @@ package final class SessionEndingTracker: Sendable {
   /// Call this once for each `begin()`, after the sessions have ended in memory.
   package func finish() { underWay.subtract(1, ordering: .acquiringAndReleasing) }
 }
+
+extension LiveSession {
+  /// Identifies the client's network to the writer, the encoders and the readers, so that the users of a
+  /// network share their limits. Nil for a service token, which acts for many users.
+  package func networkShare(_ network: ClientNetwork) -> Int? { agent == nil ? network.hashValue : nil }
+}

@@ -16,6 +16,8 @@ public final class LockstepServer: Sendable {
   let services: Services
   let components: Components
   private let tasks = TaskScope()
+  private let drainTime: Duration
+  private let drainBegin = LockedState<ContinuousClock.Instant?>(nil)
   let backups: BackupScheduler?
   private let shutdownLimit: ShutdownLimit
 
@@ -48,6 +50,7 @@ public final class LockstepServer: Sendable {
     engine.descriptors = budget.openConnections
     let server = try Server(engine, time: environment.time)
     self.server = server
+    drainTime = configuration.limits.drainTime
     let services = try makeServices()
     self.services = services
     shutdownLimit = ShutdownLimit(drainTime: configuration.limits.drainTime, services)
@@ -158,6 +161,7 @@ public final class LockstepServer: Sendable {
   /// Begins to shut down, and returns at once. The server accepts no more connections, responds to
   /// waiting requests and finishes running ones.
   public func drain() {
+    drainBegin.withLock { $0 = .now }
     components.readiness.beginDraining()
     shutdownLimit.begin()
     // Before `server.drain()`, so that accepted requests do not wait for their user's share.
@@ -171,6 +175,7 @@ public final class LockstepServer: Sendable {
   public func join() {
     server.join()
     components.forwarder?.client.shutDown()
+    finishScreenWrites()
     components.screens?.shutDown()
     backups?.shutDown()
     services.users?.mail.queue.stop()
@@ -180,6 +185,13 @@ public final class LockstepServer: Sendable {
     services.shutDown()
     shutdownLimit.end()
     components.logger.log(.info, "stopped")
+  }
+
+  /// Lets the writes of screens finish in the rest of the drain time. After that, those that wait for their
+  /// turn are dropped, because their screens end.
+  private func finishScreenWrites() {
+    guard let begin = drainBegin.withLock({ $0 }) else { return }
+    services.users?.finishScreenWrites(atMost: max(.zero, drainTime - begin.duration(to: .now)))
   }
 
   /// Writes the last use and the last cursor of each session to the store, if only memory has them.

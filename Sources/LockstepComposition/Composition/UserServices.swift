@@ -27,7 +27,7 @@ struct UserServices: Sendable {
   // One thread is enough, because time zones stay in memory and their files are rarely read.
   private let zones: WorkerPool
   let upstream: HTTPProfileUpstream?
-  private let screenWrites = FairShareLimiter<UserID>(name: "a user's writes from screens", atOnce: 16, waiting: 65_536)
+  private let screenWrites = LedgerUsers.makeTurns()
   let accounts: StoredAccounts
   /// Nil: the server accepts no tokens of other issuers.
   let identities: IdentityServices?
@@ -340,10 +340,13 @@ struct UserServices: Sendable {
   /// The server still decides on a user's long writes one after the other. If it decided on all of them at
   /// once, each commit would make the others start over, and most of them would use up their attempts.
   func liftShares() {
-    readers.shares.lift()
+    readers.lift()
     backgroundEncoder.lift()
-    screenWrites.lift()
   }
+
+  /// Blocks until no write of a screen waits or runs, or until the time is over. The requests that caused
+  /// these writes have got their responses already.
+  func finishScreenWrites(atMost time: Duration) { screenWrites.waitUntilIdle(atMost: time.wholeNanoseconds) }
 
   /// Logs what happens to mails.
   func logMail(to logger: Logger, _ configuration: MailConfiguration) {

@@ -111,10 +111,10 @@ extension Response {
 }
 
 extension UserExport {
-  func response(of user: UserID, _ preconditions: Preconditions) async throws -> Response {
-    guard let contents = try await contents(of: user) else { throw Problem.unauthorized(true) }
+  func response(of user: UserID, from network: Int?, _ preconditions: Preconditions) async throws -> Response {
+    guard let contents = try await contents(of: user, from: network) else { throw Problem.unauthorized(true) }
     return try .document(contents.tag, preconditions, position: contents.position) {
-      .stream(holding: contents.cost) { try await write(contents, of: user, to: $0) }
+      .stream(holding: contents.cost) { try await write(contents, of: user, from: network, to: $0) }
     }
   }
 }

@@ -18,7 +18,7 @@ package struct AccountsRoutes: Sendable {
   private let store: String
   private let cache: StateCache
   let authenticator: TokenAuthenticator
-  private let shares: FairShareLimiter<UserID>
+  private let readers: UserReaders
 
   package init(
     _ reading: StateReader,
@@ -34,7 +34,7 @@ package struct AccountsRoutes: Sendable {
     store = reading.store
     cache = reading.cache
     authenticator = reading.gate.sessions
-    shares = reading.readers.shares
+    readers = reading.readers
   }
 
   package var routes: [Route] {
@@ -73,7 +73,9 @@ package struct AccountsRoutes: Sendable {
 
   private var exportRoute: Route {
     Route(.get, "/v1/me/export", summary: "Exports all data about the user as one document.") { request in
-      try responding(to: request) { try await export.response(of: $0.user, $1) }
+      try responding(to: request) { session, preconditions in
+        try await export.response(of: session.user, from: request.network(of: session), preconditions)
+      }
     }
     .described(.export(own: export.own, declared: export.modules.current.declared.values.map(\.module)))
   }
@@ -125,7 +127,8 @@ package struct AccountsRoutes: Sendable {
     _ document: @escaping @Sendable (LiveSession) async throws -> PrivateDocument
   ) throws -> HandlerResult {
     try responding(to: request) { session, preconditions in
-      let document = try await shares.run(for: session.user) { try await document(session) }
+      let network = request.network(of: session)
+      let document = try await readers.takeTurn(for: session.user, from: network) { try await document(session) }
       return try document.response(preconditions)
     }
   }

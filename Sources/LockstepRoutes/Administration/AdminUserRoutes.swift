@@ -178,13 +178,13 @@ package struct AdminUserRoutes: Sendable {
   }
 
   private func keyBytes(of user: UserID) async throws -> Int {
-    try await readers.read(for: user) { try IdempotencyRecords(connection: $0).bytes(of: user) }
+    try await readers.read(for: user, from: nil) { try IdempotencyRecords(connection: $0).bytes(of: user) }
   }
 
   /// Reads the user's state without caching it, because administrators read most states only once.
   private func state(of user: UserID) async throws -> UserState {
     if let cached = cache.state(of: user) { return cached.state }
-    return try await readers.read(for: user) { [load] in try load(user, $0) }
+    return try await readers.read(for: user, from: nil) { [load] in try load(user, $0) }
   }
 
   // MARK: Writing

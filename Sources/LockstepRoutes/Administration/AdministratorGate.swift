@@ -110,7 +110,7 @@ extension TokenAuthenticator {
   ) -> TokenAuthenticator {
     var acting = self
     acting.agents = AgentAuthenticator(gate: gate, changing: changing) { user in
-      try await readers.read(for: user) { try UserRecords(connection: $0).has(user) }
+      try await readers.read(for: user, from: nil) { try UserRecords(connection: $0).has(user) }
     } isKnown: {
       cache.state(of: $0) != nil
     }

@@ -57,9 +57,11 @@ package final class ChangesRoute: Sendable {
     if let wait = query.wait, wait.seconds > 0, case .cursor = query.since {
       return try self.wait(request, query, wait, session)
     }
-    return try reader.withState(of: session) { [self] cached in
-      try respond(Moment(query, session, cached, reader.registry.current)) {
-        self.response($0, to: session, query.appliedWait)
+    let host = request.peer.host
+    return try reader.withState(of: session, at: host) { [self] cached in
+      let moment = Moment(query, session, host, cached, reader.registry.current)
+      return try respond(moment) {
+        self.response($0, to: moment, query.appliedWait)
       }
     }
   }
@@ -69,8 +71,9 @@ package final class ChangesRoute: Sendable {
   private func wait(_ request: Request, _ query: ChangesQuery, _ wait: WaitPreference, _ session: LiveSession) throws
     -> HandlerResult
   {
+    let host = request.peer.host
     let first = { @Sendable [self] (cached: CachedState) throws -> HandlerResult in
-      let moment = Moment(query, session, cached, reader.registry.current)
+      let moment = Moment(query, session, host, cached, reader.registry.current)
       let park = { @Sendable [self] () throws -> HandlerResult in
         let watcher = try waiting.watch(request, of: session)
         watcher.note(cached, moment.registered)
@@ -83,7 +86,9 @@ package final class ChangesRoute: Sendable {
       }
     }
     if let cached = reader.cache.state(of: session.user) { return try first(cached) }
-    return .async { [cache = reader.cache] in try first(try await cache.load(session.user)) }
+    return .async { [cache = reader.cache] in
+      try first(try await cache.load(session.user, from: session.network(at: host)))
+    }
   }
 
   /// Responds to a request that has waited. Nearly all waiters of a state have the same question,
@@ -100,7 +105,7 @@ package final class ChangesRoute: Sendable {
       return .response(response)
     }
     return try watcher.load { [self] cached, registered in
-      let moment = Moment(poll.query, session, cached, registered)
+      let moment = Moment(poll.query, session, watcher.host, cached, registered)
       switch try self.poll(moment, poll.wait, StateCheck(isFirst: false, isLast: isLast)) {
       case .ready(let result): return result
       case .unchanged: return .parked(poll)
@@ -113,16 +118,27 @@ package final class ChangesRoute: Sendable {
   private struct Moment: Sendable {
     let query: ChangesQuery
     let session: LiveSession
+    let host: String
     let cached: CachedState
     let registered: RegisteredDefaults
 
-    init(_ query: ChangesQuery, _ session: LiveSession, _ cached: CachedState, _ registered: RegisteredDefaults) {
+    init(
+      _ query: ChangesQuery,
+      _ session: LiveSession,
+      _ host: String,
+      _ cached: CachedState,
+      _ registered: RegisteredDefaults
+    ) {
       self.query = query
       self.session = session
+      self.host = host
       self.cached = cached
       self.registered = registered
       session.noteKeys(after: cached.state.revision)
     }
+
+    /// See `LiveSession.networkShare`.
+    var network: Int? { session.network(at: host) }
   }
 
   private func poll(_ moment: Moment, _ wait: WaitPreference, _ check: StateCheck) throws -> LongPollResult {
@@ -134,15 +150,15 @@ package final class ChangesRoute: Sendable {
         let question = moment.query.question(moment.registered.revision, self.reader.modules)
         moment.cached.remember(response(document, wait), to: question, seconds: wait.seconds)
       }
-      return .ready(response(document, to: moment.session, wait))
+      return .ready(response(document, to: moment, wait))
     case .long(let make):
       return .later { [self] in
         let document = try await make()
-        return document.isEmpty && !check.isLast ? nil : response(document, to: moment.session, wait)
+        return document.isEmpty && !check.isLast ? nil : response(document, to: moment, wait)
       }
     // This never waits. A cursor that is older than the states in memory nearly always has changes
     // after it. If not, the response has the present cursor, with which the client can wait.
-    case .stored(let make): return .ready(.async { [self] in response(try await make(), to: moment.session, wait) })
+    case .stored(let make): return .ready(.async { [self] in response(try await make(), to: moment, wait) })
     }
   }
 
@@ -179,7 +195,8 @@ package final class ChangesRoute: Sendable {
       guard let base = feed.base(cursor, changed, in: cached, isKnown: isKnown) else {
         return .stored(
           once(moment) { [feed, reader, user = moment.session.user] in
-            try await reader.readers.readHistory(of: user, written: cached.state.written) { connection in
+            try await reader.readers.readHistory(of: user, from: moment.network, written: cached.state.written) {
+              connection in
               guard let base = try feed.base(cursor, changed, of: user, cached, from: connection) else {
                 return feed.reset(since: text, view: view, query.filter)
               }
@@ -203,7 +220,11 @@ package final class ChangesRoute: Sendable {
   }
 
   private func encoded(_ moment: Moment, _ make: @escaping @Sendable () throws -> ChangesFeed.Document) -> Found {
-    .long(once(moment) { [backgroundEncoder] in try await backgroundEncoder.run(for: moment.session.user, make) })
+    .long(
+      once(moment) { [backgroundEncoder] in
+        try await backgroundEncoder.run(for: moment.session.user, from: moment.network, make)
+      }
+    )
   }
 
   /// Makes a document once for all requests that need the same one at the same time.
@@ -229,19 +250,23 @@ package final class ChangesRoute: Sendable {
   }
 
   /// The response to a session, with the keys of its own writes.
-  private func response(_ document: ChangesFeed.Document, to session: LiveSession, _ wait: WaitPreference?)
-    -> HandlerResult
-  {
-    guard let keys = document.keys(of: session) else {
-      return .async { [self] in .response(response(try await keyed(document, of: session), wait)) }
+  private func response(_ document: ChangesFeed.Document, to moment: Moment, _ wait: WaitPreference?) -> HandlerResult {
+    guard let keys = document.keys(of: moment.session) else {
+      return .async { [self, session = moment.session, host = moment.host] in
+        .response(response(try await keyed(document, of: session, at: host), wait))
+      }
     }
     return .response(response(document.adding(keys), wait))
   }
 
   /// The document with the keys of a session's own writes, which only the store has.
-  private func keyed(_ document: ChangesFeed.Document, of session: LiveSession) async throws -> ChangesFeed.Document {
+  private func keyed(
+    _ document: ChangesFeed.Document,
+    of session: LiveSession,
+    at host: String
+  ) async throws -> ChangesFeed.Document {
     let now = Timestamp(millisecondsSince1970: reader.gate.sessions.millisecondsSince1970())
-    let keys = try await reader.readers.read(for: session.user) {
+    let keys = try await reader.readers.read(for: session.user, from: session.network(at: host)) {
       try IdempotencyRecords(connection: $0).keys(of: session.id, session.user, after: document.since, at: now)
     }
     return document.adding(keys.filter { $0.revision <= document.cursor.revision }.map(\.key))
@@ -260,16 +285,16 @@ package final class ChangesRoute: Sendable {
   private func stream(_ request: Request, _ query: ChangesQuery, _ session: LiveSession) throws -> HandlerResult {
     let watch = try waiting.watch(request, of: session)
     return try watch.load { [self] cached, registered in
-      try respond(Moment(query, session, cached, registered)) { [self] first in
+      try respond(Moment(query, session, watch.host, cached, registered)) { [self] first in
         let begin = { @Sendable [self] (first: ChangesFeed.Document) -> HandlerResult in
           let events = ChangesEvents(first: first, watch: watch, monotonic: monotonic) {
             [self] since, sent, state, registered in
-            try next(Moment(query.following(since, as: sent), session, state, registered), after: sent)
+            try next(Moment(query.following(since, as: sent), session, watch.host, state, registered), after: sent)
           }
           return .eventStream(ChangesEvents.response, events)
         }
         guard let keys = first.keys(of: session) else {
-          return .async { [self] in begin(try await keyed(first, of: session)) }
+          return .async { [self] in begin(try await keyed(first, of: session, at: watch.host)) }
         }
         return begin(first.adding(keys))
       }
@@ -277,19 +302,19 @@ package final class ChangesRoute: Sendable {
   }
 
   private func next(_ moment: Moment, after sent: Cursor) throws -> ChangesEvents.Next {
-    let session = moment.session
+    let (session, host) = (moment.session, moment.host)
     switch try document(moment) {
     case .known(let document):
       if document.isEmpty { return .document(document) }
       let document = document.following(sent.revision)
       guard let keys = document.keys(of: session) else {
-        return .later { [self] in try await keyed(document, of: session) }
+        return .later { [self] in try await keyed(document, of: session, at: host) }
       }
       return .document(document.adding(keys))
     case .long(let make), .stored(let make):
       return .later { [self] in
         let document = try await make()
-        return document.isEmpty ? document : try await keyed(document.following(sent.revision), of: session)
+        return document.isEmpty ? document : try await keyed(document.following(sent.revision), of: session, at: host)
       }
     }
   }

@@ -22,8 +22,9 @@ package struct JournalRoute: Sendable {
         let limit = try query.integer("limit", in: 1...Self.limit) ?? 100
         let since = try FeedPosition(query.text("since"))
         let wait = try reader.waiting.preference(of: request, query)
+        let network = request.network(of: session)
         let page = { @Sendable (wait: WaitPreference?) in
-          HandlerResult.async { .response(try await response(since, limit, session, wait)) }
+          HandlerResult.async { .response(try await response(since, limit, session, network, wait)) }
         }
         return try reader.whenNewEnough(for: request, of: session) {
           guard case .cursor(let cursor, _) = since, let wait else { return page(nil) }
@@ -93,12 +94,13 @@ package struct JournalRoute: Sendable {
     _ since: FeedPosition,
     _ limit: Int,
     _ session: LiveSession,
+    _ network: Int?,
     _ wait: WaitPreference?
   ) async throws -> Response {
     let (user, history) = (session.user, reader.history)
     let registered = reader.registry.current.revision
     // The page may be long, so the reader's thread also encodes it.
-    return try await reader.readers.read(for: user) { [self] connection in
+    return try await reader.readers.read(for: user, from: network) { [self] connection in
       let journal = Journal(connection: connection)
       let last = try journal.lastRevision(of: user)
       // The user may have been erased since the session was looked up.
@@ -126,20 +128,22 @@ package struct JournalRoute: Sendable {
       fields.append(.vary, "Authorization, Prefer")
       if let wait { fields.append(.preferenceApplied, wait.appliedField) }
       let opening = Array(#"{"cursor":"\#(reached.text)","reset":\#(isReset),"entries":["#.utf8)
-      return Response(status: .ok, fields: fields, body: body(opening, page.first, of: user))
+      return Response(status: .ok, fields: fields, body: body(opening, page.first, of: user, from: network))
     }
   }
 
   /// The body of a page. If the page has more than one slice, each further slice is read from the
   /// store when the client has taken the one before it.
-  private func body(_ opening: [UInt8], _ first: JournalSlice, of user: UserID) -> Response.Body {
+  private func body(_ opening: [UInt8], _ first: JournalSlice, of user: UserID, from network: Int?) -> Response.Body {
     let closing = Array("]}".utf8)
     guard first.hasMore else { return .bytes(opening + first.text + closing) }
     return .stream(holding: first.text.count) { [readers = reader.readers] writer in
       try await writer.write(opening + first.text)
       var slice = first
       while slice.hasMore {
-        slice = try await readers.read(for: user) { [slice] in try slice.next(from: Journal(connection: $0)) }
+        slice = try await readers.read(for: user, from: network) { [slice] in
+          try slice.next(from: Journal(connection: $0))
+        }
         var piece = [UInt8(ascii: ",")]
         piece.append(contentsOf: slice.takeText())
         if !slice.hasMore { piece.append(contentsOf: closing) }

@@ -102,9 +102,11 @@ package final class StateReader: Sendable {
     if let cached = cache.state(of: session.user), !cursor.revision.isAhead(of: cached.state.revision) {
       return try respond()
     }
+    let network = request.network(of: session)
     return .async { [cache] in
       for _ in 1...Self.cursorChecks {
-        if !cursor.revision.isAhead(of: try await cache.load(session.user).state.revision) { return try respond() }
+        let cached = try await cache.load(session.user, from: network)
+        if !cursor.revision.isAhead(of: cached.state.revision) { return try respond() }
         try await Task.sleep(for: Self.cursorInterval)
       }
       throw Problem(
@@ -127,6 +129,7 @@ package final class StateReader: Sendable {
     _ query: QueryParameters
   ) throws -> HandlerResult {
     let preconditions = try Preconditions(of: request.head)
+    let host = request.peer.host
     // A malformed `wait` is an error even if the request would not wait.
     let preference = try waiting.preference(of: request, query)
     let wait = preconditions.ifNoneMatch == nil ? nil : preference
@@ -139,21 +142,23 @@ package final class StateReader: Sendable {
     let isRepetition = request.isRepetition
     if preconditions.ifMatch != nil {
       return .async { [self] in
-        let cached = try await cache.load(session.user)
-        let problem = try await refusal(by: preconditions, of: resource, in: cached, of: session.user)
+        let network = session.network(at: host)
+        let cached = try await cache.load(session.user, from: network)
+        let problem = try await refusal(by: preconditions, of: resource, in: cached, of: session.user, from: network)
         return try respond { () throws in
           if let problem { throw problem }
           if let wait { return try held(request, resource, preconditions, wait, session) }
-          return try current(resource, cached, preconditions, session, isRepetition)
+          return try current(resource, cached, preconditions, session, host, isRepetition)
         }
       }
     }
     if let wait { return try held(request, resource, preconditions, wait, session) }
     if let cached = cache.state(of: session.user) {
-      return try current(resource, cached, preconditions, session, isRepetition)
+      return try current(resource, cached, preconditions, session, host, isRepetition)
     }
     return .async { [self] in
-      try current(resource, try await cache.load(session.user), preconditions, session, isRepetition)
+      let cached = try await cache.load(session.user, from: session.network(at: host))
+      return try current(resource, cached, preconditions, session, host, isRepetition)
     }
   }
 
@@ -167,11 +172,12 @@ package final class StateReader: Sendable {
     by preconditions: Preconditions,
     of resource: StateResource,
     in cached: CachedState,
-    of user: UserID
+    of user: UserID,
+    from network: Int?
   ) async throws -> Problem? {
     let condition = WriteCondition(action: nil, resource: resource, preconditions: preconditions.withoutIfNoneMatch)
     let points =
-      switch points(of: [condition], of: user) {
+      switch points(of: [condition], of: user, from: network) {
       case .known(let points): points
       case .stored(let read): try await read()
       }
@@ -182,7 +188,7 @@ package final class StateReader: Sendable {
       return try resource.representation(of: view) == nil ? nil : problem
     }
     guard resource.weightOfComparison(in: view) > BackgroundEncoder.bound else { return try check() }
-    return try await backgroundEncoder.run(for: user, check)
+    return try await backgroundEncoder.run(for: user, from: network, check)
   }
 
   /// Responds with a resource in its current state.
@@ -191,6 +197,7 @@ package final class StateReader: Sendable {
     _ cached: CachedState,
     _ preconditions: Preconditions,
     _ session: LiveSession,
+    _ host: String,
     _ isRepetition: Bool
   ) throws -> HandlerResult {
     let registered = registry.revision
@@ -203,7 +210,7 @@ package final class StateReader: Sendable {
     if let unchanged = unchanged(resource, preconditions, view) {
       return reusable(unchanged, cached, view.registeredRevision, session, isRepetition)
     }
-    switch try present(resource, cached, view, session.user) {
+    switch try present(resource, cached, view, session, host) {
     case .made(let representation):
       return try finished(representation, cached, view.registeredRevision, preconditions, session, isRepetition)
     case .later(let make):
@@ -245,6 +252,7 @@ package final class StateReader: Sendable {
     _ session: LiveSession
   ) throws -> HandlerResult {
     let comparison = resource.isPart ? LastComparison() : nil
+    let host = request.peer.host
     return try waiting.wait(request, for: wait, of: session) { [self] cached, registered, look in
       guard let module = modules[resource.module], resource.isServed(by: module) else {
         throw Problem(.notFound, detail: "\(resource.module) was deleted, or has got another kind. Read it again.")
@@ -266,7 +274,7 @@ package final class StateReader: Sendable {
           throw error.waited(wait)
         }
       }
-      switch try present(resource, cached, view, session.user) {
+      switch try present(resource, cached, view, session, host) {
       case .made(let representation): return try respond(representation).map { .ready($0) } ?? .unchanged
       case .later(let make): return .later { try respond(try await make()) }
       }
@@ -276,10 +284,11 @@ package final class StateReader: Sendable {
   /// Passes the state of a session's user to `respond`, at once if it is in memory.
   func withState(
     of session: LiveSession,
+    at host: String,
     _ respond: @escaping @Sendable (CachedState) throws -> HandlerResult
   ) throws -> HandlerResult {
     if let cached = cache.state(of: session.user) { return try respond(cached) }
-    return .async { [cache] in try respond(try await cache.load(session.user)) }
+    return .async { [cache] in try respond(try await cache.load(session.user, from: session.network(at: host))) }
   }
 
   private enum Present {
@@ -294,7 +303,8 @@ package final class StateReader: Sendable {
     _ resource: StateResource,
     _ cached: CachedState,
     _ view: StateView,
-    _ user: UserID
+    _ session: LiveSession,
+    _ host: String
   ) throws -> Present {
     let collection = resource.wholeCollection
     if let collection, let known = cached.representation(of: collection, registered: view.registeredRevision) {
@@ -306,18 +316,22 @@ package final class StateReader: Sendable {
       return made
     }
     guard resource.weight(in: view) > BackgroundEncoder.bound else { return .made(try make()) }
-    let encode = { @Sendable [backgroundEncoder] in try await backgroundEncoder.run(for: user, make) }
+    let (user, network) = (session.user, session.network(at: host))
+    let encode = { @Sendable [backgroundEncoder] in try await backgroundEncoder.run(for: user, from: network, make) }
     guard let what = collection?.description ?? resource.queryPath else { return .later(encode) }
     let name = BackgroundEncoder.Name("\(view.registeredRevision) \(what)", of: cached)
     return .later { [backgroundEncoder] in try await backgroundEncoder.representations.value(of: name, encode) }
   }
 
   /// Encodes a resource, outside the event loop if that takes long.
-  private func representation(of resource: StateResource, _ view: StateView, _ user: UserID) async throws
-    -> Representation?
-  {
+  private func representation(
+    of resource: StateResource,
+    _ view: StateView,
+    _ user: UserID,
+    _ network: Int?
+  ) async throws -> Representation? {
     guard resource.weight(in: view) > BackgroundEncoder.bound else { return try resource.representation(of: view) }
-    return try await backgroundEncoder.run(for: user) { try resource.representation(of: view) }
+    return try await backgroundEncoder.run(for: user, from: network) { try resource.representation(of: view) }
   }
 
   /// The 304 response if the client has the resource already, and that is known without encoding it.
@@ -364,9 +378,9 @@ package final class StateReader: Sendable {
     _ wait: WaitPreference?,
     _ request: Request
   ) async throws -> HandlerResult {
-    let registered = registry.current
+    let (registered, network) = (registry.current, request.network(of: session))
     guard point.store == store, registered.knows(point.registered),
-      let state = try await pastState(of: session.user, at: point.revision, resource.extent)
+      let state = try await pastState(of: session.user, from: network, at: point.revision, resource.extent)
     else {
       throw Problem(
         .notFound,
@@ -375,16 +389,16 @@ package final class StateReader: Sendable {
       )
     }
     let view = StateView(store: store, state: state, registered: registered, at: point.registered)
-    if preconditions.ifMatch != nil, try await representation(of: resource, view, session.user) != nil {
+    if preconditions.ifMatch != nil, try await representation(of: resource, view, session.user, network) != nil {
       let condition = WriteCondition(action: nil, resource: resource, preconditions: preconditions.withoutIfNoneMatch)
-      let points = try await points(of: condition, upTo: view, of: session.user)
+      let points = try await points(of: condition, upTo: view, of: session.user, from: network)
       if let problem = condition.refusal(in: view, points) { throw problem }
     }
     let response =
       if let unchanged = unchanged(resource, preconditions, view) {
         unchanged
       } else {
-        try response(try await representation(of: resource, view, session.user), preconditions, view.position)
+        try response(try await representation(of: resource, view, session.user, network), preconditions, view.position)
       }
     guard let wait else { return .response(response) }
     guard response.status == .notModified else { return .response(response.waited(wait)) }
@@ -404,24 +418,28 @@ package final class StateReader: Sendable {
 
   /// A past state, or `nil` if the history lacks it. The present state and those shortly before it
   /// are in memory. Any other has only the collections in `extent`.
-  private func pastState(of user: UserID, at revision: Revision, _ extent: StateHistory.Extent) async throws
-    -> UserState?
-  {
+  private func pastState(
+    of user: UserID,
+    from network: Int?,
+    at revision: Revision,
+    _ extent: StateHistory.Extent
+  ) async throws -> UserState? {
     let cached = cache.state(of: user)
     if let state = cached?.past(at: revision) { return state }
-    return try await state(of: user, at: revision, extent, in: cached)
+    return try await state(of: user, from: network, at: revision, extent, in: cached)
   }
 
   /// The collections in `extent` of a past state, or `nil` if the history lacks that state. `cached` is
   /// the user's present state, if it is in memory.
   func state(
     of user: UserID,
+    from network: Int?,
     at revision: Revision,
     _ extent: StateHistory.Extent,
     in cached: CachedState? = nil
   ) async throws -> UserState? {
     let start = cached?.milestone(upTo: revision)
-    return try await readers.readHistory(of: user, written: cached?.state.written) { [history] in
+    return try await readers.readHistory(of: user, from: network, written: cached?.state.written) { [history] in
       try history.state(of: user, at: revision, extent, after: start, from: $0)
     }
   }

@@ -146,14 +146,15 @@ package final class StateWriter: Sendable {
         // The write is on disk, so it gets its response even if the background encoder fails.
         return .async {
           .response(
-            (try? await reading.backgroundEncoder.run(for: user) { response(committed) }) ?? response(committed)
+            (try? await reading.backgroundEncoder.run(for: user, from: network) { response(committed) })
+              ?? response(committed)
           )
         }
       case .success(.recorded(let replay)) where replay.isReplay:
         return .async {
           do {
             let stored = StoredResponses(reading: reading)
-            let whole = try await stored.whole(replay.response, to: write, preconditions, of: user)
+            let whole = try await stored.whole(replay.response, to: write, preconditions, of: user, from: network)
             return .response(Response(KeyedResponse(response: whole, isReplay: true)))
           } catch {
             throw reading.gate.addingCursor(to: problem(error) ?? error, of: user)
@@ -172,7 +173,7 @@ package final class StateWriter: Sendable {
       )
     }
     if conditions.isEmpty { return try submit([]) }
-    switch reading.points(of: conditions, of: user) {
+    switch reading.points(of: conditions, of: user, from: network) {
     case .known(let points): return try submit(points)
     case .stored(let read): return .async { try submit(try await read()) }
     }
@@ -226,11 +227,11 @@ package final class StateWriter: Sendable {
     let history = ledger.history
     return .async { [self] in
       let points =
-        switch reading.points(of: conditions, of: user) {
+        switch reading.points(of: conditions, of: user, from: network) {
         case .known(let points): points
         case .stored(let read): try await read()
         }
-      let cached = try await reading.cache.load(user)
+      let cached = try await reading.cache.load(user, from: network)
       let transaction = transaction(of: write, conditions, points, history, nil, nil, of: session, steps: steps)
       return .response(
         try await reading.backgroundEncoder.run(for: user, from: network) { [ledger] in
@@ -269,7 +270,7 @@ package final class StateWriter: Sendable {
     }
     guard reservation.needsLoading else { return try submit() }
     return .async { [ledger] in
-      do { try await ledger.load(reservation) } catch { return try respond(.failure(error)) }
+      do { try await ledger.load(reservation, from: transaction.network) } catch { return try respond(.failure(error)) }
       return try submit()
     }
   }
@@ -278,8 +279,14 @@ package final class StateWriter: Sendable {
 extension Request {
   /// Identifies the client's network to the writer. Nil for a service token, which acts for many users.
   func network(of session: LiveSession) -> Int? {
-    session.agent == nil ? ClientNetwork(host: peer.host).hashValue : nil
+    session.network(at: peer.host)
   }
+}
+
+extension LiveSession {
+  /// See `networkShare`. `host` is the client's address. It takes about a microsecond, so fast paths pass the
+  /// host on.
+  func network(at host: String) -> Int? { agent == nil ? networkShare(ClientNetwork(host: host)) : nil }
 }
 
 extension StateWriter.Change {

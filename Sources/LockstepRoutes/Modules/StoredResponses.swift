@@ -36,7 +36,8 @@ struct StoredResponses: Sendable {
     _ stored: StoredResponse,
     to write: some StateWrite,
     _ preconditions: Preconditions,
-    of user: UserID
+    of user: UserID,
+    from network: Int?
   ) async throws -> StoredResponse {
     let fields = HeaderFields(recorded: stored.fields)
     var position = HeaderFields()
@@ -55,18 +56,18 @@ struct StoredResponses: Sendable {
     guard let cursor = fields[.cursor].flatMap({ Cursor($0) }), let tag = fields[.etag] else { throw gone }
     let body: [UInt8]?
     if stored.status == Status.preconditionFailed.code {
-      body = try await refusal(by: write.conditions(of: preconditions), of: user, at: cursor, tag)
+      body = try await refusal(by: write.conditions(of: preconditions), of: user, from: network, at: cursor, tag)
     } else if let again = write.again {
-      var past = PastStates(reader: reading, user: user)
+      var past = PastStates(reader: reading, user: user, network: network)
       guard let resource = write.resource, let view = try await past.view(of: resource, at: cursor),
         let status = Status(code: stored.status)
       else { throw gone }
-      body = try await reading.backgroundEncoder.run(for: user) { [again] in
+      body = try await reading.backgroundEncoder.run(for: user, from: network) { [again] in
         // The same tag means the same bytes.
         again(status, view).flatMap { $0.fields[.etag] == tag ? StoredResponse($0).body : nil }
       }
     } else {
-      body = try await results(of: write.actions.count, of: user, at: cursor, tag)
+      body = try await results(of: write.actions.count, of: user, from: network, at: cursor, tag)
     }
     guard let body else { throw gone }
     return StoredResponse(status: stored.status, fields: stored.fields, body: body)
@@ -76,15 +77,16 @@ struct StoredResponses: Sendable {
   private func refusal(
     by conditions: [WriteCondition],
     of user: UserID,
+    from network: Int?,
     at cursor: Cursor,
     _ tag: String
   ) async throws -> [UInt8]? {
-    var past = PastStates(reader: reading, user: user)
+    var past = PastStates(reader: reading, user: user, network: network)
     for condition in conditions {
       guard let resource = condition.resource, let view = try await past.view(of: resource, at: cursor) else {
         continue
       }
-      let body = try await reading.backgroundEncoder.run(for: user) { () -> [UInt8]? in
+      let body = try await reading.backgroundEncoder.run(for: user, from: network) { () -> [UInt8]? in
         // The same tag means the same bytes.
         let refusal = condition.refusal(in: view, [])?.response
         return refusal.flatMap { $0.fields[.etag] == tag ? StoredResponse($0).body : nil }
@@ -95,12 +97,18 @@ struct StoredResponses: Sendable {
   }
 
   /// The body of the response to a batch of actions, from the journal. `nil` if that was pruned.
-  private func results(of count: Int, of user: UserID, at cursor: Cursor, _ tag: String) async throws -> [UInt8]? {
-    let entries = try await reading.readers.read(for: user) {
+  private func results(
+    of count: Int,
+    of user: UserID,
+    from network: Int?,
+    at cursor: Cursor,
+    _ tag: String
+  ) async throws -> [UInt8]? {
+    let entries = try await reading.readers.read(for: user, from: network) {
       try Journal(connection: $0).entries(of: user, at: cursor.revision)
     }
     guard !entries.isEmpty, !entries.contains(where: { $0.mutations == "null" }) else { return nil }
-    return try await reading.backgroundEncoder.run(for: user) {
+    return try await reading.backgroundEncoder.run(for: user, from: network) {
       var results = [[UInt8]](repeating: Array("[]".utf8), count: count)
       for entry in entries where results.indices.contains(entry.position) {
         results[entry.position] = Array(entry.mutations.utf8)

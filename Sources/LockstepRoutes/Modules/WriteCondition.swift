@@ -151,10 +151,12 @@ struct PastStates {
 
   let reader: StateReader
   let user: UserID
+  /// See `LiveSession.networkShare`.
+  let network: Int?
   private var states: [ExactText: UserState?] = [:]
 
-  init(reader: StateReader, user: UserID) {
-    (self.reader, self.user) = (reader, user)
+  init(reader: StateReader, user: UserID, network: Int?) {
+    (self.reader, self.user, self.network) = (reader, user, network)
   }
 
   /// Nil if the history lacks the revision, or if too many states were read already.
@@ -162,7 +164,7 @@ struct PastStates {
     let name = ExactText("\(revision) \(extent)")
     if let known = states[name] { return known }
     guard states.count < Self.most else { return nil }
-    let state = try await reader.state(of: user, at: revision, extent)
+    let state = try await reader.state(of: user, from: network, at: revision, extent)
     states[name] = state
     return state
   }
@@ -185,7 +187,7 @@ private enum FoundPoint {
 extension StateReader {
   /// The cursors of each condition that are in the user's history. If the states in memory tell, the
   /// result is immediate. Otherwise, the work reads them from the store.
-  func points(of conditions: [WriteCondition], of user: UserID) -> PastPoints {
+  func points(of conditions: [WriteCondition], of user: UserID, from network: Int?) -> PastPoints {
     let registered = registry.current
     let cursors = conditions.map { $0.cursors(of: store, registered) }
     guard cursors.contains(where: { !$0.isEmpty }) else { return .known(conditions.map { _ in [] }) }
@@ -193,9 +195,9 @@ extension StateReader {
       return .known(known)
     }
     return .stored { [self] in
-      let cached = try await cache.load(user)
+      let cached = try await cache.load(user, from: network)
       let view = StateView(store: store, LedgerView(state: cached.state, registered: registered)).forManyConditions
-      var past = PastStates(reader: self, user: user)
+      var past = PastStates(reader: self, user: user, network: network)
       var points: [[PastPoint]] = []
       for (condition, cursors) in zip(conditions, cursors) {
         var found: [PastPoint] = []
@@ -217,15 +219,20 @@ extension StateReader {
 
   /// The cursors of a condition that are in the user's history, up to a past state. The state must be in the
   /// history too.
-  func points(of condition: WriteCondition, upTo view: StateView, of user: UserID) async throws -> [PastPoint] {
+  func points(
+    of condition: WriteCondition,
+    upTo view: StateView,
+    of user: UserID,
+    from network: Int?
+  ) async throws -> [PastPoint] {
     guard let resource = condition.resource else { return [] }
     // A later cursor tells nothing about this state.
     let cursors = condition.cursors(of: store, view.registered).filter {
       $0.revision <= view.state.revision && $0.registered <= view.registeredRevision
     }
     if cursors.isEmpty { return [] }
-    let cached = try await cache.load(user)
-    var past = PastStates(reader: self, user: user)
+    let cached = try await cache.load(user, from: network)
+    var past = PastStates(reader: self, user: user, network: network)
     var points: [PastPoint] = []
     for cursor in cursors {
       switch resource.point(at: cursor, in: cached, view) {

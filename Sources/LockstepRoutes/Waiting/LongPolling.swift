@@ -22,7 +22,7 @@ struct LongPolling: Sendable {
 
   /// Watches the state of a session's user. Throws `too-many-requests` if too many requests wait.
   func watch(_ request: Request, of session: LiveSession) throws(Problem) -> StateWatcher {
-    StateWatcher(session, seat: try seat(request, of: session), self)
+    StateWatcher(session, at: request.peer.host, seat: try seat(request, of: session), self)
   }
 
   func seat(_ request: Request, of session: LiveSession) throws(Problem) -> WaiterSeat {
@@ -63,7 +63,8 @@ struct LongPolling: Sendable {
       }
     }
     if let cached = cache.state(of: session.user) { return try first(cached) }
-    return .async { try first(try await cache.load(session.user)) }
+    let host = request.peer.host
+    return .async { try first(try await cache.load(session.user, from: session.network(at: host))) }
   }
 }
 
@@ -71,6 +72,8 @@ struct LongPolling: Sendable {
 /// if the state is not in memory, or if the session has ended.
 final class StateWatcher: Watcher {
   let session: LiveSession
+  /// The client's address.
+  let host: String
   let seat: WaiterSeat
   private let cache: StateCache
   private let registry: RegisteredLedger
@@ -78,8 +81,9 @@ final class StateWatcher: Watcher {
   private let seenRevision = Atomic(-1)
   private let seenRegistered = Atomic(-1)
 
-  init(_ session: LiveSession, seat: WaiterSeat, _ polling: LongPolling) {
+  init(_ session: LiveSession, at host: String, seat: WaiterSeat, _ polling: LongPolling) {
     self.session = session
+    self.host = host
     self.seat = seat
     (cache, registry, lease) = (polling.cache, polling.registry, polling.freshness?.lease)
   }
@@ -103,7 +107,9 @@ final class StateWatcher: Watcher {
     }
   }
 
-  func load() async throws -> (CachedState, RegisteredDefaults) { noted(try await cache.load(session.user)) }
+  func load() async throws -> (CachedState, RegisteredDefaults) {
+    noted(try await cache.load(session.user, from: session.network(at: host)))
+  }
 
   var cached: (CachedState, RegisteredDefaults)? { cache.state(of: session.user).map(noted) }
 

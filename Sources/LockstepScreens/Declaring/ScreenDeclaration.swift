@@ -72,7 +72,11 @@ public struct ScreenDeclaration: Sendable {
       let values = (repeat (each argument).read(&reader, ClientNetwork(host: "")))
       try reader.finish()
       let arguments = (repeat try present(each values))
-      let (user, language) = try await environment.users.open(for: session, following: names)
+      let (user, language) = try await environment.users.open(
+        for: session,
+        from: opening.network,
+        following: names
+      )
       let screen = environment.context(language.tags(opening.languages), errors)
       return try await reactor(screen, user, repeat each arguments)
     }

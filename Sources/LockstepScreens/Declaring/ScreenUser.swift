@@ -108,9 +108,11 @@ public enum StateChangeError: Error, Sendable, Equatable, CustomStringConvertibl
 /// Opens and changes the states of users for screens.
 package protocol ScreenUsers: Sendable {
   /// The user of a session, with these collections of the user's state, and the user default
-  /// `language`: the user's own value and the registered one.
+  /// `language`: the user's own value and the registered one. The writes of the user share the limits of
+  /// `network`, from which the client opened the screen.
   func open(
     for session: LiveSession,
+    from network: ClientNetwork,
     following names: Set<CollectionName>
   ) async throws -> (user: ScreenUser, language: UserLanguage)
 }

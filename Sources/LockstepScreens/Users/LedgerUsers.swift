@@ -13,8 +13,15 @@ package struct LedgerUsers: ScreenUsers {
   let ledger: Ledger
   let modules: Modules
   /// One step may cause hundreds of writes, and a user may have many screens. This limits how many
-  /// of a user's writes are in the writer's queue. The others wait here.
+  /// of a user's writes are in the writer's queue. The others wait here. It also limits how many writes
+  /// there are, because their requests got a response already, so no connection limits them.
   let turns: FairShareLimiter<UserID>
+
+  /// The turns for `turns`. A user alone gets a quarter of the places, which is enough for the actions of
+  /// a request. All of them together need half of the writer's queue at most.
+  package static func makeTurns() -> FairShareLimiter<UserID> {
+    FairShareLimiter(name: "writes from screens", atOnce: 16, inAll: 2_048)
+  }
 
   package init(
     cache: StateCache,
@@ -34,17 +41,18 @@ package struct LedgerUsers: ScreenUsers {
 
   package func open(
     for session: LiveSession,
+    from network: ClientNetwork,
     following names: Set<CollectionName>
   ) async throws -> (user: ScreenUser, language: UserLanguage) {
     // Bound before the state is read, so that no commit in between is missed.
     let published = followed.publications(of: session.user, names)
-    let state = try await cache.load(session.user).state
+    let state = try await cache.load(session.user, from: session.networkShare(network)).state
     let registered = registry.current
     followed.remember(state, of: session.user, registered)
     let language = Self.language(state, registered)
     let found = UserSnapshot(state.collections, names, registered)
     let user = ScreenUser(session.user, FollowedState(published: published, found: found, names: names)) { actions in
-      try await perform(actions, by: session)
+      try await perform(actions, by: session, from: session.networkShare(network))
     }
     return (user, language)
   }
@@ -58,21 +66,21 @@ package struct LedgerUsers: ScreenUsers {
     UserSnapshot(state.collections, [Suite.collection("standard")], registered).language
   }
 
-  private func perform(_ actions: [ModuleAction], by session: LiveSession) async throws {
-    let budget = WorkBudget(steps: WorkBudget.ofRequest)
-    let read = try self.read(actions, budget)
-    let transaction = Transaction(
-      user: session.user,
-      session: session,
-      actions: read,
-      // Without an idempotency key, no response is kept.
-      response: { _ in StoredResponse(status: 200, fields: [], body: nil) },
-      refusal: { _ in nil },
-      steps: budget.steps
-    )
-    _ = try await turns.run(for: session.user) {
+  private func perform(_ actions: [ModuleAction], by session: LiveSession, from network: Int?) async throws {
+    _ = try await turns.run(for: session.user, from: network) {
+      let budget = WorkBudget(steps: WorkBudget.ofRequest)
+      let transaction = Transaction(
+        user: session.user,
+        session: session,
+        actions: try read(actions, budget),
+        network: network,
+        // Without an idempotency key, no response is kept.
+        response: { _ in StoredResponse(status: 200, fields: [], body: nil) },
+        refusal: { _ in nil },
+        steps: budget.steps
+      )
       let reservation = ledger.reserve(session.user)
-      if reservation.needsLoading { try await ledger.load(reservation) }
+      if reservation.needsLoading { try await ledger.load(reservation, from: network) }
       return try await ledger.commit(transaction, reservation)
     }
   }

@@ -65,8 +65,8 @@ package final class Ledger: Sendable {
   package func reserve(_ user: UserID) -> WriteReservation { WriteReservation(of: user, in: decided, cache: cache) }
 
   /// Reads the state for a reservation from the store, on a reader thread.
-  package func load(_ reservation: WriteReservation) async throws {
-    reservation.states.fill(try await cache.load(reservation.user).state)
+  package func load(_ reservation: WriteReservation, from network: Int?) async throws {
+    reservation.states.fill(try await cache.load(reservation.user, from: network).state)
   }
 
   /// Queues a transaction. This is the only way to change a user's state.
@@ -114,7 +114,7 @@ package final class Ledger: Sendable {
   package func commitLong(_ transaction: Transaction) async throws -> Transaction.Outcome {
     try await longTransactions.run(for: transaction.user) {
       let reservation = reserve(transaction.user)
-      if reservation.needsLoading { try await load(reservation) }
+      if reservation.needsLoading { try await load(reservation, from: transaction.network) }
       guard var latest = reservation.states.latest else { throw StaleStateError() }
       for _ in 0..<Self.longAttempts {
         let (state, generation) = latest

@@ -26,8 +26,8 @@ package final class Transaction: Sendable {
   let history: Int?
   let key: IdempotencyKey?
   /// Identifies the client's network, whose users share a limit on the writer's time; nil for a service
-  /// token and for a screen.
-  let network: Int?
+  /// token.
+  package let network: Int?
   /// Makes the response that is recorded for the key. The ledger does not call it for a transaction
   /// without a key.
   let response: @Sendable (Committed) -> StoredResponse

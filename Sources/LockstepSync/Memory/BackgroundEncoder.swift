@@ -5,8 +5,8 @@ import LockstepThreading
 /// Encodes long responses outside the event loops, such as lists with thousands of elements.
 ///
 /// Work that many clients need at the same time is done once. One user gets at most half of the
-/// threads. For checks and decisions of writes, networks take turns. Where registration is open, a client
-/// can add any number of users, and each of them can cause such work with a few bytes.
+/// threads, and the networks of the clients take turns. Where registration is open, a client can add any
+/// number of users, and each of them can cause such work with a few bytes.
 package final class BackgroundEncoder: Sendable {
   /// Work above this weight is long: it takes over a millisecond, in which an event loop could
   /// respond to about fifty other requests.
@@ -61,13 +61,14 @@ package final class BackgroundEncoder: Sendable {
   package init(_ pool: WorkerPool, threads: Int) {
     self.pool = pool
     shares = FairShareLimiter(name: "a user's long responses", atOnce: threads / 2, waiting: 256)
-    networks = FairShareLimiter(name: "a network's long writes", atOnce: threads, waiting: Self.waitingOfNetwork)
+    networks = FairShareLimiter(name: "a network's long work", atOnce: threads, waiting: Self.waitingOfNetwork)
   }
 
-  /// Runs work for a user. With a client's `network`, the work also waits for the turn of this network.
+  /// Runs work for a user, when it is the turn of the user and of the client's `network`. It is nil for the
+  /// work of a service token, which acts for many users.
   package func run<Value: Sendable>(
     for user: UserID,
-    from network: Int? = nil,
+    from network: Int?,
     _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
     guard let network else { return try await shares.run(for: user) { try await pool.run(work) } }

@@ -55,8 +55,9 @@ package final class StateCache: Sendable {
 
   func changeCount(of user: UserID) -> ChangeCount { changes[user] }
 
-  /// The user's latest committed state, read from the store if it is not in memory.
-  package func load(_ user: UserID) async throws -> CachedState {
+  /// The user's latest committed state, read from the store if it is not in memory. `network` is that of the
+  /// client, if there is one.
+  package func load(_ user: UserID, from network: Int? = nil) async throws -> CachedState {
     if let cached = state(of: user) { return cached }
     let loaded = try await flights.value(
       of: user,
@@ -64,7 +65,7 @@ package final class StateCache: Sendable {
       {
         if let cached = state(of: user) { return cached }
         contents.withLock { $0.loads += 1 }
-        let state = try await readers.read(for: user) { [load] in try load(user, $0) }
+        let state = try await readers.read(for: user, from: network) { [load] in try load(user, $0) }
         return CachedState(state, after: nil)
       }
     )

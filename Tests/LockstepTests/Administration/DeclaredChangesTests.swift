@@ -226,7 +226,7 @@ struct DeclaredChangesTests {
         refusal: { _ in nil }
       )
       let reservation = services.ledger.reserve(user)
-      if reservation.needsLoading { try await services.ledger.load(reservation) }
+      if reservation.needsLoading { try await services.ledger.load(reservation, from: nil) }
       await #expect(throws: ActionRefusal.self) {
         _ = try await withCompletion {
           try services.ledger.submit(transaction, reservation, completion: $0)

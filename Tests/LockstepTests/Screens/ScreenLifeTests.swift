@@ -1,9 +1,11 @@
 import LockstepJSON
 import LockstepMiddleware
 import LockstepTestSupport
+import LockstepThreading
 import Testing
 
 @testable import LockstepCollections
+@testable import LockstepComposition
 @testable import LockstepSync
 
 @Suite("The lifetime of a screen", .timeLimit(.minutes(10)))
@@ -196,6 +198,60 @@ struct ScreenLifeTests {
       held.letGo()
       await eventually { (try? await users.count("journal")) == 400 }
       #expect(try await screen.state()["error"] == nil)
+    }
+  }
+
+  /// This many toggles of a photo, as one step.
+  private static func toggles(_ count: Int) -> String {
+    "[" + Array(repeating: #"{"type":"toggleFavorite"}"#, count: count).joined(separator: ",") + "]"
+  }
+
+  @Test("Writes of screens above the limit for all users show an error, and users of the network can still write")
+  func tooManyWrites() async throws {
+    try await ServerFixture.run { users in
+      let (phone, other) = (try await users.signUp(), try await users.signUp("bob"))
+      var screens: [OpenedScreen] = []
+      for photo in ["a", "b"] {
+        screens.append(try await phone.open("photoDetail", #"{"arguments":{"photoId":"\#(photo)"}}"#))
+      }
+      let bobs = try await other.open("photoDetail", #"{"arguments":{"photoId":"c"}}"#)
+      let held = try await users.holdWriter()
+      defer { held.letGo() }
+      #expect(try await screens[0].act(Self.toggles(500)).status == 200)
+      #expect(try await screens[1].act(Self.toggles(400)).status == 200)
+      // A quarter of the 2,048 places. Each of the others fires the error once.
+      try await eventually {
+        var errors = 0
+        for screen in screens {
+          let id = try await screen.state()["error"]?["id"]?.int64Value
+          errors += Int(id ?? 0)
+        }
+        return errors == 900 - 512
+      }
+      #expect(try await bobs.act(Self.toggles(1)).status == 200)
+      held.letGo()
+      await eventually { (try? await users.count("journal")) == 512 + 1 }
+      #expect(try await bobs.state()["error"] == nil)
+    }
+  }
+
+  @Test("A server that stops finishes the writes that screens have queued")
+  func writesAtStop() async throws {
+    try await ServerFixture.run({ $0.limits.drainTime = .seconds(300) }) { users in
+      let phone = try await users.signUp()
+      let screen = try await phone.open("photoDetail", #"{"arguments":{"photoId":"a"}}"#)
+      let held = try await users.holdWriter()
+      defer { held.letGo() }
+      #expect(try await screen.act(Self.toggles(400)).status == 200)
+      await eventually { held.waiting == 16 }
+      let services = try #require(users.running.withLock { $0?.services.users })
+      let release = Task {
+        await eventually { services.readers.shares.isLifted }
+        held.letGo()
+      }
+      try await users.restart()
+      await release.value
+      #expect(try await users.count("journal") == 400)
     }
   }
 

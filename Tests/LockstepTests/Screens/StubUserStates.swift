@@ -49,6 +49,7 @@ final class StubUserStates: ScreenUsers {
 
   func open(
     for session: LiveSession,
+    from network: ClientNetwork,
     following names: Set<CollectionName>
   ) async throws -> (user: ScreenUser, language: UserLanguage) {
     (user, UserLanguage(own: state.withLock { $0.snapshot.language }))

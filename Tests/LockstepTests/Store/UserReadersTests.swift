@@ -23,16 +23,16 @@ struct UserReadersTests {
     let (ann, bob) = (SyncFixture.session(1).user, SyncFixture.session(2).user)
     let (arrival, gate) = (ThreadGate(), ThreadGate())
     let held = Task {
-      try await readers.read(for: ann) { _ in
+      try await readers.read(for: ann, from: nil) { _ in
         arrival.open()
         gate.pass()
       }
     }
     await arrival.opened()
-    let waiting = (0..<UserReaders.waiting).map { _ in Task { try await readers.read(for: ann) { _ in 1 } } }
+    let waiting = (0..<UserReaders.waiting).map { _ in Task { try await readers.read(for: ann, from: nil) { _ in 1 } } }
     await eventually { readers.shares.waiting(of: ann) == UserReaders.waiting }
-    #expect(try await readers.read(for: bob) { _ in "bob" } == "bob")
-    await #expect(throws: PoolOverloadedError.self) { try await readers.read(for: ann) { _ in } }
+    #expect(try await readers.read(for: bob, from: nil) { _ in "bob" } == "bob")
+    await #expect(throws: PoolOverloadedError.self) { try await readers.read(for: ann, from: nil) { _ in } }
     waiting[0].cancel()
     await #expect(throws: CancellationError.self) { try await waiting[0].value }
     gate.open()
@@ -57,14 +57,14 @@ struct UserReadersTests {
     }
     await arrival.opened()
     let isDone = LockedState(false)
-    let waiting = Task { try await readers.read(for: ann) { _ in isDone.withLock { $0 = true } } }
-    for number in 0..<100 { #expect(try await readers.read(for: bob) { _ in number } == number) }
+    let waiting = Task { try await readers.read(for: ann, from: nil) { _ in isDone.withLock { $0 = true } } }
+    for number in 0..<100 { #expect(try await readers.read(for: bob, from: nil) { _ in number } == number) }
     #expect(!isDone.withLock { $0 })
     gate.open()
     try await held.value
     try await waiting.value
     readers.largeUsers.remove(ann)
-    #expect(try await readers.read(for: ann) { _ in "ann" } == "ann")
+    #expect(try await readers.read(for: ann, from: nil) { _ in "ann" } == "ann")
   }
 
   @Test("The long reader reads the history of a user with a small state and a long journal")
@@ -94,12 +94,14 @@ struct UserReadersTests {
     defer { gate.open() }
     let isDone = LockedState(0)
     let waiting = [written, nil].map { written in
-      Task { try await readers.readHistory(of: ann.user, written: written) { _ in isDone.withLock { $0 += 1 } } }
+      Task {
+        try await readers.readHistory(of: ann.user, from: nil, written: written) { _ in isDone.withLock { $0 += 1 } }
+      }
     }
     await eventually { store.readers.waiting > 0 }
     // Bob's journal is short, whatever he has ever written.
     for written in [100, written, nil] {
-      #expect(try await readers.readHistory(of: bob.user, written: written) { _ in "bob" } == "bob")
+      #expect(try await readers.readHistory(of: bob.user, from: nil, written: written) { _ in "bob" } == "bob")
     }
     #expect(isDone.withLock { $0 } == 0)
     gate.open()
@@ -119,7 +121,7 @@ struct UserReadersTests {
     let cache = StateCache(capacity: 1 << 20, readers: readers) { try states.load($0, from: $1) }
     let (arrival, gate) = (ThreadGate(), ThreadGate())
     let held = Task {
-      try await readers.read(for: ann.user) { _ in
+      try await readers.read(for: ann.user, from: nil) { _ in
         arrival.open()
         gate.pass()
       }
@@ -146,13 +148,13 @@ struct UserReadersTests {
       let (arrival, gate) = (ThreadGate(), ThreadGate())
       let id = try #require(UserID(ada.user))
       let held = Task {
-        try await readers.read(for: id) { _ in
+        try await readers.read(for: id, from: nil) { _ in
           arrival.open()
           gate.pass()
         }
       }
       await arrival.opened()
-      let waiting = (0..<UserReaders.waiting).map { _ in Task { try await readers.read(for: id) { _ in } } }
+      let waiting = (0..<UserReaders.waiting).map { _ in Task { try await readers.read(for: id, from: nil) { _ in } } }
       await eventually { readers.shares.waiting(of: id) == UserReaders.waiting }
       for path in ["/v1/defaults/standard?at=\(cursor)", "/v1/journal", "/v1/me", "/v1/sessions"] {
         let response = try await ada.get(path)
@@ -167,5 +169,32 @@ struct UserReadersTests {
       for task in waiting { try await task.value }
       #expect(try await ada.get("/v1/me").status == 200)
     }
+  }
+
+  @Test("Reads of one network's users leave a thread for the next network")
+  func networks() async throws {
+    let fixture = try StoreFixture()
+    let store = try fixture.testedStore()
+    defer { store.close() }
+    let readers = UserReaders(store.readers, threads: 1)
+    let gate = ThreadGate()
+    defer { gate.open() }
+    let order = LockedState<[UInt64]>([])
+    let start = { @Sendable (number: UInt64, network: Int) -> Task<Void, any Error> in
+      Task {
+        try await readers.read(for: SyncFixture.session(number).user, from: network) { _ in
+          order.withLock { $0.append(number) }
+          gate.pass()
+        }
+      }
+    }
+    var tasks = [start(1, 1)]
+    await eventually { order.withLock { $0 } == [1] }
+    for number in UInt64(2)...9 { tasks.append(start(number, 1)) }
+    await eventually { readers.networks.waitingCount == 8 }
+    tasks.append(start(10, 2))
+    await eventually { order.withLock { $0 } == [1, 10] }
+    gate.open()
+    for task in tasks { try await task.value }
   }
 }

@@ -17,7 +17,7 @@ struct HeldEncoders {
     let arrivals = [ThreadGate(), ThreadGate()]
     tasks = arrivals.enumerated().map { number, arrival in
       Task {
-        try await backgroundEncoder.run(for: SyncFixture.session(UInt64(number)).user) {
+        try await backgroundEncoder.run(for: SyncFixture.session(UInt64(number)).user, from: nil) {
           arrival.open()
           gate.pass()
         }

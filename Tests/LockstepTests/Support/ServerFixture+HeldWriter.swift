@@ -43,7 +43,7 @@ struct HeldWriter {
         gate.pass()
       }
       let reservation = ledger.reserve(holder.user)
-      if reservation.needsLoading { try await ledger.load(reservation) }
+      if reservation.needsLoading { try await ledger.load(reservation, from: nil) }
       try ledger.submit(transaction, reservation) { _ in }
       await isHeld.opened()
       gates.append(gate)

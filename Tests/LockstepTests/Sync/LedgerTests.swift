@@ -478,7 +478,7 @@ struct LedgerTests {
     try await fixture.withWriterHeld {
       let (early, late) = (ledger.reserve(ann.user), ledger.reserve(ann.user))
       for reservation in [late, early] {
-        if reservation.needsLoading { try await ledger.load(reservation) }
+        if reservation.needsLoading { try await ledger.load(reservation, from: nil) }
         try ledger.submit(SyncFixture.transaction([increment], as: ann), reservation) { result in
           outcomes.withLock { $0.append((try? result.get()) != nil) }
         }

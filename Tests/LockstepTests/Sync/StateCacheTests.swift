@@ -102,7 +102,7 @@ struct StateCacheTests {
     // With reservations, the commits do not wait for the reader.
     let reservations = [ann, bob, cid].map { fixture.ledger.reserve($0.user) }
     defer { withExtendedLifetime(reservations) {} }
-    for reservation in reservations { try await fixture.ledger.load(reservation) }
+    for reservation in reservations { try await fixture.ledger.load(reservation, from: nil) }
     #expect(cache.state(of: ann.user) == nil)
     let before = loads.count
     let held = loads.holdNext()

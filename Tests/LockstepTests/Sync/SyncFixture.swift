@@ -19,6 +19,7 @@ final class SyncFixture: Sendable {
     let cache: StateCache
     let registry: RegisteredLedger
     let ledger: Ledger
+    let background: BackgroundEncoder
     let maintenance: HistoryMaintenance
   }
 
@@ -52,6 +53,7 @@ final class SyncFixture: Sendable {
   var cache: StateCache { parts.withLock { $0.cache } }
   var registry: RegisteredLedger { parts.withLock { $0.registry } }
   var ledger: Ledger { parts.withLock { $0.ledger } }
+  var background: BackgroundEncoder { parts.withLock { $0.background } }
   var maintenance: HistoryMaintenance { parts.withLock { $0.maintenance } }
   let modules: Modules
 
@@ -117,6 +119,7 @@ final class SyncFixture: Sendable {
       writer: store.writer,
       now: now
     )
+    let background = BackgroundEncoder(try WorkerPool(name: "encode", threads: 2, capacity: 64), threads: 2)
     let ledger = Ledger(
       writer: try store.writer.writeSetWriter(of: states),
       cache: cache,
@@ -125,14 +128,21 @@ final class SyncFixture: Sendable {
       maintenance: maintenance,
       eras: EraSource(choices.era),
       sessionEndings: SessionEndingTracker(),
-      background: BackgroundEncoder(try WorkerPool(name: "encode", threads: 2, capacity: 64), threads: 2),
+      background: background,
       now: now,
       notify: { user, state in
         choices.willAnnounce(user)
         announced.note(state, of: user)
       }
     )
-    return Parts(store: store, cache: cache, registry: registry, ledger: ledger, maintenance: maintenance)
+    return Parts(
+      store: store,
+      cache: cache,
+      registry: registry,
+      ledger: ledger,
+      background: background,
+      maintenance: maintenance
+    )
   }
 
   // MARK: Users
@@ -334,7 +344,7 @@ extension Ledger {
   /// Submits a transaction and returns when it is on disk.
   func commit(_ transaction: Transaction) async throws -> Transaction.Outcome {
     let reservation = reserve(transaction.user)
-    if reservation.needsLoading { try await load(reservation) }
+    if reservation.needsLoading { try await load(reservation, from: nil) }
     return try await commit(transaction, reservation)
   }
 

@@ -357,4 +357,62 @@ struct LongResponseTests {
       #expect(try await bob.get("/v1/me/export").status == 200)
     }
   }
+
+  @Test(
+    "Queries, pages and the feed wait for the turn of the client's network",
+    arguments: ["/v1/favorites?where=title:eq:a", "/v1/favorites?limit=400", "/v1/changes"]
+  )
+  func turnsOfEncoding(path: String) async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      _ = try await Self.fill(ada, title: "a", bytes: 3_000)
+      let services = try #require(users.running.withLock { $0?.services.users })
+      try await Self.hold(services.backgroundEncoder.networks, ClientNetwork(host: "127.0.0.1").hashValue) {
+        try await ada.waiting(path)
+      }
+    }
+  }
+
+  @Test(
+    "Reads of the store wait for the turn of the client's network",
+    arguments: ["/v1/journal", "/v1/me", "/v1/me/export", "/v1/favorites?at=CURSOR"]
+  )
+  func turnsOfReading(path: String) async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      let cursor = try #require(try await ada.put("/v1/favorites/x", "{}").cursor)
+      for number in 0..<40 { _ = try await ada.put("/v1/favorites/y", #"{"title":"\#(number)"}"#) }
+      let services = try #require(users.running.withLock { $0?.services.users })
+      services.cache.forgetAll()
+      let network = ClientNetwork(host: "127.0.0.1").hashValue
+      try await Self.hold(services.readers.networks, UserReaders.NetworkReads(network: network)) {
+        try await ada.waiting(path.replacing("CURSOR", with: cursor))
+      }
+    }
+  }
+
+  /// Takes all turns of a network, and expects that the request waits for them.
+  private static func hold<Owner: Hashable & Sendable>(
+    _ turns: FairShareLimiter<Owner>,
+    _ owner: Owner,
+    _ request: () async throws -> RawClient
+  ) async throws {
+    let (isHeld, gate) = (LockedState(0), ThreadGate())
+    defer { gate.open() }
+    let holders = (0..<8).map { _ in
+      Task {
+        try await turns.run(for: owner) {
+          isHeld.withLock { $0 += 1 }
+          await aside { gate.pass() }
+        }
+      }
+    }
+    await eventually { isHeld.withLock { $0 } + turns.waiting(of: owner) == holders.count }
+    let waiting = turns.waiting(of: owner)
+    let client = try await request()
+    await eventually { turns.waiting(of: owner) == waiting + 1 }
+    gate.open()
+    #expect(try await client.response().status == 200)
+    for holder in holders { try await holder.value }
+  }
 }

@@ -48,9 +48,9 @@ struct StreamedPieceTests {
         readers: services.readers,
         own: []
       )
-      let contents = try #require(try await export.contents(of: user))
+      let contents = try #require(try await export.contents(of: user, from: nil))
       let owner = Owner()
-      try await export.write(contents, of: user, to: owner)
+      try await export.write(contents, of: user, from: nil, to: owner)
       let pieces = owner.pieces.withLock { $0 }
       #expect(pieces.filter { $0.bytes > 240_000 }.count >= 10)
       #expect(pieces.allSatisfy { $0.isAlone })

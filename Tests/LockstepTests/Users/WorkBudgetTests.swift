@@ -101,9 +101,9 @@ struct WorkBudgetTests {
       followed: FollowedUsers(),
       ledger: fixture.ledger,
       modules: Modules(fixture.modules.all),
-      turns: FairShareLimiter<UserID>(name: "turns", atOnce: 1, waiting: 1)
+      turns: LedgerUsers.makeTurns()
     )
-    let user = try await users.open(for: ann, following: []).user
+    let user = try await users.open(for: ann, from: ClientNetwork(host: "192.0.2.1"), following: []).user
     let data = JSON.array((0..<30).map { JSON($0) })
     let actions = (0..<80).map { ModuleAction("sheets", "add", ["id": .string("\($0)"), "data": data]) }
     await #expect(throws: StateChangeError.unavailable(reason: "TooMuchWorkError()")) {
@@ -112,6 +112,26 @@ struct WorkBudgetTests {
     #expect(try await fixture.state(of: ann).revision == .none)
     try await user.perform(Array(actions.prefix(50)))
     #expect(try await fixture.state(of: ann).revision == 1)
+
+    // The decision takes long, so it waits for the network's turn.
+    let networks = fixture.background.networks
+    let (isHeld, gate) = (LockedState(0), ThreadGate())
+    defer { gate.open() }
+    let network = ClientNetwork(host: "192.0.2.1").hashValue
+    let holders = (0..<2).map { _ in
+      Task {
+        try await networks.run(for: network) {
+          isHeld.withLock { $0 += 1 }
+          await aside { gate.pass() }
+        }
+      }
+    }
+    await eventually { isHeld.withLock { $0 } == 2 }
+    let change = Task { try await user.perform("sheets", "update", ["id": "0", "title": "b"]) }
+    await eventually { networks.waiting(of: network) == 1 }
+    gate.open()
+    try await change.value
+    for holder in holders { try await holder.value }
 
     var declared = sheets
     declared.version = DeclaredVersion()
