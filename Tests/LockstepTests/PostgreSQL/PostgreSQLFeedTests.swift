@@ -95,20 +95,20 @@ struct PostgreSQLFeedTests {
     try database.execute(
       """
       CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql SET lock_timeout = 0 AS $$
-        BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NULL; END $$;
+        BEGIN PERFORM pg_advisory_xact_lock(4714); RETURN NULL; END $$;
       CREATE CONSTRAINT TRIGGER hang_of_check AFTER INSERT ON commits DEFERRABLE INITIALLY DEFERRED
         FOR EACH ROW EXECUTE FUNCTION hang();
       CREATE CONSTRAINT TRIGGER hang_of_check AFTER UPDATE OF checked_at ON nodes DEFERRABLE INITIALLY DEFERRED
         FOR EACH ROW EXECUTE FUNCTION hang();
       """
     )
-    let holder = try database.holding(lock: 4711)
+    let holder = try database.holding(lock: 4714)
     let check = Task { try await store.checkWritable() }
     try await eventually {
       try database.count(
         """
         SELECT count(*) FROM pg_locks JOIN pg_database AS d ON d.oid = database
-        WHERE d.datname = current_database() AND objid = 4711 AND NOT granted
+        WHERE d.datname = current_database() AND objid = 4714 AND NOT granted
         """
       ) == 1
     }

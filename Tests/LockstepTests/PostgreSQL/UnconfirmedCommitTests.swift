@@ -11,11 +11,9 @@ import Testing
   .timeLimit(.minutes(3))
 )
 struct UnconfirmedCommitTests {
-  private static let lock = 4_712
-
-  /// From now on, each commit of `insertion` hangs while `holder` is open, as a commit hangs that waits for a
-  /// synchronous standby.
-  private static func hang(_ database: TestDatabase) throws -> PostgreSQLConnection {
+  /// From now on, each commit of `insertion` hangs while the connection is open, as a commit hangs that waits
+  /// for a synchronous standby. Each test has a lock of its own, because the tests share a database.
+  private static func hang(_ database: TestDatabase, lock: Int) throws -> PostgreSQLConnection {
     try database.execute(
       """
       CREATE TABLE hanging (id integer);
@@ -32,7 +30,7 @@ struct UnconfirmedCommitTests {
     _ = try $0.run("INSERT INTO hanging (id) VALUES (1)")
   }
 
-  private static func waitUntilItHangs(_ database: TestDatabase) async throws {
+  private static func waitUntilItHangs(_ database: TestDatabase, lock: Int) async throws {
     try await eventually {
       try database.count(
         """
@@ -57,7 +55,7 @@ struct UnconfirmedCommitTests {
   func unit() async throws {
     try await TestDatabase.serve { server, database in
       let store = try server.databaseStore()
-      let holder = try Self.hang(database)
+      let holder = try Self.hang(database, lock: 4_715)
       let error = try await Self.error(of: Task { try await store.writer.write(Self.insertion) })
       #expect(error.kind == .timedOut && error.message == "the server did not respond within 15 seconds", "\(error)")
       #expect(try await server.signUp().get("/v1/favorites").status == 200)
@@ -74,9 +72,9 @@ struct UnconfirmedCommitTests {
       $1.limits.drainTime = .milliseconds(100)
     } _: { servers, database in
       let store = try servers[0].databaseStore()
-      let holder = try Self.hang(database)
+      let holder = try Self.hang(database, lock: 4_716)
       let write = Task { try await store.writer.write(Self.insertion) }
-      try await Self.waitUntilItHangs(database)
+      try await Self.waitUntilItHangs(database, lock: 4_716)
       await servers[0].stop()
       let error = try await Self.error(of: write)
       #expect(error.message == "the wait for the server was canceled, because this program ends", "\(error)")

@@ -360,12 +360,12 @@ struct LongResponseTests {
 
   @Test(
     "Queries, pages and the feed wait for the turn of the client's network",
-    arguments: ["/v1/favorites?where=title:eq:a", "/v1/favorites?limit=400", "/v1/changes"]
+    arguments: ["/v1/favorites?where=title:eq:a", "/v1/favorites?prefix=1", "/v1/changes"]
   )
   func turnsOfEncoding(path: String) async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
-      _ = try await Self.fill(ada, title: "a", bytes: 3_000)
+      _ = try await Self.fill(ada, title: "a")
       let services = try #require(users.running.withLock { $0?.services.users })
       try await Self.hold(services.backgroundEncoder.networks, ClientNetwork(host: "127.0.0.1").hashValue) {
         try await ada.waiting(path)
