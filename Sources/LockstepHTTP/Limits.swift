@@ -14,7 +14,7 @@ public struct Limits: Sendable, Equatable {
   /// lower limit.
   public var body = 1024 * 1024
   /// The most memory for the bodies of all running requests. If a body does not fit, its request
-  /// gets 503 with `Retry-After`.
+  /// gets 503 with `Retry-After`. Parsed bodies may take as much again: above that, bodies wait.
   public var bodyMemory = 256 * 1024 * 1024
   /// The most memory of the server for output that clients have not read yet.
   ///

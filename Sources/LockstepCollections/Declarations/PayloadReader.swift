@@ -123,13 +123,18 @@ package struct PayloadReader {
   /// A refusal with all faults. Like `finish`, only after reading all members.
   package var refusal: Refusal { .invalid(faults + strangers) }
 
-  /// A fault for each member that was not read and has no other fault.
+  /// How many faults for unread members a payload has. A response lists no more faults.
+  private static let mostStrangers = 100
+
+  /// A fault for each member that was not read and has no other fault, up to `mostStrangers`.
   private var strangers: [FieldFault] {
     let unread = takesAll ? [] : payload.names(where: isUnread)
     guard !unread.isEmpty else { return [] }
     let pointers = Set(faults.map(\.pointer.exact))
-    return unread.map { FieldFault(pointer: JSONPointer(tokens: [$0]).description, detail: Self.unknown) }
-      .filter { !pointers.contains($0.pointer.exact) }
+    return Array(
+      unread.lazy.map { FieldFault(pointer: JSONPointer(tokens: [$0]).description, detail: Self.unknown) }
+        .filter { !pointers.contains($0.pointer.exact) }.prefix(Self.mostStrangers)
+    )
   }
 
   // `known` is short, so searching it is faster than making a set.

@@ -200,8 +200,8 @@ enum ServeOptions {
       .help("How long a request's head may take to arrive; after that, the response is 408."),
     Option("--max-body-memory", \.limits.bodyMemory, .size(0...largestSize), .limits)
       .help(
-        "The memory for the bodies of all running requests; a request whose body does not fit is refused with 503. It "
-          + "cannot be less than --max-body."
+        "The memory for the bodies of all running requests; a request whose body does not fit is refused with 503. "
+          + "Bodies that are parsed may take as much again. It cannot be less than --max-body."
       ),
     Option("--body-grace", \.limits.bodyGrace, .time(), .limits)
       .help("How long a request body may make no progress; after that, the response is 408."),

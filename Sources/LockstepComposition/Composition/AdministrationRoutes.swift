@@ -108,7 +108,8 @@ extension UserServices {
   ) -> @Sendable (DeclaredModule) -> [Route] {
     let users = reader(configuration, authenticator(rates))
     let administrators = acting(configuration, gate(configuration, logger))
-    let (writing, acting) = (StateWriter(users, ledger: ledger), StateWriter(administrators, ledger: ledger))
+    let writer = { [bodies, ledger] in StateWriter($0, bodies: bodies, ledger: ledger) }
+    let (writing, acting) = (writer(users), writer(administrators))
     return { declared in
       ModuleRoutes.routes(of: declared, reading: users, writing: writing)
         + ModuleRoutes.routes(of: declared, reading: administrators, writing: acting).map(\.ofUser)

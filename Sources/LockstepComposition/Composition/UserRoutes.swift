@@ -67,7 +67,7 @@ extension UserServices {
 
   /// The routes for users' states: the modules, the actions, the feed and the journal.
   func stateRoutes(_ reading: StateReader) -> [Route] {
-    let writing = StateWriter(reading, ledger: ledger)
+    let writing = StateWriter(reading, bodies: bodies, ledger: ledger)
     func moduleRoutes(_ module: UserModule) -> [Route] {
       ModuleRoutes(module: module, reading: reading, writing: writing).routes
     }
@@ -121,6 +121,7 @@ extension UserServices {
       catalogue: ModuleDocument(modules) { PreparedDocument(Catalogue.document(modules: $0.all, screens: kinds)) },
       directory: directory,
       authenticator: authenticator(rates),
+      bodies: bodies,
       longestWait: configuration.longestWait,
       monotonic: time.monotonic,
       lease: feed?.lease,

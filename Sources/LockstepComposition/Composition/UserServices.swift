@@ -53,6 +53,8 @@ struct UserServices: Sendable {
   let refresher: StateRefresher
   let serviceTokens: ServiceTokens
   let backgroundEncoder: BackgroundEncoder
+  /// Reads the bodies of writes and of screens' actions.
+  let bodies: BodyDecoder
   /// Sends the deliveries of webhooks.
   let deliveries: DeliveryWorker
   let webhookSender: WebhookSender
@@ -116,6 +118,7 @@ struct UserServices: Sendable {
       configuration.trustedIssuers.isEmpty
       ? nil : try IdentityServices(configuration.trustedIssuers, accounts, configuration.outgoingTimes, time: time)
     backgroundEncoder = BackgroundEncoder(encoding, threads: encoders)
+    bodies = BodyDecoder(backgroundEncoder, memory: configuration.limits.bodyMemory)
     cache = StateCache(
       capacity: configuration.cacheBytes,
       readers: readers,
@@ -342,6 +345,7 @@ struct UserServices: Sendable {
   func liftShares() {
     readers.lift()
     backgroundEncoder.lift()
+    bodies.drain()
   }
 
   /// Blocks until no write of a screen waits or runs, or until the time is over. The requests that caused

@@ -181,15 +181,12 @@ struct ActionBatch: StateWrite {
     let preconditions = try Preconditions(of: request.head)
     let isDryRun = try request.query.flag("dryRun")
     return try request.withBody { body in
-      let key = try IdempotencyKey(of: request, body: body)?.owned(by: session)
-      _ = try BodyType(of: request.head)
-      let json = try JSON(body: body)
-      let network = request.network(of: session)
-      return try writing.read(for: session.user, from: network) {
-        try read(json, $0)
-      } then: { [writing] batch, steps in
-        if isDryRun { return writing.preview(batch, preconditions, network, of: session, steps: steps) }
-        return try writing.commit(batch, preconditions, key, network, of: session, steps: steps)
+      try writing.read(request, body, of: session) { budget in
+        try read(JSON(readingBodyOf: request, body), budget)
+      } then: { [writing] batch, key, resources in
+        let network = request.network(of: session)
+        if isDryRun { return writing.preview(batch, preconditions, network, of: session, resources) }
+        return try writing.commit(batch, preconditions, key, network, of: session, resources)
       }
     }
   }

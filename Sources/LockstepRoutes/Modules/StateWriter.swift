@@ -69,10 +69,12 @@ package final class StateWriter: Sendable {
 
   let reading: StateReader
   let gate: StateAuthenticator
+  private let bodies: BodyDecoder
   private let ledger: Ledger
 
-  package init(_ reading: StateReader, ledger: Ledger) {
+  package init(_ reading: StateReader, bodies: BodyDecoder, ledger: Ledger) {
     self.reading = reading
+    self.bodies = bodies
     gate = reading.gate
     self.ledger = ledger
   }
@@ -85,38 +87,29 @@ package final class StateWriter: Sendable {
     try gate.respond(to: request) { [self] session in
       let preconditions = try Preconditions(of: request.head)
       return try request.withBody { [self] body in
-        let key = try IdempotencyKey(of: request, body: body)?.owned(by: session)
-        let network = request.network(of: session)
-        return try read(for: session.user, from: network) {
+        try read(request, body, of: session) {
           try change(request, body, $0)
-        } then: { [self] change, steps in
-          try commit(change, preconditions, key, network, of: session, steps: steps)
+        } then: { [self] change, key, resources in
+          try commit(change, preconditions, key, request.network(of: session), of: session, resources)
         }
       }
     }
   }
 
-  /// Reads a write from the body of a request: on the event loop if that takes few steps, otherwise on an
-  /// encoder thread. `next` also gets the number of steps that the request may still take.
+  /// Reads a write and its idempotency key from the body of a request.
   func read<Write: StateWrite>(
-    for user: UserID,
-    from network: Int?,
+    _ request: Request,
+    _ body: [UInt8],
+    of session: LiveSession,
     _ read: @escaping @Sendable (WorkBudget) throws -> Write,
-    then next: @escaping @Sendable (Write, _ steps: Int) throws -> HandlerResult
+    then next: @escaping @Sendable (Write, IdempotencyKey?, BodyDecoder.Resources) throws -> HandlerResult
   ) throws -> HandlerResult {
-    let budget = WorkBudget(steps: WorkBudget.short)
-    let result = Result { try read(budget) }
-    guard budget.isExhausted else {
-      return try next(result.get(), WorkBudget.ofRequest - WorkBudget.short + budget.steps)
-    }
-    return .async { [reading] in
-      let (write, steps) = try await reading.backgroundEncoder.run(for: user, from: network) {
-        let budget = WorkBudget(steps: WorkBudget.ofRequest)
-        let result = Result { try read(budget) }
-        if budget.isExhausted { throw TooMuchWorkError() }
-        return (try result.get(), budget.steps)
-      }
-      return try next(write, steps)
+    try bodies.decode(body, for: session.user, from: request.network(of: session)) { budget in
+      // The key has a digest of the body.
+      let key = try IdempotencyKey(of: request, body: body)?.owned(by: session)
+      return (try read(budget), key)
+    } then: {
+      try next($0.0, $0.1, $1)
     }
   }
 
@@ -129,7 +122,7 @@ package final class StateWriter: Sendable {
     _ key: IdempotencyKey?,
     _ network: Int?,
     of session: LiveSession,
-    steps: Int
+    _ resources: BodyDecoder.Resources
   ) throws -> HandlerResult {
     let (store, user) = (reading.store, session.user)
     let response = { @Sendable (committed: Committed) in
@@ -168,7 +161,7 @@ package final class StateWriter: Sendable {
     let history = ledger.history
     let submit = { @Sendable [self] (points: [[PastPoint]]) throws -> HandlerResult in
       try self.submit(
-        transaction(of: write, conditions, points, history, key, network, of: session, steps: steps),
+        transaction(of: write, conditions, points, history, key, network, of: session, resources),
         respond
       )
     }
@@ -187,7 +180,7 @@ package final class StateWriter: Sendable {
     _ key: IdempotencyKey?,
     _ network: Int?,
     of session: LiveSession,
-    steps: Int
+    _ resources: BodyDecoder.Resources
   ) -> Transaction {
     let store = reading.store
     let condition = { @Sendable (view: LedgerView) throws in
@@ -210,7 +203,8 @@ package final class StateWriter: Sendable {
         return (refused ?? error as? Problem).map { StoredResponse($0.response) }
       },
       kept: { StoredResponses.kept($0) },
-      steps: steps
+      steps: resources.steps,
+      memory: resources.memory
     )
   }
 
@@ -220,7 +214,7 @@ package final class StateWriter: Sendable {
     _ preconditions: Preconditions,
     _ network: Int?,
     of session: LiveSession,
-    steps: Int
+    _ resources: BodyDecoder.Resources
   ) -> HandlerResult {
     let (store, user) = (reading.store, session.user)
     let conditions = write.conditions(of: preconditions)
@@ -232,7 +226,7 @@ package final class StateWriter: Sendable {
         case .stored(let read): try await read()
         }
       let cached = try await reading.cache.load(user, from: network)
-      let transaction = transaction(of: write, conditions, points, history, nil, nil, of: session, steps: steps)
+      let transaction = transaction(of: write, conditions, points, history, nil, nil, of: session, resources)
       return .response(
         try await reading.backgroundEncoder.run(for: user, from: network) { [ledger] in
           do {

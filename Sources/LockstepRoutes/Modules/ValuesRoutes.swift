@@ -102,7 +102,7 @@ package final class ValuesRoutes: Sendable {
   private func patch(_ request: Request, _ body: [UInt8], _ budget: WorkBudget) throws -> StateWriter.Change {
     let collection = try place.collection(in: request)
     let action = try Self.patchAction(request, body)
-    if case .merge(let values) = action { try check(values, budget) }
+    if case .merge(let values) = action { try check(values, ofBytes: body.count, budget) }
     return StateWriter.Change(
       resource: place.whole(collection, prefix: nil),
       action: place.action(action, on: collection),
@@ -110,11 +110,15 @@ package final class ValuesRoutes: Sendable {
     )
   }
 
-  /// The reactor checks the size of values, but not the values of a `merge` by their schema.
-  private func check(_ values: JSONObject, _ budget: WorkBudget) throws(Problem) {
+  /// Checks the values of a `merge`, so that values that are too long do not reach the writer thread. The
+  /// reactor does not check them by their schema.
+  private func check(_ values: JSONObject, ofBytes count: Int, _ budget: WorkBudget) throws(Problem) {
+    guard place.rules.canRefuse(.object(values), ofBytes: count) else { return }
     var faults: [FieldFault] = []
-    for (key, value) in values where !value.isNull && place.rules.hasSchema {
+    for (key, value) in values {
       let start = JSONPointer(tokens: [key]).description
+      if let wrong = ElementName.fault(of: key) { faults.append(FieldFault(pointer: start, detail: wrong)) }
+      guard !value.isNull else { continue }
       faults += place.rules.faults(of: value, budget).map { FieldFault(pointer: start + $0.pointer, detail: $0.detail) }
     }
     if !faults.isEmpty { throw Problem(Refusal.invalid(faults)) }

@@ -3,6 +3,7 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
+import LockstepReactor
 import LockstepScreens
 import LockstepStore
 import LockstepSync
@@ -17,6 +18,7 @@ package struct ScreenRoutes: Sendable {
   private let catalogue: ModuleDocument
   private let directory: ScreenDirectory
   private let authenticator: TokenAuthenticator
+  private let bodies: BodyDecoder
   /// The longest wait, in seconds.
   private let longestWait: Int
   private let monotonic: @Sendable () -> Int64
@@ -30,6 +32,7 @@ package struct ScreenRoutes: Sendable {
     catalogue: ModuleDocument,
     directory: ScreenDirectory,
     authenticator: TokenAuthenticator,
+    bodies: BodyDecoder,
     longestWait: Int,
     monotonic: @escaping @Sendable () -> Int64,
     lease: NodeLease? = nil,
@@ -39,6 +42,7 @@ package struct ScreenRoutes: Sendable {
     self.catalogue = catalogue
     self.directory = directory
     self.authenticator = authenticator
+    self.bodies = bodies
     self.longestWait = longestWait
     self.monotonic = monotonic
     self.lease = lease
@@ -101,20 +105,24 @@ package struct ScreenRoutes: Sendable {
   private func open(_ request: Request) throws -> HandlerResult {
     try admitted(request) { kind, session in
       try request.withBody { body in
-        let opening = ScreenOpening(
-          session: session,
-          network: request.network,
-          arguments: .object(try arguments(of: request, body)),
-          languages: request.head.preferredLanguages
-        )
-        // The id of an anonymous screen is enough to use the screen. So a response that contains
-        // such an id is never repeated.
-        let owner = session.map { ScreenIdempotency.Owner.session($0.id) }
-        return try directory.responses.once(request, body, of: owner, at: monotonic()) {
-          do {
-            return opened(try await directory.open(kind, opening))
-          } catch {
-            throw Problem(opening: error) ?? error
+        try bodies.decode(body, for: session?.user, from: request.network.hashValue) { _ in
+          ScreenOpening(
+            session: session,
+            network: request.network,
+            arguments: .object(try arguments(of: request, body)),
+            languages: request.head.preferredLanguages
+          )
+        } then: { opening, resources in
+          // The id of an anonymous screen is enough to use the screen. So a response that contains
+          // such an id is never repeated.
+          let owner = session.map { ScreenIdempotency.Owner.session($0.id) }
+          return try directory.responses.once(request, body, of: owner, at: monotonic()) {
+            defer { withExtendedLifetime(resources) {} }
+            do {
+              return opened(try await directory.open(kind, opening))
+            } catch {
+              throw Problem(opening: error) ?? error
+            }
           }
         }
       }
@@ -214,24 +222,38 @@ package struct ScreenRoutes: Sendable {
     try found(request) { screen in
       let preconditions = try Preconditions(of: request.head)
       return try request.withBody { body in
-        let json = try JSON(readingBodyOf: request, body)
-        let actions = json.arrayValue ?? [json]
-        guard (1...Self.maximumActions).contains(actions.count) else {
-          let detail = "It must be an action, or an array of 1 to \(Self.maximumActions) actions."
-          throw Problem(.validationFailed, errors: [.init(pointer: "", detail: detail)])
-        }
-        let network = request.network
-        let owner = screen.session.map { ScreenIdempotency.Owner.session($0.id) } ?? .screen(screen.id.exact)
-        return try directory.responses.once(request, body, of: owner, at: monotonic()) {
-          do {
-            try await screen.engine.act(actions, from: network) { preconditions.allowsWrite(to: screen.cursor($0)) }
-          } catch {
-            throw Problem(acting: error, on: screen, isArray: json.arrayValue != nil) ?? error
+        try bodies.decode(body, for: screen.session?.user, from: request.network.hashValue) { _ in
+          try step(of: request, body, screen)
+        } then: { step, resources in
+          let owner = screen.session.map { ScreenIdempotency.Owner.session($0.id) } ?? .screen(screen.id.exact)
+          return try directory.responses.once(request, body, of: owner, at: monotonic()) {
+            defer { withExtendedLifetime(resources) {} }
+            do {
+              try await step.actions.get().perform { preconditions.allowsWrite(to: screen.cursor($0)) }
+            } catch {
+              throw Problem(acting: error, on: screen, isArray: step.isArray) ?? error
+            }
+            return screen.response()
           }
-          return screen.response()
         }
       }
     }
+  }
+
+  /// The actions in a body. A refusal of the actions is recorded under the request's key, so it is a result.
+  private func step(
+    of request: Request,
+    _ body: [UInt8],
+    _ screen: Screen
+  ) throws(Problem) -> (actions: Result<ScreenStep, StepRefusal>, isArray: Bool) {
+    let json = try JSON(readingBodyOf: request, body)
+    let actions = json.arrayValue ?? [json]
+    guard (1...Self.maximumActions).contains(actions.count) else {
+      let detail = "It must be an action, or an array of 1 to \(Self.maximumActions) actions."
+      throw Problem(.validationFailed, errors: [.init(pointer: "", detail: detail)])
+    }
+    let read = Result { () throws(StepRefusal) in try screen.engine.read(actions, from: request.network) }
+    return (read, json.arrayValue != nil)
   }
 }
 

@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepHTTP
 import LockstepJSON
 import LockstepReactor
 import LockstepThreading
@@ -13,23 +14,32 @@ package protocol ScreenEngine: AnyObject, Sendable {
   /// How many effects do work that takes time.
   var runningEffects: Int { get }
 
-  /// Performs actions as one step. It returns when all immediate changes are shown.
+  /// Reads the actions of one step.
   ///
-  /// All actions are read before the first is performed. At the step's turn, `isWanted` is called
-  /// with the number of the present state. If `isWanted` returns false, no action is performed.
-  ///
-  /// - Throws: `StepRefusal`, `StepConditionError`, `AdmissionError`; `CancellationError` when the
-  ///   screen ends.
-  func act(
-    _ actions: [JSON],
-    from network: ClientNetwork,
-    isWanted: @escaping @Sendable (_ number: UInt64) -> Bool
-  ) async throws
+  /// If actions cannot be read, throws one refusal with their faults, up to those that a problem can list,
+  /// and with the index of the first action that has one.
+  func read(_ actions: [JSON], from network: ClientNetwork) throws(StepRefusal) -> ScreenStep
 
   /// Runs until the screen is closed. Returns when all its effects have ended.
   func run() async
 
   func close()
+}
+
+/// Actions of a screen that were read.
+package struct ScreenStep: Sendable {
+  fileprivate let run: @Sendable (_ isWanted: @escaping @Sendable (UInt64) -> Bool) async throws -> Void
+
+  /// Performs the actions as one step. It returns when all immediate changes are shown.
+  ///
+  /// At the step's turn, `isWanted` is called with the number of the present state. If `isWanted` returns
+  /// false, no action is performed.
+  ///
+  /// - Throws: `StepRefusal`, `StepConditionError`, `AdmissionError`; `CancellationError` when the
+  ///   screen ends.
+  package func perform(isWanted: @escaping @Sendable (_ number: UInt64) -> Bool) async throws {
+    try await run(isWanted)
+  }
 }
 
 /// A state as clients see it.
@@ -118,31 +128,25 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
 
   var runningEffects: Int { slot.withLock { $0.runningEffects } }
 
-  func act(
-    _ actions: [JSON],
-    from network: ClientNetwork,
-    isWanted: @escaping @Sendable (_ number: UInt64) -> Bool
-  ) async throws {
+  private func perform(_ actions: [R.Action], isWanted: @escaping @Sendable (_ number: UInt64) -> Bool) async throws {
     let slot = slot
     do {
-      try await host.perform(read(actions, from: network)) { isWanted(slot.withLock { $0.number }) }
+      try await host.perform(actions) { isWanted(slot.withLock { $0.number }) }
     } catch let refusal as StepRefusal {
-      // A `Refusal` or an unreadable action is a mistake of the client, which the response
-      // explains. Any other error is a failure of the server.
-      if !(refusal.reason is Refusal || refusal.reason is UnreadableActionsError) {
+      // A `Refusal` is a mistake of the client, which the response explains. Any other error is a failure of
+      // the server.
+      if !(refusal.reason is Refusal) {
         errors.report(ScreenFailure(origin: "action", error: refusal.reason))
       }
       throw refusal
     }
   }
 
-  /// If actions cannot be read, throws one refusal with the faults of all of them, and with the
-  /// index of the first one.
-  private func read(_ actions: [JSON], from network: ClientNetwork) throws(StepRefusal) -> [R.Action] {
+  func read(_ actions: [JSON], from network: ClientNetwork) throws(StepRefusal) -> ScreenStep {
     var read: [R.Action] = []
     var faults: [FieldFault] = []
     var firstFailed: Int?
-    for (index, action) in actions.enumerated() {
+    for (index, action) in actions.enumerated() where faults.count < Problem.mostErrors {
       do throws(Refusal) {
         read.append(try self.actions.read(action, from: network))
       } catch {
@@ -150,7 +154,7 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
         if case .invalid(let found) = error.moved(under: "/\(index)") { faults += found }
       }
     }
-    guard let firstFailed else { return read }
+    guard let firstFailed else { return ScreenStep { [self, read] in try await perform(read, isWanted: $0) } }
     throw StepRefusal(index: firstFailed, reason: UnreadableActionsError(faults: faults))
   }
 

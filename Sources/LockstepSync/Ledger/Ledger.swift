@@ -217,6 +217,9 @@ package final class Ledger: Sendable {
   /// reserved, and the transaction is simple. Otherwise returns nil, and the writer thread decides.
   /// Throws `LongDecisionError`.
   private func decideEarly(_ transaction: Transaction, _ reservation: WriteReservation) throws -> Decision? {
+    if transaction.isLong, let (state, generation) = reservation.states.latest {
+      throw LongDecisionError(state: state, generation: generation)
+    }
     guard transaction.key == nil, transaction.condition == nil, transaction.actions.count == 1,
       let state = reservation.published,
       state.size(of: transaction.actions[0].collection).bytes <= Self.earlyBytes,
@@ -236,6 +239,9 @@ package final class Ledger: Sendable {
     at now: Timestamp,
     steps: Int
   ) throws -> Decision {
+    if transaction.isLong, steps < transaction.steps {
+      throw LongDecisionError(state: before.state, generation: generation)
+    }
     let basis = basis(of: before, generation)
     let budget = WorkBudget(steps: min(steps, transaction.steps))
     var execution = TransactionExecution(

@@ -6,6 +6,8 @@ import LockstepStore
 // A class, because it is passed through several closures.
 package final class Transaction: Sendable {
   package static let maximumActions = 500
+  /// Encoding the actions takes up to two milliseconds from here on.
+  private static let longBytes = 64 * 1024
 
   /// The outcome of a transaction that is on disk.
   package enum Outcome: Sendable {
@@ -37,6 +39,10 @@ package final class Transaction: Sendable {
   let kept: @Sendable (StoredResponse) -> StoredResponse
   /// How many steps the decision may take, after the request's actions were read: see `WorkBudget`.
   let steps: Int
+  /// Whether the actions are so long that a decision encodes much, before it takes any steps.
+  let isLong: Bool
+  /// Counts the memory of the actions as in use, as long as the transaction exists.
+  private let memory: (any Sendable)?
 
   package init(
     user: UserID,
@@ -49,7 +55,8 @@ package final class Transaction: Sendable {
     response: @escaping @Sendable (Committed) -> StoredResponse,
     refusal: @escaping @Sendable (any Error) -> StoredResponse?,
     kept: @escaping @Sendable (StoredResponse) -> StoredResponse = { $0 },
-    steps: Int = WorkBudget.ofRequest
+    steps: Int = WorkBudget.ofRequest,
+    memory: (any Sendable)? = nil
   ) {
     self.user = user
     self.session = session
@@ -62,6 +69,8 @@ package final class Transaction: Sendable {
     self.refusal = refusal
     self.kept = kept
     self.steps = steps
+    self.memory = memory
+    isLong = actions.reduce(0) { $0 + $1.record.utf8.count } > Self.longBytes
   }
 }
 

@@ -64,17 +64,23 @@ package final class BackgroundEncoder: Sendable {
     networks = FairShareLimiter(name: "a network's long work", atOnce: threads, waiting: Self.waitingOfNetwork)
   }
 
-  /// Runs work for a user, when it is the turn of the user and of the client's `network`. It is nil for the
-  /// work of a service token, which acts for many users.
+  /// Runs work for a user, or for an anonymous client, when it is the turn of the user and of the client's
+  /// `network`. It is nil for the work of a service token, which acts for many users.
   package func run<Value: Sendable>(
-    for user: UserID,
+    for user: UserID?,
     from network: Int?,
     _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
-    guard let network else { return try await shares.run(for: user) { try await pool.run(work) } }
-    return try await shares.run(for: user) {
-      try await networks.run(for: network) { try await pool.run(work) }
-    }
+    guard let user else { return try await run(from: network, work) }
+    return try await shares.run(for: user) { try await run(from: network, work) }
+  }
+
+  nonisolated(nonsending) private func run<Value: Sendable>(
+    from network: Int?,
+    _ work: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
+    guard let network else { return try await pool.run(work) }
+    return try await networks.run(for: network) { try await pool.run(work) }
   }
 
   /// Removes the limits permanently, for a shutdown.

@@ -334,7 +334,7 @@ struct FleetScreenTests {
       let lease = try #require(server.running.withLock { $0?.services.users?.feed?.lease })
       await eventually { !lease.isHeld }
       let action: JSON = ["type": "tapFavoritePhoto", "payload": ["row": 0]]
-      try await screen.engine.act([action], from: ClientNetwork(host: "127.0.0.1")) { _ in true }
+      try await screen.engine.read([action], from: ClientNetwork(host: "127.0.0.1")).perform { _ in true }
       server.repeatsRefusals.withLock { $0 = false }
       // The event loop has seen the change before it responds to this request.
       #expect(try await server.ask("GET", "/healthz").status == 200)

@@ -34,7 +34,7 @@ struct HostedScreenTests {
     let json = actions.map { action -> JSON in ["type": "do", "payload": ["value": .string(action)]] }
     clock.start {
       do {
-        try await screen.act(json, from: ClientNetwork(host: "")) { _ in true }
+        try await screen.read(json, from: ClientNetwork(host: "")).perform { _ in true }
         outcome.add("done")
       } catch {
         outcome.add("\((error as? StepRefusal)?.reason ?? error)")
@@ -148,7 +148,7 @@ struct HostedScreenTests {
       let screen = try await directory.open(kind, ScreenOpening(network: ClientNetwork(host: "192.0.2.1")))
       await #expect(throws: StepRefusal.self) {
         let action: JSON = ["type": "do", "payload": ["value": "fail at once"]]
-        try await screen.engine.act([action], from: ClientNetwork(host: "")) { _ in true }
+        try await screen.engine.read([action], from: ClientNetwork(host: "")).perform { _ in true }
       }
       #expect(screen.engine.failures.count == 2 && screen.engine.failures.last?.origin == "action")
     }

@@ -45,6 +45,22 @@ struct LongDecisionTests {
     #expect(try await fixture.stored(ann).fingerprint == state.fingerprint)
   }
 
+  @Test("Only an encoder thread decides on long actions, even if they take few steps", arguments: [nil, "key"])
+  func longActions(key: String?) async throws {
+    let fixture = try SyncFixture()
+    let ann = try await fixture.user(1)
+    let steps = LockedState<[Int]>([])
+    let text = String(repeating: "x", count: 64 * 1024)
+    let action = UserAction(collection: Self.standard, record: #"{"type":"set","payload":"\#(text)"}"#) { context in
+      steps.withLock { $0.append(context.budget?.steps ?? 0) }
+      return [.map(.set(key: "seen", value: EncodedJSON(1)))]
+    }
+    try await fixture.commit([action], as: ann, key: key)
+    // The event loop and the writer thread have fewer steps.
+    #expect(steps.withLock { $0 } == [WorkBudget.ofRequest])
+    #expect(try await fixture.state(of: ann).revision == 1)
+  }
+
   @Test("A refusal that takes long is decided once, too", arguments: [nil, "key"])
   func refused(key: String?) async throws {
     let fixture = try SyncFixture()
