@@ -207,7 +207,7 @@ extension Connection {
       bodyOwner = owner
       memory.assign(heldBody, to: owner)
     }
-    guard memory.hold(count, of: bodyOwner) == nil else { return false }
+    guard loop.holdBody(count, of: bodyOwner) else { return false }
     heldBody += count
     return true
   }

@@ -49,6 +49,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   private static let memoryToken = listenerToken - 1
   /// From this much output on, the allocator may keep much memory after the output is sent.
   private static let muchOutput = 16 * 1024 * 1024
+  /// The same for bodies, which take more memory when they are parsed.
+  private static let muchOfBodies = 4 * 1024 * 1024
   private static let memoryPause: Int64 = 10_000_000_000
   private static let wakeUpsPerTurn = 128
   private static let acceptPause: Int64 = 100_000_000
@@ -259,16 +261,24 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   func holdOutput(_ count: Int, beside own: Int, of owner: String?) -> SharedMemory.Refusal? {
     let refusal = shared.output.hold(count, beside: own, of: owner)
     // Responses that do not fit have taken memory too.
-    if shared.output.bytes >= Self.muchOutput || refusal != nil,
-      !shared.hasHeldMuch.exchange(true, ordering: .relaxed)
-    {
-      wheel.schedule(Self.memoryToken, at: now + Self.memoryPause)
-    }
+    if shared.output.bytes >= Self.muchOutput || refusal != nil { returnMemoryLater() }
     return refusal
   }
 
+  /// Counts more bytes of bodies as in memory, if there is room. Returns whether there is.
+  func holdBody(_ count: Int, of owner: String?) -> Bool {
+    let isRefused = shared.bodies.hold(count, of: owner) != nil
+    if shared.bodies.bytes >= Self.muchOfBodies || isRefused { returnMemoryLater() }
+    return !isRefused
+  }
+
+  private func returnMemoryLater() {
+    guard !shared.hasHeldMuch.exchange(true, ordering: .relaxed) else { return }
+    wheel.schedule(Self.memoryToken, at: now + Self.memoryPause)
+  }
+
   private func returnMemory() {
-    if shared.output.bytes < Self.muchOutput {
+    if shared.output.bytes < Self.muchOutput, shared.bodies.bytes < Self.muchOfBodies {
       shared.hasHeldMuch.store(false, ordering: .relaxed)
       configuration.returnMemory()
     } else {
@@ -368,7 +378,7 @@ final class SharedState: Sendable {
   var open: Int { served.load(ordering: .relaxed) + refused.load(ordering: .relaxed) }
   let bodies: SharedMemory
   let output: SharedMemory
-  /// Whether much output has been in memory since memory was last returned to the system.
+  /// Whether much output or many bodies have been in memory since memory was last returned to the system.
   let hasHeldMuch = Atomic(false)
   private let pauseReport = Atomic(-Int64.max / 2)
 

@@ -44,8 +44,8 @@ package final class Server: Sendable {
     package var descriptors = Int.max
     /// Called with the reason when the server cannot accept connections, at most once a minute.
     package var cannotAccept: @Sendable (SystemError) -> Void = { _ in }
-    /// Returns free memory of the process to the system. Called some time after much output was in
-    /// memory. It runs on an event loop, so it must not block.
+    /// Returns free memory of the process to the system. Called some time after much output or many
+    /// bodies were in memory. It runs on an event loop, so it must not block.
     package var returnMemory: @Sendable () -> Void = {
       guard let thread = try? NamedThread(name: "trim", { malloc_trim(0) }) else { return }
       thread.detach()
