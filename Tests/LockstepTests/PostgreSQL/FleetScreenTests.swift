@@ -208,10 +208,11 @@ struct FleetScreenTests {
 
   @Test("A server that accepts a request and does not respond makes it fail in bounded time")
   func hanging() async throws {
-    let hanging = try RawServer()
+    let (hanging, refusing) = (try RawServer(), try RawServer(listens: false))
     try await TestDatabase.serve(nodes: 1) { servers, database in
       let device = try await servers[0].signUp()
       let href = try database.screen(atPort: hanging.port)
+      let stopped = try database.screen(atPort: refusing.port, node: "b")
       for (fields, patience) in [([], 0.0), (["If-None-Match: \"x\"", "Prefer: wait=30"], 30.0)] {
         async let response = device.get(href, fields)
         try await eventually { try servers[0].forwarding.running == 1 }
@@ -233,7 +234,10 @@ struct FleetScreenTests {
       // Until then, a new request would wait for the hanging server.
       await eventually { feed.address(ofNodeWithPrefix: "aaaa") == nil }
       servers[0].advance(by: 2)
-      #expect(try await servers[0].ask("GET", "/healthz").status == 200)
+      // The thread that forwards this request has looked at the clock, and so has found the hanging server absent.
+      let total = try servers[0].forwarding.total
+      #expect(try await device.get(stopped).status == 404)
+      #expect(try servers[0].forwarding.total > total)
       #expect(try servers[0].forwarding.running == 1)
       // The screens of the server are gone.
       #expect(try await device.get(href).status == 404)
@@ -315,18 +319,14 @@ struct FleetScreenTests {
       let admin = "/v1/admin/screens/\(screen.tag)"
       let adminTag = try #require(try await server.ask("GET", admin, token: Self.administrator).field("ETag"))
       let wait = "Prefer: wait=50"
-      var clients = [try await device.waiting(opened.href, ["If-None-Match: \(opened.tag)", wait])]
-      let administrator = try server.connect()
-      try await administrator.send(
-        StubbedServer.request(
-          "GET",
-          admin,
-          ["Authorization: Bearer \(Self.administrator)", "If-None-Match: \(adminTag)", wait]
-        )
-      )
-      clients.append(administrator)
-      await eventually { server.waitingForScreens == 2 }
-      let stream = try await device.waiting(opened.href, ["Accept: text/event-stream"])
+      let administrator = Device(users: server, token: Self.administrator, user: "", session: "")
+      let clients = [
+        try await device.waiting(opened.href, ["If-None-Match: \(opened.tag)", wait]) { server.waitingForScreens == 1 },
+        try await administrator.waiting(admin, ["If-None-Match: \(adminTag)", wait]) { server.waitingForScreens == 2 },
+      ]
+      let stream = try await device.waiting(opened.href, ["Accept: text/event-stream"]) {
+        server.waitingForScreens == 3
+      }
       try await stream.receive(until: "favoriteIds")
       try await stream.receive(until: "\n\n")
       // The feed cannot renew the lease any more.
