@@ -7,7 +7,8 @@ import Testing
 /// The store, the server that runs on it at present, and what the followers share.
 final class FollowedServer: Sendable {
   /// How many of a user's last revisions the server keeps. A run is long enough that some cursors
-  /// become older than that, so resets happen too.
+  /// become older than that, so resets happen too. A second after each start, the server prunes all
+  /// others, so the cursor of the revision before the kept ones is unknown.
   static let keptRevisions = 100
 
   /// The numbers that a run prints.

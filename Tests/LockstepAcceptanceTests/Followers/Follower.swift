@@ -213,7 +213,7 @@ struct Follower {
   /// A reset is only allowed if the server no longer has the history since the cursor.
   private func expectForced(_ since: String, _ now: String) throws {
     server.count { $0.resets += 1 }
-    guard let age = Self.revisions(from: since, to: now), age > FollowedServer.keptRevisions else {
+    guard let age = Self.revisions(from: since, to: now), age >= FollowedServer.keptRevisions else {
       throw fault("an unnecessary reset at \(now), since \(since)")
     }
   }
@@ -250,7 +250,7 @@ struct Follower {
       let (tag, presentTag) = (past.field("ETag") ?? "", present.field("ETag") ?? "")
       if past.status == 404 {
         guard let age = Self.revisions(from: cursor, to: present.field("Cursor") ?? ""),
-          age > FollowedServer.keptRevisions
+          age >= FollowedServer.keptRevisions
         else { throw fault("\(name) is not known at \(cursor): \(past.text)") }
         return nil
       }
