@@ -146,7 +146,7 @@ private struct KilledClients {
     for index in devices.indices {
       let (log, process) = (devices[index].log, devices[index].process)
       #expect(log.part(of: expected) == log.certain, "\(log)")
-      try await eventually(patience: .seconds(30)) { try await process.perform("list") == expected + ["ok"] }
+      try await eventually { try await process.perform("list") == expected + ["ok"] }
       devices[index].known = process.sent
       #expect(try await process.perform("status").contains { $0.hasSuffix(" 0 waiting, 0 refused") })
       devices[index].known = process.sent
