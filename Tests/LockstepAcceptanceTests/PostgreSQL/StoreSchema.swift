@@ -12,7 +12,8 @@ final class StoreSchema: Sendable {
   let connectionString: String
 
   init() throws {
-    let server = try #require(Self.server)
+    // Beside all other tests, connecting may take longer than the usual limit.
+    let server = try #require(Self.server) + " connect_timeout=60"
     connectionString = "\(server) application_name=\(name) options='-c search_path=\(name)'"
     try PostgreSQLConnection(server).execute("CREATE SCHEMA \(name)")
   }
@@ -22,10 +23,8 @@ final class StoreSchema: Sendable {
     try? connection.execute("SET client_min_messages = warning; DROP SCHEMA \(name) CASCADE")
   }
 
-  /// A connection of the test. Beside all other tests, connecting may take long.
-  private func connect() throws -> PostgreSQLConnection {
-    try PostgreSQLConnection("\(connectionString) connect_timeout=60")
-  }
+  /// A connection of the test.
+  private func connect() throws -> PostgreSQLConnection { try PostgreSQLConnection(connectionString) }
 
   /// Runs statements as another program does.
   func execute(_ script: String) throws { try connect().execute(script) }

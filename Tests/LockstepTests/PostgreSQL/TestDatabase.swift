@@ -19,10 +19,8 @@ struct TestDatabase: Sendable {
 
   func remove() { TestedStore.drop(folder.file("store"), on: TestedStore.anyServer) }
 
-  /// A connection of the test. Beside all other tests, connecting may take long.
-  private func connect() throws -> PostgreSQLConnection {
-    try PostgreSQLConnection("\(connectionString) connect_timeout=60")
-  }
+  /// A connection of the test.
+  private func connect() throws -> PostgreSQLConnection { try PostgreSQLConnection(connectionString) }
 
   /// Runs statements as another program does.
   func execute(_ script: String) throws { try connect().execute(script) }

@@ -31,7 +31,7 @@ enum TestedStore {
   }
 
   static func database(for path: String, on server: String) throws -> String {
-    let connection = try PostgreSQLConnection(server)
+    let connection = try PostgreSQLConnection("\(server) \(patience)")
     try connection.execute("SET client_min_messages = warning; CREATE SCHEMA IF NOT EXISTS \(schema(for: path))")
     return connectionString(for: path, on: server)
   }
@@ -39,12 +39,15 @@ enum TestedStore {
   /// The connection string for a store whose schema exists.
   static func connectionString(for path: String, on server: String) -> String {
     let schema = schema(for: path)
-    return "\(server) application_name=\(schema) options='-c search_path=\(schema)'"
+    return "\(server) \(patience) application_name=\(schema) options='-c search_path=\(schema)'"
   }
+
+  /// Beside all other tests, connecting may take longer than the usual limit.
+  private static let patience = "connect_timeout=60"
 
   /// Drops the schema of a store. Does nothing for a store in SQLite.
   static func drop(_ path: String, on server: String? = server) {
-    guard let server, let connection = try? PostgreSQLConnection(server) else { return }
+    guard let server, let connection = try? PostgreSQLConnection("\(server) \(patience)") else { return }
     try? connection.execute("SET client_min_messages = warning; DROP SCHEMA IF EXISTS \(schema(for: path)) CASCADE")
   }
 
