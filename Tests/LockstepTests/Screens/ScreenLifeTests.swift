@@ -6,6 +6,7 @@ import Testing
 
 @testable import LockstepCollections
 @testable import LockstepComposition
+@testable import LockstepScreens
 @testable import LockstepSync
 
 @Suite("The lifetime of a screen", .timeLimit(.minutes(10)))
@@ -242,9 +243,11 @@ struct ScreenLifeTests {
       let screen = try await phone.open("photoDetail", #"{"arguments":{"photoId":"a"}}"#)
       let held = try await users.holdWriter()
       defer { held.letGo() }
-      #expect(try await screen.act(Self.toggles(400)).status == 200)
-      await eventually { held.waiting == 16 }
       let services = try #require(users.running.withLock { $0?.services.users })
+      let turns = try #require((services.screens.users as? LedgerUsers)?.turns)
+      #expect(try await screen.act(Self.toggles(400)).status == 200)
+      // The response may come before all writes are queued.
+      await eventually { held.waiting == 16 && turns.waitingCount == 400 - 16 }
       let release = Task {
         await eventually { services.readers.shares.isLifted }
         held.letGo()
