@@ -142,7 +142,7 @@ private struct TwoDevices {
 private let wantedUpdates =
   ProcessInfo.processInfo.environment["LOCKSTEP_TABLE_UPDATES"].flatMap { Int($0) } ?? 1_000
 
-@Suite("Random edits of two devices", .timeLimit(.minutes(5 + wantedUpdates / 10_000)))
+@Suite("Random edits of two devices", .timeLimit(.minutes(10 + wantedUpdates / 10_000)))
 struct ClientModelTests {
   @Test("Views never trap, and all processes and the server end with the same list")
   func twoDevices() throws {
