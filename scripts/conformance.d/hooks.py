@@ -156,6 +156,12 @@ ACCEPTED = [
         "quota-exceeded",
         "A quota depends on the existing state.",
     ),
+    (
+        "Server error",
+        503,
+        "The store cannot be written",
+        "On a busy machine, a check of readiness may exceed its limit. Any other reason is in the server's log.",
+    ),
 ]
 
 

@@ -178,7 +178,11 @@ def main():
     for what, expected, method, target, fields, body in asked:
         events = bool(fields) and fields.get("Accept") == "text/event-stream"
         exchanged = server.exchange(method, target, fields, body, token=fields is not None, events=events)
-        status = int(exchanged[1].split()[1])
+        # On a busy machine, a check of readiness may exceed its limit.
+        end = time.monotonic() + 120
+        while target == "/readyz" and status_of(exchanged) == 503 and time.monotonic() < end:
+            exchanged = server.exchange(method, target, fields)
+        status = status_of(exchanged)
         complaints = [] if status == expected else [f"got {status}, expected {expected}"]
         for note in notes(method, target[:200], exchanged):
             name = type(note).__name__
@@ -189,6 +193,10 @@ def main():
             print(f"{what} ({method} {target[:80]}): {complaint}")
     print(f"{len(asked)} responses, {failed} complaints")
     sys.exit(1 if failed else 0)
+
+
+def status_of(exchanged):
+    return int(exchanged[1].split()[1])
 
 
 def field(exchanged, name):
