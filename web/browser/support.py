@@ -69,9 +69,9 @@ class BrowserTest(ChromiumTest):
         for page in pages:
             await self.until(page, "lockstep.state.name === 'live'")
 
-    async def idle(self, page):
+    async def idle(self, page, seconds=PATIENCE):
         """Waits until the server has confirmed all writes."""
-        await self.until(page, "lockstep.state.name === 'live' && lockstep.state.pending === 0")
+        await self.until(page, "lockstep.state.name === 'live' && lockstep.state.pending === 0", seconds=seconds)
 
     def outside(self, email="ada@example.com"):
         """The token of another device of the user, which is no browser."""
