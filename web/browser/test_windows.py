@@ -57,7 +57,8 @@ class WindowTests(BrowserTest):
         # Nothing changes for a while: no tab loses its state, and no second one connects.
         for _ in range(10):
             await asyncio.sleep(0.2)
-            self.assertEqual(self.metric("lockstep_waiting_requests"), 1)
+            # Between two long polls there is a short pause.
+            self.assertLessEqual(self.metric("lockstep_waiting_requests"), 1)
             self.assertEqual({await tab.evaluate("lockstep.state.name") for tab in tabs}, {"live"})
 
     @limit(240)
@@ -136,7 +137,7 @@ class WindowTests(BrowserTest):
         await self.live(leader, other)
         for tab in [leader, other]:
             await self.until(tab, "ids() === 'a,b,c'")
-        self.assertEqual(self.metric("lockstep_waiting_requests"), 1)
+        await self.eventually(lambda: self.metric("lockstep_waiting_requests") == 1)
 
     @limit(240)
     async def test_without_web_locks_each_tab_works_alone(self):
