@@ -3,8 +3,10 @@ import LockstepThreading
 extension DatabaseWriter {
   /// A change in the health of the store, for the operator.
   package enum HealthChange: Sendable {
-    /// This kind of work has begun to fail. Its failures are not reported again until it succeeds.
+    /// This kind of work has begun to fail.
     case began(Work, any Error)
+    /// This kind of work has failed for 20 seconds. Its failures are not reported again until it succeeds.
+    case lasts(Work, any Error)
     /// This kind of work succeeds again.
     case ended(Work)
   }
@@ -27,8 +29,8 @@ extension DatabaseWriter {
   /// Sets the listener for health changes. It replaces an earlier one.
   ///
   /// The writer thread calls the listener, which must be short and must not wait for the writer.
-  /// For each kind of work, the listener gets at most one `began` in ten seconds, and the next
-  /// `ended`.
+  /// For each kind of work, the listener gets at most one `began` in ten seconds, then at most one
+  /// `lasts`, and the next `ended`.
   package func onHealthChange(_ listener: @escaping @Sendable (HealthChange) -> Void) {
     shared.healthListener.withLock { $0 = listener }
   }
@@ -53,12 +55,15 @@ package struct FailureMonitor: Sendable {
 
   /// The shortest time between two reports of failures, in nanoseconds.
   private static let pause: Int64 = 10_000_000_000
+  /// From this time on, a failure is reported as one that lasts, in nanoseconds.
+  private static let long: Int64 = 20_000_000_000
 
   let work: DatabaseWriter.Work
   let listener: Listener
   let monotonic: @Sendable () -> Int64
   private(set) var isFailing = false
   private(set) var lastReport: Int64?
+  private var isLong = false
 
   package init(work: DatabaseWriter.Work, listener: Listener, monotonic: @escaping @Sendable () -> Int64) {
     (self.work, self.listener, self.monotonic) = (work, listener, monotonic)
@@ -71,8 +76,14 @@ package struct FailureMonitor: Sendable {
 
   package mutating func noteFailure(_ error: any Error) {
     let now = monotonic()
-    if isFailing || lastReport.map({ now - $0 < Self.pause }) ?? false { return }
-    isFailing = true
+    let age = lastReport.map { now - $0 }
+    if isFailing {
+      guard !isLong, let age, age >= Self.long else { return }
+      isLong = true
+      return report(.lasts(work, error))
+    }
+    if let age, age < Self.pause { return }
+    (isFailing, isLong) = (true, false)
     lastReport = now
     report(.began(work, error))
   }

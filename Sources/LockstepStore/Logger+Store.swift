@@ -6,7 +6,8 @@ import LockstepThreading
 package final class HealthLog: Sendable {
   private let logger: Logger
   private let standstill: @Sendable () -> Duration?
-  /// The work whose failures a standstill explains. Nothing says that they have ended.
+  /// The work whose failures a standstill explains. Nothing says that they have ended. A failure that lasts needs
+  /// another explanation, and is logged like any other.
   private let explained = LockedState<Set<DatabaseWriter.Work>>([])
 
   /// `standstill` returns for how long the process got no processor time a moment ago. PostgreSQL ends transactions
@@ -25,6 +26,9 @@ package final class HealthLog: Sendable {
         "the database ended work of this node, which stood still: the node goes on",
         ["seconds": .integer(length.wholeMilliseconds / 1_000), "error": .string("\(error)")]
       )
+    case .lasts(let work, let error):
+      if explained.withLock({ $0.remove(work) }) != nil { logger.log(.began(work, error)) }
+      return
     case .ended(let work):
       if explained.withLock({ $0.remove(work) }) != nil { return }
     }
@@ -35,6 +39,7 @@ package final class HealthLog: Sendable {
 extension Logger {
   fileprivate func log(_ change: DatabaseWriter.HealthChange) {
     switch change {
+    case .lasts: break
     case .began(.commit, let error):
       log(.error, "nothing can be written to the store", ["error": .string("\(error)")])
     case .ended(.commit):

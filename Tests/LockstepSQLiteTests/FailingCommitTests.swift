@@ -49,7 +49,9 @@ struct FailingCommitTests {
     #expect(try fixture.numbers == [4])
   }
 
-  @Test("A health change is reported at its start and its end, and not again for ten seconds")
+  @Test(
+    "A health change is reported at its start, once more if it lasts, and at its end; no other begins for ten seconds"
+  )
   func trouble() async throws {
     let time = LockedState<Int64>(0)
     let fixture = try WriterFixture(monotonic: { time.withLock { $0 } })
@@ -57,6 +59,7 @@ struct FailingCommitTests {
     fixture.writer.onHealthChange { trouble in
       switch trouble {
       case .began(let work, let error): told.add("\(work) \((error as? SQLiteError)?.kind == .constraint)")
+      case .lasts(let work, _): told.add("\(work) lasts")
       case .ended(let work): told.add("\(work) again")
       }
     }
@@ -90,8 +93,14 @@ struct FailingCommitTests {
     #expect(told.all == ["commit true", "commit again"])
     time.withLock { $0 = 10_000_000_000 }
     await fail()
+    time.withLock { $0 = 29_999_999_999 }
+    await fail()
+    #expect(told.all == ["commit true", "commit again", "commit true"])
+    time.withLock { $0 = 30_000_000_000 }
+    await fail()
+    await fail()
     try await succeed(14)
-    #expect(told.all == ["commit true", "commit again", "commit true", "commit again"])
+    #expect(told.all == ["commit true", "commit again", "commit true", "commit lasts", "commit again"])
   }
 
   @Test(
@@ -137,7 +146,7 @@ struct FailingCommitTests {
     let told = Log<String>()
     fixture.writer.onHealthChange { trouble in
       switch trouble {
-      case .began(_, let error): told.add("\((error as? SQLiteError)?.kind == .full)")
+      case .began(_, let error), .lasts(_, let error): told.add("\((error as? SQLiteError)?.kind == .full)")
       case .ended: told.add("again")
       }
     }

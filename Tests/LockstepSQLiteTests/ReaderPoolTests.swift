@@ -81,7 +81,8 @@ struct ReadersTests {
     let told = Log<String>()
     readers.onHealthChange(monotonic: { 0 }) { trouble in
       switch trouble {
-      case .began(let work, let error): told.add("\(work) \((error as? SQLiteError)?.kind == .cannotOpen)")
+      case .began(let work, let error), .lasts(let work, let error):
+        told.add("\(work) \((error as? SQLiteError)?.kind == .cannotOpen)")
       case .ended(let work): told.add("\(work) again")
       }
     }
