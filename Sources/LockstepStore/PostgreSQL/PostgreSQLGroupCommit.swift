@@ -153,8 +153,14 @@ private struct GroupLoop {
       let next = nextGroup()
       if !next.isEmpty || !checks.isEmpty {
         writeGroup(next)
-      } else if let time = timeToWait() {
-        if let work = queue.next(withinNanoseconds: time) { take([work]) } else { writeGroup([]) }
+      } else if let (time, isRest) = timeToWait() {
+        if let work = queue.next(withinNanoseconds: time) {
+          take([work])
+        } else if isRest, let transaction = nextThrottled(othersWait: false) {
+          writeAlone(transaction)
+        } else {
+          writeGroup([])
+        }
       } else if let transaction = nextThrottled(othersWait: false) {
         writeAlone(transaction)
       } else if let work = queue.next() {
@@ -199,12 +205,14 @@ private struct GroupLoop {
   }
 
   /// How many nanoseconds to wait for other work before the next throttled transaction runs, or before
-  /// postponed ones are tried again. Nil if there are none, or if the throttled one may run now.
-  private func timeToWait() -> Int64? {
+  /// postponed ones are tried again. Nil if there are none, or if the throttled one may run now. `isRest`: whether
+  /// the throttled one runs if no other work comes in this time.
+  private func timeToWait() -> (time: Int64, isRest: Bool)? {
     let postponed = postponed.isEmpty ? nil : Self.postponedInterval
-    if throttle.isEmpty { return postponed }
-    guard !queue.isClosed, let rest = throttle.timeToRest(now: monotonic()) else { return nil }
-    return min(rest, postponed ?? rest)
+    let rest = throttle.isEmpty || queue.isClosed ? nil : throttle.timeToRest(now: monotonic())
+    guard let rest else { return throttle.isEmpty ? postponed.map { ($0, isRest: false) } : nil }
+    let time = min(rest, postponed ?? rest)
+    return (time, isRest: time == rest)
   }
 
   /// Writes this throttled transaction together with the postponed ones. Its user does not pay for their time, nor
