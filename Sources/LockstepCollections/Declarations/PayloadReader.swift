@@ -116,24 +116,24 @@ package struct PayloadReader {
   /// Throws all faults. Call this after reading all members that the payload may have.
   @usableFromInline
   package func finish() throws(Refusal) {
-    let faults = faults + strangers
+    let faults = faults + faultsOfUnread
     if !faults.isEmpty { throw .invalid(faults) }
   }
 
   /// A refusal with all faults. Like `finish`, only after reading all members.
-  package var refusal: Refusal { .invalid(faults + strangers) }
+  package var refusal: Refusal { .invalid(faults + faultsOfUnread) }
 
-  /// How many faults for unread members a payload has. A response lists no more faults.
-  private static let mostStrangers = 100
+  /// The most faults for members that were not read. A response does not list more faults.
+  private static let mostFaultsOfUnread = 100
 
-  /// A fault for each member that was not read and has no other fault, up to `mostStrangers`.
-  private var strangers: [FieldFault] {
+  /// A fault for each member that was not read and has no other fault, up to `mostFaultsOfUnread`.
+  private var faultsOfUnread: [FieldFault] {
     let unread = takesAll ? [] : payload.names(where: isUnread)
     guard !unread.isEmpty else { return [] }
     let pointers = Set(faults.map(\.pointer.exact))
     return Array(
       unread.lazy.map { FieldFault(pointer: JSONPointer(tokens: [$0]).description, detail: Self.unknown) }
-        .filter { !pointers.contains($0.pointer.exact) }.prefix(Self.mostStrangers)
+        .filter { !pointers.contains($0.pointer.exact) }.prefix(Self.mostFaultsOfUnread)
     )
   }
 
