@@ -55,13 +55,14 @@ struct OutboxEntry: Sendable, Equatable {
   private static let tolerance = Duration.seconds(300)
 
   /// Decides about a write in doubt. Call this after a response of the feed to a request that was sent after the write.
-  /// `now` is the time of the server; nil if no response has had a time yet. The clocks of the device do not matter.
+  /// `now` is the time of the server; nil if no response has had a time yet. The clock of the device does not matter.
   func doubt(at now: Timestamp?) -> Doubt {
     if isIncluded { return .applied }
     return isKeyKnown(at: now) ? .hasKey : .hasNoKey
   }
 
-  /// Whether it is certain that the server still knows the key. Without both times, it is not.
+  /// Whether it is certain that the server still knows the key, or that the client has not sent the write yet. If one
+  /// of the two times is unknown, it is not certain.
   func isKeyKnown(at now: Timestamp?) -> Bool {
     guard let sentAt else { return true }
     guard let now, sentAt != Self.unknownTime else { return false }

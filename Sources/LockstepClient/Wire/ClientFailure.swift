@@ -39,8 +39,8 @@ public struct ClientFailure: LocalizedError, Sendable, Equatable, CustomStringCo
 // MARK: - Failures that the client finds itself
 
 extension ClientFailure {
-  /// The titles of the failures that have no problem document of the server. Where the server has a title with the same
-  /// meaning, it is that one.
+  /// The titles of the failures that have no problem document of the server. If the server has a title with the same
+  /// meaning, the client uses the same text.
   package enum Title: String, CaseIterable {
     /// There is no response, or it is not one of a Lockstep server.
     case unreachable = "The server cannot be reached"
