@@ -107,7 +107,7 @@ public struct PostgreSQLError: Error, Sendable, Equatable {
     }
   }
 
-  /// The message of a wait that was canceled.
+  /// The message of a wait that was cancelled.
   static let cancellation = "the wait for the server was canceled, because this program ends"
 
   /// A column has another type than requested.

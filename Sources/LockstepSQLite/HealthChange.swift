@@ -5,7 +5,7 @@ extension DatabaseWriter {
   package enum HealthChange: Sendable {
     /// This kind of work has begun to fail.
     case began(Work, any Error)
-    /// This kind of work has failed for 20 seconds. Its failures are not reported again until it succeeds.
+    /// This kind of work has failed for 20 seconds. The next report comes when it succeeds.
     case lasts(Work, any Error)
     /// This kind of work succeeds again.
     case ended(Work)

@@ -6,8 +6,8 @@ import LockstepThreading
 package final class HealthLog: Sendable {
   private let logger: Logger
   private let standstill: @Sendable () -> Duration?
-  /// The work whose failures a standstill explains. Nothing says that they have ended. A failure that lasts needs
-  /// another explanation, and is logged like any other.
+  /// The work whose failures a standstill explains. The log has no line for the end of such a failure. A failure that
+  /// lasts has another reason, so it is logged like any other.
   private let explained = LockedState<Set<DatabaseWriter.Work>>([])
 
   /// `standstill` returns for how long the process got no processor time a moment ago. PostgreSQL ends transactions

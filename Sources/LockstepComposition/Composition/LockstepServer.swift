@@ -55,7 +55,7 @@ public final class LockstepServer: Sendable {
     self.services = services
     shutdownLimit = ShutdownLimit(drainTime: configuration.limits.drainTime, services)
     var isStarted = false
-    // Otherwise the other nodes would miss this one.
+    // Gives up the lease if the start fails. Otherwise, the other nodes would report a node that has lost its lease.
     defer { if !isStarted { services.shutDown() } }
     let time = environment.time
     let backups = try configuration.backups.folder.map {
@@ -187,8 +187,8 @@ public final class LockstepServer: Sendable {
     components.logger.log(.info, "stopped")
   }
 
-  /// Lets the writes of screens finish in the rest of the drain time. After that, those that wait for their
-  /// turn are dropped, because their screens end.
+  /// Lets the writes of screens finish in the rest of the drain time. Writes that still wait for their turn
+  /// after that are not made, because their screens end.
   private func finishScreenWrites() {
     guard let begin = drainBegin.withLock({ $0 }) else { return }
     services.users?.finishScreenWrites(atMost: max(.zero, drainTime - begin.duration(to: .now)))

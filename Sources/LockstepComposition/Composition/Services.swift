@@ -18,7 +18,8 @@ public struct Services: Sendable {
   var users: UserServices?
   /// Shuts all services down, and blocks until they have finished their work.
   public var shutDown: @Sendable () -> Void
-  /// Lets `shutDown` fail work that waits for a database, and the feed too if its argument is true.
+  /// Cancels waits for a database, so that `shutDown` can end: if the argument is false, all waits but those of the
+  /// feed; if it is true, those of the feed.
   var cancelWaits: @Sendable (_ ofFeed: Bool) -> Void = { _ in }
 
   /// Creates services from their parts.

@@ -2,10 +2,10 @@ import LockstepThreading
 
 /// Limits the time in which a server stops, when the database does not respond or does not confirm commits.
 ///
-/// `services` finish their work first. A commit that waits for a synchronous standby would hold up the end of the
-/// process for as long as the standby is away.
+/// `services` finish their work first. Without a limit, a commit that waits for a synchronous standby would delay the
+/// end of the process until the standby confirms it.
 final class ShutdownLimit: Sendable {
-  /// The time for last uses and other work after the last request.
+  /// The time after the drain time for last uses and other work.
   private static let workTime = Duration.milliseconds(500)
   /// The time after that in which a node gives up its lease.
   private static let leaseTime = Duration.milliseconds(500)

@@ -124,7 +124,7 @@ package final class DurableStore: Sendable {
 
   /// Opens the store in a PostgreSQL database, and migrates its schema. Blocks its caller. Tries for
   /// about `patience` to connect, because a database that starts with the server needs some time. A start
-  /// that must write waits as long for a synchronous standby. `onWait` gets the first failure.
+  /// that must write also waits for about `patience` for a synchronous standby. `onWait` gets the first failure.
   package init(
     postgreSQL connectionString: String,
     version: String = "",
@@ -234,10 +234,11 @@ package final class DurableStore: Sendable {
     do { return try outcome.wait { $0 }.get() } catch { throw startWatch?.reason(of: error) ?? error }
   }
 
-  /// From now on, the store does not wait for the database. Work that waits fails, and so does later work. The feed
-  /// still waits until `cancelFeed()`, to give up the lease. For a server that stops, if `close()` takes too long.
+  /// From now on, the store does not wait for the database. Work that waits fails, and so does later work. Only the
+  /// feed still waits, so that it can give up the lease. Call this if a server stops and `close()` takes too long.
   package func cancelWaits() { connector?.cancelWaits() }
 
+  /// From now on, the feed does not wait for the database either. Call this after `cancelWaits()`.
   package func cancelFeed() { connector?.cancelFeed() }
 
   /// Finishes all accepted work, moves the WAL into the file and releases the store. After that,

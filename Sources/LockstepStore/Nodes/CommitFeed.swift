@@ -128,8 +128,8 @@ package final class CommitFeed: Sendable {
   /// The length of a standstill of this process that has ended recently; nil if there was none.
   package var recentStandstill: Duration? { standstill.recent() }
 
-  /// Throws if commits wait for a synchronous standby that does not confirm them. A new one would only wait too, and
-  /// then for locks of those that wait.
+  /// Throws if commits wait for a synchronous standby that does not confirm them. A new commit would wait for the
+  /// standby too, or for locks of the commits that wait.
   func expectConfirmedCommits() throws(StoreError) {
     if contents.withLock({ $0.isStandbySilent }) { throw .standbySilent }
   }

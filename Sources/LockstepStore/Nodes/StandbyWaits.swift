@@ -7,7 +7,7 @@ enum StandbyWaits {
     try session.connection.query(find, [.text("0 s")]).row(0).integer(at: 0) == 1
   }
 
-  /// Whether such a commit has waited for so long that the standby does not confirm it soon.
+  /// Whether such a commit has waited for more than 2 s. Then the standby has probably stopped.
   static func areLong(in session: PostgreSQLSession) throws -> Bool {
     try session.connection.query(find, [.text("2 s")]).row(0).integer(at: 0) == 1
   }

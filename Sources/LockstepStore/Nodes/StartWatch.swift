@@ -20,7 +20,7 @@ final class StartWatch: Sendable {
   private let thread: LockedState<NamedThread?>
 
   /// Uses the open connection of the feed until `end()`. `onWait` gets the reason once, when the start waits. About
-  /// `patience` later, all waits of the start are canceled.
+  /// `patience` later, all waits of the start are cancelled.
   init(
     _ connector: PostgreSQLConnector,
     patience: Duration,
@@ -38,7 +38,7 @@ final class StartWatch: Sendable {
     thread.withLock { $0.take() }?.detach()
   }
 
-  /// Gives the connection back.
+  /// Ends the watch, and gives the connection back.
   func end() {
     state.withLock { $0.isEnded = true }
     state.wakeAll()
@@ -56,7 +56,8 @@ final class StartWatch: Sendable {
     patience: Duration,
     _ onWait: (any Error) -> Void
   ) {
-    // If the connection is lost, the feed makes a new one, and the start finds out by itself.
+    // If the connection is lost, the watch ends, and the feed makes a new connection. The start itself notices a
+    // database that has failed.
     connector.withOpened(.feed) { session in
       var pause = firstCheck
       var giveUpAt: ContinuousClock.Instant?

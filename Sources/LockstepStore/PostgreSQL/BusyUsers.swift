@@ -3,8 +3,8 @@ import LockstepSQLite
 
 /// The users whose writes have failed because their locks were not free, until a group has locked them again.
 struct BusyUsers {
-  /// A user without writes is forgotten after this time.
-  private static let memory: Int64 = 60_000_000_000
+  /// How long after the last failed write a user counts as busy without further writes, in nanoseconds.
+  private static let longestTime: Int64 = 60_000_000_000
 
   private var monitor: FailureMonitor
   /// When the last write of each user failed.
@@ -21,7 +21,7 @@ struct BusyUsers {
   mutating func noteLocks(of users: some Sequence<UserID>, now: @autoclosure () -> Int64) {
     if failed.isEmpty { return }
     for user in users { failed[user] = nil }
-    let oldest = now() - Self.memory
+    let oldest = now() - Self.longestTime
     failed = failed.filter { $0.value >= oldest }
     if failed.isEmpty { monitor.noteSuccess() }
   }

@@ -215,8 +215,8 @@ private struct GroupLoop {
     return (time, isRest: time == rest)
   }
 
-  /// Writes this throttled transaction together with the postponed ones. Its user does not pay for their time, nor
-  /// for the time in which the group waits for locks and for its commit.
+  /// Writes this throttled transaction together with the postponed ones. Only its own time counts for its user. The
+  /// time of the others does not count, nor the time in which the group waits for locks and for its commit.
   private mutating func writeAlone(_ transaction: PendingTransaction) {
     writeGroup([transaction], alone: transaction.owner)
     throttle.endAlone(took: throttle.timeAlone, now: monotonic())
