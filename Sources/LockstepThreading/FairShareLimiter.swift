@@ -76,7 +76,8 @@ package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
 
   /// Runs `work` when the owner's limit permits it. `work` must not call `run` for the same owner,
   /// because it could wait for itself. Throws `PoolOverloadedError` if the queue is full, and
-  /// `CancellationError` if the task is cancelled in the queue. `network` shares in `inAll`.
+  /// `CancellationError` if the task is cancelled in the queue. With `inAll`, the work also
+  /// counts for `network`.
   nonisolated(nonsending) package func run<Result>(
     for owner: Owner,
     from network: Int? = nil,
@@ -115,7 +116,7 @@ package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
     contents.withLock { !$0.queues.isEmpty && $0.queues[owner] != nil }
   }
 
-  /// Whether work of the owner waits for its turn. Fast if there is no work at all, as `isRunning`.
+  /// Whether work of the owner waits for its turn. Fast if there is no work at all, like `isRunning`.
   package func isWaiting(_ owner: Owner) -> Bool {
     contents.withLock { !$0.queues.isEmpty && $0.queues[owner]?.waiting.isEmpty == false }
   }

@@ -41,7 +41,7 @@ package final class MemoryLimiter<Owner: Hashable & Sendable>: Sendable {
   private let waiting: Int
   private let contents = LockedState(Contents())
 
-  /// Errors contain `name`. `waiting` is how much work of an owner waits.
+  /// Errors contain `name`. `waiting` limits each owner's queue.
   package init(name: String, limit: Int = .max, share: Int, waiting: Int) {
     (self.name, self.limit, self.share, self.waiting) = (name, limit, min(share, limit), waiting)
   }

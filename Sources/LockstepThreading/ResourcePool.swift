@@ -4,8 +4,8 @@ public typealias WorkerPool = ResourcePool<Void>
 /// A pool of threads for blocking work. Each thread has a resource of its own, such as a database
 /// connection. The resource needs no lock and need not be `Sendable`.
 ///
-/// - Accepted work starts in the order of acceptance, but work that `isAhead` starts earlier. It always
-///   finishes, even if the waiting task is cancelled.
+/// - Accepted work starts in the order of acceptance. Work with `isAhead` starts before other work. All
+///   accepted work finishes, even if the waiting task is cancelled.
 /// - The queue is bounded: if it is full, `run` throws at once.
 ///
 /// Call `shutDown()` when a pool is no longer needed. If a pool is released without that call, its

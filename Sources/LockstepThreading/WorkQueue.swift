@@ -10,7 +10,7 @@ public final class WorkQueue<Work: Sendable>: Sendable {
     @usableFromInline var isClosed = false
     /// How many of the oldest entries were offered ahead of the others.
     @usableFromInline var ahead = 0
-    /// How many of these were taken one after the other.
+    /// How many of these were taken since the last other entry.
     private var aheadTaken = 0
 
     @inlinable var count: Int { waiting.count - first }
@@ -69,8 +69,8 @@ public final class WorkQueue<Work: Sendable>: Sendable {
   package var count: Int { contents.withLock { $0.count } }
 
   /// Throws `PoolOverloadedError` if at most `places` are free, because these are for other work, and
-  /// `PoolShutDownError` if the queue is closed. Work that `isAhead` is taken before other work, except that
-  /// every fourth time the oldest of the other work is taken, so that it is never kept waiting for good.
+  /// `PoolShutDownError` if the queue is closed. Work with `isAhead` is taken before other work. But after three
+  /// pieces of such work, the oldest other work is taken, so that the other work does not wait forever.
   @inlinable
   public func offer(_ work: Work, leaving places: Int = 0, isAhead: Bool = false) throws {
     try contents.withLock { contents in

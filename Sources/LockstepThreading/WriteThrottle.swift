@@ -1,9 +1,10 @@
 /// Holds back units of slow owners, so that they do not delay other owners.
 ///
-/// An owner whose units took long in one group is throttled: its next units run alone. If other
-/// owners write, a throttled unit waits nine times as long as the last throttled one took. So all throttled owners together get a tenth of the writer's time, or all of it if no other
-/// owner writes. An owner that wrote recently counts as writing, because clients pause between two
-/// writes. An owner is no longer throttled after a quick unit, if none of its units wait.
+/// An owner whose units took long in one group is throttled: its next units run alone. While other owners
+/// write, each throttled unit waits for nine times the duration of the last throttled unit. So all throttled
+/// owners together get a tenth of the writer's time, or all of it if no other owner writes. An owner that wrote
+/// recently counts as writing, because clients pause between two writes. An owner is no longer throttled after a
+/// quick unit, if none of its units wait.
 ///
 /// Throttled owners take turns, and each owner's units stay in order. An owner, and all owners of a
 /// network together, get at most half of the places that others leave. So none of them fills all places.
@@ -25,8 +26,8 @@ package struct WriteThrottle<Unit: OwnedWrite> {
   @usableFromInline var networks = NetworkTimes()
   /// The time that owners took in the current group.
   @usableFromInline var spent: [WriteOwner: Int64] = [:]
-  /// The owner of the one throttled unit of the current group; nil if the group has none. Between two groups: that of
-  /// the last one.
+  /// The owner of the one throttled unit of the current group; nil if the group has none. Between two groups, this is
+  /// the owner of the last group's throttled unit.
   @usableFromInline var ownerAlone: WriteOwner?
   /// The time of that owner's units in the group.
   @usableFromInline
@@ -142,8 +143,9 @@ package struct WriteThrottle<Unit: OwnedWrite> {
     if !isAlone, let network = owner.network { networks.charge(network, sum, now: now) }
   }
 
-  /// Records that a group with one throttled unit has just ended, and that the unit took `time` nanoseconds. If the
-  /// group has no other unit, its commit counts too, because it takes longer than a quick unit.
+  /// Records that a group with one throttled unit has just ended, and that the unit took `time` nanoseconds. In SQLite,
+  /// `time` includes the commit, because a commit takes longer than a quick unit. In PostgreSQL, it does not, because
+  /// the group also has other units.
   package mutating func endAlone(took time: Int64, now: Int64) {
     due = now + min(WriteThrottleLimits.longestRest, time * WriteThrottleLimits.rest)
   }
