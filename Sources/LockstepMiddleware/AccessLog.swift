@@ -4,8 +4,8 @@ import LockstepJSON
 import LockstepLogging
 
 /// Logs a line for each request, and for each refusal of the HTTP server. The line of a request has
-/// the pattern of its route, and neither path, query nor unknown method, because clients put personal data and secrets
-/// there.
+/// the pattern of its route. It has no path, no query and no unknown method, because clients put personal data and
+/// secrets there.
 package struct AccessLog: Sendable {
   private let logger: Logger
 

@@ -17,6 +17,7 @@ package final class BodyDecoder: Sendable {
   /// A parsed body takes at most about 30 times the memory of its text, if it consists of small arrays and
   /// objects.
   private static let memoryForByte = 32
+  /// How many bodies of an owner may wait.
   private static let waiting = 4_096
 
   /// The memory for a parsed body. Keep it as long as the parsed body.
@@ -50,7 +51,7 @@ package final class BodyDecoder: Sendable {
     )
   }
 
-  /// From now on, requests that wait are not given up. For a shutdown.
+  /// From now on, a request that waits cannot be cancelled. For a shutdown that finishes all requests.
   package func drain() {
     users.drain()
     networks.drain()

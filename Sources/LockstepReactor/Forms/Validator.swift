@@ -32,8 +32,8 @@ public struct Validator<Input: Sendable>: Sendable {
 }
 
 extension Validator where Input == String {
-  /// Trims text and checks that its character count is in `length`. Empty text gives `.empty`, whose message is
-  /// `missing`. It asks for the text.
+  /// Trims text and checks that its character count is in `length`. The result for empty text is
+  /// `.empty` with the message `missing`, which asks for the text.
   public static func text(
     _ length: ClosedRange<Int>,
     missing: String,

@@ -26,7 +26,7 @@ extension AccountsError {
 }
 
 extension AccountsError {
-  /// A sentence for users that says more than that of the problem's kind.
+  /// A sentence for users that says more than the title of the problem's kind; nil if that title is enough.
   fileprivate var title: String? {
     switch self {
     case .addressTaken: "There is an account with this e-mail address already"

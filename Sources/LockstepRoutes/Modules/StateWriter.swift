@@ -271,15 +271,15 @@ package final class StateWriter: Sendable {
 }
 
 extension Request {
-  /// Identifies the client's network to the writer. Nil for a service token, which acts for many users.
+  /// See `LiveSession.networkShare`.
   func network(of session: LiveSession) -> Int? {
     session.network(at: peer.host)
   }
 }
 
 extension LiveSession {
-  /// See `networkShare`. `host` is the client's address. It takes about a microsecond, so fast paths pass the
-  /// host on.
+  /// See `networkShare`. `host` is the client's address. A call takes about a microsecond, so fast paths pass the
+  /// host on instead.
   func network(at host: String) -> Int? { agent == nil ? networkShare(ClientNetwork(host: host)) : nil }
 }
 

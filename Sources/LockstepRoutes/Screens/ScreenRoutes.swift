@@ -240,7 +240,8 @@ package struct ScreenRoutes: Sendable {
     }
   }
 
-  /// The actions in a body. A refusal of the actions is recorded under the request's key, so it is a result.
+  /// The actions in a body. A refusal of the actions is returned and not thrown, because the response to it is recorded
+  /// under the request's key.
   private func step(
     of request: Request,
     _ body: [UInt8],

@@ -16,8 +16,8 @@ package protocol ScreenEngine: AnyObject, Sendable {
 
   /// Reads the actions of one step.
   ///
-  /// If actions cannot be read, throws one refusal with their faults, up to those that a problem can list,
-  /// and with the index of the first action that has one.
+  /// If actions cannot be read, throws one refusal. It has their faults, at most as many as a problem lists,
+  /// and the index of the first action with a fault.
   func read(_ actions: [JSON], from network: ClientNetwork) throws(StepRefusal) -> ScreenStep
 
   /// Runs until the screen is closed. Returns when all its effects have ended.

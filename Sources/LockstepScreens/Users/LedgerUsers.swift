@@ -13,11 +13,11 @@ package struct LedgerUsers: ScreenUsers {
   let ledger: Ledger
   let modules: Modules
   /// One step may cause hundreds of writes, and a user may have many screens. This limits how many
-  /// of a user's writes are in the writer's queue. The others wait here. It also limits how many writes
-  /// there are, because their requests got a response already, so no connection limits them.
+  /// of a user's writes are in the writer's queue. The others wait here. It also limits how many writes of
+  /// all users run or wait. Their requests have got a response already, so no other limit counts them.
   let turns: FairShareLimiter<UserID>
 
-  /// The turns for `turns`. A user alone gets a quarter of the places, which is enough for the actions of
+  /// Makes the limiter for `turns`. A user alone gets a quarter of the places, which is enough for the actions of
   /// a request. All of them together need half of the writer's queue at most.
   package static func makeTurns() -> FairShareLimiter<UserID> {
     FairShareLimiter(name: "writes from screens", atOnce: 16, inAll: 2_048)

@@ -83,8 +83,8 @@ package final class Ledger: Sendable {
     _ reservation: WriteReservation,
     completion: @escaping @Sendable (Result<Transaction.Outcome, any Error>) -> Void
   ) throws {
-    // This one probably takes long too. A client that sends many of them must keep neither the event loops
-    // nor the writer thread busy with decisions that need more steps than they may take there.
+    // This decision probably takes long too, so an encoder thread makes it. Otherwise, a client that sends many
+    // such writes would keep the event loops and the writer thread busy with decisions that run out of steps.
     if longTransactions.isWaiting(transaction.user), let (state, generation) = reservation.states.latest {
       throw LongDecisionError(state: state, generation: generation)
     }

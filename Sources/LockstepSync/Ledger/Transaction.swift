@@ -6,7 +6,7 @@ import LockstepStore
 // A class, because it is passed through several closures.
 package final class Transaction: Sendable {
   package static let maximumActions = 500
-  /// Encoding the actions takes up to two milliseconds from here on.
+  /// Actions with more bytes are long. Encoding this many bytes takes up to two milliseconds.
   private static let longBytes = 64 * 1024
 
   /// The outcome of a transaction that is on disk.
@@ -39,7 +39,8 @@ package final class Transaction: Sendable {
   let kept: @Sendable (StoredResponse) -> StoredResponse
   /// How many steps the decision may take, after the request's actions were read: see `WorkBudget`.
   let steps: Int
-  /// Whether the actions are so long that a decision encodes much, before it takes any steps.
+  /// Whether the actions are so long that an encoder thread must decide. A decision encodes the actions before it
+  /// takes any steps, so the limit of steps does not make it end early.
   let isLong: Bool
   /// Counts the memory of the actions as in use, as long as the transaction exists.
   private let memory: (any Sendable)?

@@ -64,8 +64,8 @@ package final class BackgroundEncoder: Sendable {
     networks = FairShareLimiter(name: "a network's long work", atOnce: threads, waiting: Self.waitingOfNetwork)
   }
 
-  /// Runs work for a user, or for an anonymous client, when it is the turn of the user and of the client's
-  /// `network`. It is nil for the work of a service token, which acts for many users.
+  /// Runs work for a user, or for a client without a user, when it is the turn of the user and of the client's
+  /// network. `network` is nil for the work of a service token, which acts for many users.
   package func run<Value: Sendable>(
     for user: UserID?,
     from network: Int?,

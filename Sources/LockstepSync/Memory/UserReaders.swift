@@ -39,7 +39,7 @@ package struct UserReaders: Sendable {
     networks.lift()
   }
 
-  /// Runs work that reads the store on its own, when it is the turn of the user and of the client's network.
+  /// Runs work that calls the store's readers itself, when it is the turn of the user and of the client's network.
   package func takeTurn<Value: Sendable>(
     for user: UserID,
     from network: Int?,
