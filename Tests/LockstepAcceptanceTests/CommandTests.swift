@@ -153,7 +153,7 @@ struct CommandTests {
     }
   }
 
-  @Test("The check of a file whose schema cannot be read says what to do, and does not name itself")
+  @Test("The check of a file whose schema cannot be read says what to do, and does not recommend a check")
   func unreadableSchema() async throws {
     let folder = try TemporaryDirectory()
     let (server, _) = try await LockstepProcess.serving(in: folder, name: "maker")

@@ -52,7 +52,7 @@ struct FailureTests {
     #expect(fixture.client.status.failure?.type == "unauthorized")
   }
 
-  @Test("If the token cannot be read, the failure does not blame the server")
+  @Test("If the token cannot be read, the failure does not say that the server cannot be reached")
   func lockedCredentials() throws {
     let clock = VirtualClock()
     let server = FakeServer(clock: clock)

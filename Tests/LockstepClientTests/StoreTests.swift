@@ -189,8 +189,8 @@ struct StoreTests {
   #if os(Linux)
     /// The locks that this process has on the client's files.
     ///
-    /// Linux gives out its list in pieces. If another test releases locks in between, a piece may lack a line. So the
-    /// list is read several times.
+    /// A read of the list takes several calls. If another test releases locks between two of them, the list may lack a
+    /// line. So this reads the list several times.
     private func locks() throws -> Set<Substring> {
       let files = ["", "-wal", "-shm", "-changed"].compactMap { suffix -> String? in
         var entry = stat()

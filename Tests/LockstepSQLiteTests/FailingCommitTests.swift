@@ -50,7 +50,7 @@ struct FailingCommitTests {
   }
 
   @Test(
-    "A health change is reported at its start, once more if it lasts, and at its end; no other begins for ten seconds"
+    "A failure is reported when it begins, if it lasts and when it ends, and another at the earliest after ten seconds"
   )
   func trouble() async throws {
     let time = LockedState<Int64>(0)

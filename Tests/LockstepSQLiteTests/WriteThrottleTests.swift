@@ -102,7 +102,7 @@ struct WriteThrottleTests {
     #expect(writer.order.all == ["a1", "b1", "b2", "b3", "a2"])
   }
 
-  @Test("A throttled unit does not pay for units of others in its group")
+  @Test("The time of other units in its group does not count for a throttled unit")
   func othersInGroup() {
     var throttle = WriteThrottle<WriteUnit>()
     throttle.begin()

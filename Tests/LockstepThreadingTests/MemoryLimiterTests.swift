@@ -45,7 +45,7 @@ struct MemoryLimiterTests {
     #expect(memory.reserved == 25)
   }
 
-  @Test("When all memory is in use, the owners take turns, and short work does not overtake")
+  @Test("When all memory is in use, the owners take turns, and work that needs less memory does not overtake")
   func turns() async throws {
     try await hold("x", 50, for: "x")
     try await hold("y", 50, for: "y")

@@ -12,7 +12,7 @@ final class StoreSchema: Sendable {
   let connectionString: String
 
   init() throws {
-    // Beside all other tests, connecting may take longer than the usual limit.
+    // While other tests run, connecting may take longer than the usual limit.
     let server = try #require(Self.server) + " connect_timeout=60"
     connectionString = "\(server) application_name=\(name) options='-c search_path=\(name)'"
     try PostgreSQLConnection(server).execute("CREATE SCHEMA \(name)")

@@ -67,8 +67,8 @@ struct FailoverTests {
     (response.json["entries"]?.arrayValue ?? []).map { $0["action"]?["payload"]?["id"]?.stringValue ?? "" }
   }
 
-  /// The response to a write that waits for the locks of its user, while the clock of the server advances. Sends a
-  /// write again that was refused because the server had no lease for a moment.
+  /// The response to a write that waits for the locks of its user, while the clock of the server advances. If the
+  /// server refuses the write because it has no lease for a moment, sends the write again.
   private static func late(_ device: Device, _ id: String) async throws -> RawResponse {
     let server = device.users
     while true {
@@ -122,7 +122,7 @@ struct FailoverTests {
     }
   }
 
-  @Test("Each time when the locks of a user are not free, the log has a line for the beginning and one for the end")
+  @Test("Each time that the locks of a user are not free, the log has a line for the beginning and one for the end")
   func busyUser() async throws {
     try await Self.serve { servers, database in
       let server = servers[0]

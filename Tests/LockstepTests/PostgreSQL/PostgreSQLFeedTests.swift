@@ -163,7 +163,7 @@ struct PostgreSQLFeedTests {
         return cause != nil
       }
       #expect(cause?.contains("nodes") == true, "\(cause ?? "")")
-      // The feed logs the reason after it has noted it.
+      // The feed notes the reason first, and logs it a moment later.
       await eventually {
         server.log.lines.contains {
           $0.contains("ERROR the commits of other nodes cannot be read") && $0.contains("nodes")

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepStore
 
 @Suite(
-  "Commits that nothing confirms",
+  "Commits that no standby confirms",
   .enabled("LOCKSTEP_TEST_POSTGRESQL names no PostgreSQL server") { TestedStore.anyServer != nil },
   .timeLimit(.minutes(3))
 )
@@ -51,7 +51,7 @@ struct UnconfirmedCommitTests {
     throw PostgreSQLError.mismatch(column: 0, found: "success", wanted: "an error")
   }
 
-  @Test("A change of accounts waits for its commit as long as a group does, and later ones do not wait for it")
+  @Test("A change of accounts waits for its commit as long as a group does, and does not delay later changes")
   func unit() async throws {
     try await TestDatabase.serve { server, database in
       let store = try server.databaseStore()
@@ -59,7 +59,7 @@ struct UnconfirmedCommitTests {
       let error = try await Self.error(of: Task { try await store.writer.write(Self.insertion) })
       #expect(error.kind == .timedOut && error.message == "the server did not respond within 15 seconds", "\(error)")
       #expect(try await server.signUp().get("/v1/favorites").status == 200)
-      // The caller was not told that the write succeeded. It may still do so.
+      // The write has failed for its caller, but the commit may still succeed.
       #expect(try database.count("SELECT count(*) FROM hanging") == 0)
       holder.close()
       try await eventually { try database.count("SELECT count(*) FROM hanging") == 1 }

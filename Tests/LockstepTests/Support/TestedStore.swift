@@ -42,7 +42,7 @@ enum TestedStore {
     return "\(server) \(patience) application_name=\(schema) options='-c search_path=\(schema)'"
   }
 
-  /// Beside all other tests, connecting may take longer than the usual limit.
+  /// While other tests run, connecting may take longer than the usual limit.
   private static let patience = "connect_timeout=60"
 
   /// Drops the schema of a store. Does nothing for a store in SQLite.

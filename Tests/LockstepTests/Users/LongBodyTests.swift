@@ -84,7 +84,7 @@ struct LongBodyTests {
     }
   }
 
-  @Test("A long body waits as text while parsed bodies use the memory, and not after its client has left")
+  @Test("A long body waits as text while parsed bodies use the memory, and is dropped if its client disconnects")
   func memory() async throws {
     let limit = 2 * 1024 * 1024
     try await ServerFixture.run {
