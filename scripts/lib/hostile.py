@@ -325,9 +325,9 @@ def log_in(port, accounts, phase, results):
         if phase.value == STOPPED:
             break
         login = json.dumps({"email": accounts[number % len(accounts)], "password": PASSWORD})
-        answer = client.send(request("POST", "/v1/sessions", body=login))
+        result = client.send(request("POST", "/v1/sessions", body=login))
         if phase.value != STARTING:
-            found.append(answer)
+            found.append(result)
     results.put(found)
 
 
@@ -459,11 +459,11 @@ def victim_cells(found):
 
 
 def login_cells(found):
-    answers = [answer for result in found for answer in result["logins"]]
-    right = sum(1 for status, _ in answers if status in (200, 201))
-    times = [took * 1000 for _, took in answers] or [0]
-    others = collections.Counter(status for status, _ in answers if status not in (200, 201))
-    return [f"{right:,} of {len(answers):,}", number(statistics.median(times)), number(max(times)), listed(others)]
+    logins = [login for result in found for login in result["logins"]]
+    right = sum(1 for status, _ in logins if status in (200, 201))
+    times = [took * 1000 for _, took in logins] or [0]
+    others = collections.Counter(status for status, _ in logins if status not in (200, 201))
+    return [f"{right:,} of {len(logins):,}", number(statistics.median(times)), number(max(times)), listed(others)]
 
 
 def print_table(columns, rows):
