@@ -75,7 +75,7 @@ private struct Jobs: ListModule {
   }
 }
 
-/// A list with an action whose type has a capital K.
+/// A list with an action whose type has a capital K, which looks like the Kelvin sign.
 private struct Stays: ListModule {
   typealias Element = Trip
 

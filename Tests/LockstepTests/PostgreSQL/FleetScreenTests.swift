@@ -234,7 +234,8 @@ struct FleetScreenTests {
       // Until then, a new request would wait for the hanging server.
       await eventually { feed.address(ofNodeWithPrefix: "aaaa") == nil }
       servers[0].advance(by: 2)
-      // The thread that forwards this request has looked at the clock, and so has found the hanging server absent.
+      // Forwarding this request to another node proves that the forwarding thread has read the clock since then. So it
+      // has noticed that the hanging server is missing.
       let total = try servers[0].forwarding.total
       #expect(try await device.get(stopped).status == 404)
       #expect(try servers[0].forwarding.total > total)

@@ -111,7 +111,7 @@ struct EquivalentTextTests {
     }
   }
 
-  @Test("Names of collections: another encoding is no such name")
+  @Test("A collection is not found by its name in another encoding")
   func names() async throws {
     try await ServerFixture.run({ $0.administratorToken = ServerFixture.administrator }) { users in
       let ada = try await users.signUp()

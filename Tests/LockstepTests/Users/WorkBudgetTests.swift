@@ -249,7 +249,7 @@ struct WorkBudgetTests {
     let view = StateView(store: "s", state: UserState(), registered: registered, at: 8)
     let remembering = view.forManyConditions
     for view in [view, remembering] { #expect(view.shownRevision(of: "standard", behind: MapState([]).values) == 7) }
-    // The own value hides the registered one. The second view has remembered its first result.
+    // The user's own value hides the registered one. The second view still returns its first result.
     #expect(view.shownRevision(of: "standard", behind: own) == .none)
     #expect(remembering.shownRevision(of: "standard", behind: own) == 7)
     #expect(remembering.shownRevision(of: "other", behind: MapState([]).values) == 8)
