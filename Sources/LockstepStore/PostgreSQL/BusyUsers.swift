@@ -1,9 +1,12 @@
 import LockstepCollections
 import LockstepSQLite
 
-/// The users whose writes have failed because their locks were not free, until a group has locked them again.
+/// The users whose writes have failed because their locks were not free.
+///
+/// A user counts as busy until a group has locked the user again, or until a minute after the last failed write.
+/// `LockedUsers` has the users whose rows another program has locked.
 struct BusyUsers {
-  /// How long after the last failed write a user counts as busy without further writes, in nanoseconds.
+  /// How long a user without writes counts as busy, in nanoseconds.
   private static let longestTime: Int64 = 60_000_000_000
 
   private var monitor: FailureMonitor

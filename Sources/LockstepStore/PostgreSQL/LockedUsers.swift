@@ -8,8 +8,8 @@ import LockstepSQLite
 /// these users fail at once, and one of these users is tried each second.
 struct LockedUsers {
   private static let attemptInterval: Int64 = 1_000_000_000
-  /// A user without writes is forgotten after this time.
-  private static let memory: Int64 = 60_000_000_000
+  /// How long a user without writes counts as locked, in nanoseconds.
+  private static let longestTime: Int64 = 60_000_000_000
 
   private var monitor: FailureMonitor
   private let monotonic: @Sendable () -> Int64
@@ -28,7 +28,7 @@ struct LockedUsers {
   ) -> (free: [PendingTransaction], attempts: [PendingTransaction]) {
     if found.isEmpty { return (group, []) }
     let now = monotonic()
-    forget(before: now - Self.memory)
+    forget(before: now - Self.longestTime)
     let waiting = group.filter { found[$0.user] != nil }
     var next: UserID?
     if now >= nextAttempt {
