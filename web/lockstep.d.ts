@@ -14,7 +14,7 @@ export interface State {
   /** The time of the next attempt, if the client is offline. */
   readonly at?: number
   readonly error?: Error
-  /** Why this device does not keep the copy and the writes. */
+  /** Why this device does not keep the copy and the writes: the failure of the store of the leading tab. */
   readonly storeError?: unknown
 }
 
@@ -300,14 +300,15 @@ export declare class Lockstep<Collections extends Schema = AnySchema> {
   retry(entry: { key: string }): Promise<boolean>
   /** Forgets a refused write. */
   dismiss(entry: { key: string }): Promise<boolean>
-  /** Why this device does not keep the copy and the writes. */
+  /** Why this device does not keep the copy and the writes: the failure of the store of the leading tab. */
   readonly storeError: unknown
   signUp(credentials: Credentials | Anonymous): Promise<Session>
   /** Continues with the outbox of the same user. Another user's copy and outbox are removed. */
   logIn(credentials: Credentials | IssuerToken): Promise<Session>
   /**
    * Ends the session, and removes the copy and the outbox from this device unless `keepCopy` is true.
-   * Without a network, it resolves too. Then the client ends the session as soon as it can.
+   * Without a network, it resolves too, after two seconds at most. Then the client tries every ten
+   * seconds to end the session.
    */
   logOut(options?: { keepCopy?: boolean }): Promise<void>
 }

@@ -1,4 +1,4 @@
-// Types: lockstep.d.ts. How it works: README.md.
+// See lockstep.d.ts and README.md.
 
 const none = Object.freeze([])
 const empty = Object.freeze({})
@@ -9,11 +9,9 @@ const like = (start, value = start) => isPlain(value) === isPlain(start) ? value
 const clone = value => JSON.parse(JSON.stringify(value))
 
 function freeze(value) {
-  if (isObject(value) && !Object.isFrozen(value)) {
-    Object.values(value).forEach(freeze)
-    Object.freeze(value)
-  }
-  return value
+  if (!isObject(value) || Object.isFrozen(value)) return value
+  Object.values(value).forEach(freeze)
+  return Object.freeze(value)
 }
 
 const updated = (old, value) => same(old, value) ? old : freeze(value)
@@ -104,7 +102,7 @@ function longestAscending(numbers) {
 
 const time = now => new Date(now).toISOString()
 
-const closed = draft => draft.value ??= draft.order?.map(id => draft.items.get(id)) ?? Object.fromEntries(draft.items)
+const closed = draft => draft.value ??= Object.freeze(draft.order?.map(id => draft.items.get(id)) ?? Object.fromEntries(draft.items))
 
 function open(draft) {
   const { value, items } = draft
@@ -120,7 +118,7 @@ function edit({ items }, id, change, now) {
   if (!items.has(id)) return
   const { id: _, addedAt, updatedAt, ...old } = items.get(id)
   const value = change(old)
-  if (!same(old, value)) items.set(id, { id, ...value, addedAt, updatedAt: time(now) })
+  if (!same(old, value)) items.set(id, freeze({ id, ...value, addedAt, updatedAt: time(now) }))
 }
 
 const take = (order, id) => order.splice(order.indexOf(id), 1)
@@ -131,7 +129,7 @@ const list = {
     const content = changed(empty, rest)
     const { items, order } = draft
     if (items.has(id)) return edit(draft, id, () => content, now)
-    items.set(id, { id, ...content, addedAt: time(now), updatedAt: time(now) })
+    items.set(id, freeze({ id, ...content, addedAt: time(now), updatedAt: time(now) }))
     order.splice(index ?? order.length, 0, id)
   },
   update: (draft, { id, ...patch }, now) => edit(draft, id, old => merged(old, patch), now),
@@ -252,7 +250,8 @@ class Collection {
   _update(origin) {
     const previous = this.#value
     if (!previous) return
-    const value = this.#value = updated(previous, this.#client._shown(this))
+    let value = this.#client._shown(this)
+    value = this.#value = this.draft.value = updated(previous, value)
     if (value === previous) return
     let changeset
     notify(this.#listeners, value, { previous, origin, get changeset() { return changeset ??= difference(previous, value) } })
@@ -293,9 +292,8 @@ export class Refused extends Error {
 
 const plain = ({ status = 0, message, problem = message && { title: message, status } }) => ({ status, problem })
 
-const failure = message => plain({ message })
+const failure = (message, status) => plain({ message, status })
 
-const again = {}
 const beginning = { cursor: undefined, revision: -1 }
 
 export class Lockstep {
@@ -311,7 +309,6 @@ export class Lockstep {
   #userListeners = new Set()
   #collections = new Map()
   #session = empty
-  #ending
   #copy = new Map()
   #position = beginning
   #own = empty
@@ -338,12 +335,17 @@ export class Lockstep {
   #saving = Promise.resolve()
   #next
   #saveTimer
+  #wasRead
   #isShared
   #isLeader = false
   #channel
   #number
   #news = new Map()
   #asks = new Map()
+  #unasked = []
+  #passing
+  #watcher
+  #isHeard
 
   constructor(url, options = empty) {
     this.#options = { now: Date.now, random: Math.random, fetch, setTimeout, clearTimeout, ...options }
@@ -357,15 +359,8 @@ export class Lockstep {
     this.#show()
   }
 
-  #after(ms, body) {
-    const { setTimeout } = this.#options
-    return setTimeout(body, ms)
-  }
-
-  #clear(timer) {
-    const { clearTimeout } = this.#options
-    clearTimeout(timer)
-  }
+  #after(ms, body) { return (0, this.#options.setTimeout)(body, ms) }
+  #clear(timer) { (0, this.#options.clearTimeout)(timer) }
 
   list(name) { return this.#collection(List, name, list) }
   map(name) { return this.#collection(Values, name, map) }
@@ -396,6 +391,7 @@ export class Lockstep {
     const { token, user } = response.body ?? empty
     if (response.status !== 201 || !token) throw new Refused(response)
     await this.#change({ type: 'session', session: { token, ...accountOf(user) } })
+    this.#change({ type: 'end' })
     return response.body
   }
 
@@ -427,7 +423,7 @@ export class Lockstep {
   }
 
   _write(actions, { ifUnchanged, resolve } = empty) {
-    const entry = this.#entry(freeze(clone(actions)))
+    const entry = this.#entry(actions)
     const { key } = entry
     if (ifUnchanged) {
       if (!this.#position.cursor) throw new Refused(failure('The client has no copy'))
@@ -435,9 +431,8 @@ export class Lockstep {
     }
     const confirmed = new Promise((done, fail) => this.#writes.set(key, { done, fail, resolve }))
     this.#add(entry)
-    const saved = this.#change({ type: 'write', key, entry }).then(() => {}, error => {
-      this.#remove(entry)
-      this.#show('local')
+    this.#show('local')
+    const saved = this.#change({ type: 'write', key, entry }).catch(error => {
       this.#settle({ key, error })
       throw error
     })
@@ -449,13 +444,12 @@ export class Lockstep {
   #entry(actions) {
     const at = this.#later()
     const key = `${at}-${randomID()}`
-    return { key, id: key, user: this.#session.user, at, made: this.#date, actions }
+    return { key, id: key, user: this.#session.user, at, made: this.#date, actions: freeze(clone(actions)) }
   }
 
   #add(entry) {
     if (!this.#unsaved.has(entry.key)) this.#fold(entry)
     this.#unsaved.set(entry.key, entry)
-    this.#show('local')
   }
 
   #later(at = this.#options.now()) { return this.#last = this.#waiting.size + this.#unsaved.size ? Math.max(at, this.#last + 1) : at }
@@ -493,29 +487,74 @@ export class Lockstep {
   #touchAll() { for (const collection of this.#collections.values()) delete collection.draft }
 
   async #change(command) {
-    await this.#open()
-    let steal
-    while (this.#channel && !this.#isLeader) {
-      const held = navigator.locks.request(this.#name, steal ? { steal } : { ifAvailable: true }, async lock => {
-        if (!lock) return
-        await this.#load()
-        return this.#answer(command)
-      })
-      const answer = await held.catch(() => again) ?? (this.#isLeader ? again : await this.#ask(command))
-      if (answer?.error) throw new Refused(answer.error)
-      if (answer && answer !== again) return answer.value
-      steal = !answer
-    }
-    return this.#perform(command)
+    this.#unasked.push(command)
+    this.#pass()
+    const { error, value } = await this.#answer(command)
+    if (error) throw error.name ? error : new Refused(error)
+    return value
   }
 
-  #answer(command) { return this.#perform(command).then(value => ({ value }), error => ({ error: plain(error) })) }
+  #answer(command) {
+    command.id = randomID()
+    return new Promise(done => this.#asks.set(command.id, { command, done }))
+  }
 
-  async #perform(command) {
-    const value = await this.#execute(command)
-    this.#broadcast()
-    this.#send()
-    return value
+  #pass(steal) {
+    if (steal || this.#unasked.length) this.#passing ??= this.#open().then(() => {
+      if (this.#isLeader || !this.#channel) return void this.#perform()
+      return navigator.locks.request(this.#name, steal ? { steal } : { ifAvailable: true }, async lock => {
+        if (lock) {
+          await this.#load()
+          this.#renew()
+          await this.#perform()
+        } else if (!this.#isLeader) {
+          this.#channel?.postMessage({ type: 'ask', commands: this.#unasked.splice(0) })
+          this.#watch()
+        }
+      })
+    }).catch(() => new Promise(done => this.#after(100, done))).finally(() => {
+      this.#passing = undefined
+      this.#pass()
+    })
+  }
+
+  #watch() {
+    if (this.#watcher) return
+    this.#isHeard = false
+    this.#watcher = this.#after(3_000 + this.#asks.size, async () => {
+      await navigator.locks.query()
+      this.#watcher = undefined
+      if (this.#isLeader || !this.#asks.size) return
+      this.#pass(!this.#isHeard)
+      this.#watch()
+    })
+  }
+
+  #renew() {
+    this.#unasked = [...this.#asks.values()].map(({ command }) => command)
+    this.#pass()
+  }
+
+  #perform(commands = this.#unasked.splice(0)) {
+    const answers = commands.map(async ({ id, ...command }) => {
+      const answer = await this.#execute(command).then(value => ({ id, value }), error => ({ id, error }))
+      this.#accept([answer])
+      this.#broadcast()
+      this.#send()
+      return answer
+    })
+    this.#show('local')
+    return Promise.all(answers)
+  }
+
+  #accept(answers) {
+    for (const answer of answers) {
+      const { command, done } = this.#asks.get(answer.id) ?? empty
+      this.#asks.delete(answer.id)
+      if (answer.error && command?.entry) this.#remove(command.entry)
+      done?.(answer)
+    }
+    this.#show('local')
   }
 
   async #execute({ type, key, entry, session, wipe, current }) {
@@ -544,11 +583,9 @@ export class Lockstep {
           return { ...!isOther && old, token: undefined, ...session, endings: former ? [...endings, former] : endings }
         }, isOther)
         await this.#save()
-        this.#dispatch({ type: session.token ? 'login' : 'unauthorized' })
-        this.#end()
-        return
+        return this.#dispatch({ type: session.token ? 'login' : 'unauthorized' })
       }
-      case 'end': return Promise.race([this.#end(), new Promise(resolve => this.#after(2_000, resolve))])
+      case 'end': return Promise.race([this.#end(), new Promise(done => this.#after(2_000, done))])
       case 'cancel':
         if (!known || known.sent !== undefined || !isWaiting(known)) return false
         this.#settle({ key, error: failure('The write was cancelled') })
@@ -557,7 +594,6 @@ export class Lockstep {
         if (!known?.refused) return false
     }
     this.#remove(known)
-    this.#show('local')
     await this.#save()
     return true
   }
@@ -571,7 +607,6 @@ export class Lockstep {
     if (error) {
       if (former && this.#unsaved.has(key)) this.#put(former)
       this.#remove(entry)
-      this.#show('local')
       throw error
     }
     if (!this.#unsaved.has(key)) return
@@ -594,7 +629,7 @@ export class Lockstep {
     }
     this.#rows.set('session', this.#session = change(this.#session))
     this.#tell()
-    if (!isOther) return
+    if (!isOther) return this.#broadcast(empty)
     this.#show('local')
     this.#broadcast({ copy: this.#copy })
     for (const { key } of gone) this.#settle({ key, error: failure(otherUser) })
@@ -609,16 +644,13 @@ export class Lockstep {
   }
 
   #end() {
-    return this.#ending ??= (async () => {
-      for (const bearer of this.#session.endings ?? none) {
-        const { status, problem } = await this.#request('/v1/sessions/current', {
-          method: 'DELETE', bearer, signal: this.#on?.signal
-        }).catch(() => empty)
-        if (status !== 204 && problem?.status !== 401) continue
-        await this.#enterAs(({ endings = none, ...rest }) => ({ ...rest, endings: endings.filter(other => other !== bearer) }))
-        await this.#save()
-      }
-    })().finally(() => { this.#ending = undefined })
+    return Promise.all((this.#session.endings ?? none).map(async bearer => {
+      const ending = { method: 'DELETE', bearer, signal: this.#on?.signal }
+      const { status, problem } = await this.#request('/v1/sessions/current', ending).catch(() => empty)
+      if (status !== 204 && problem?.status !== 401) return
+      await this.#enterAs(({ endings = none, ...rest }) => ({ ...rest, endings: endings.filter(other => other !== bearer) }))
+      await this.#save()
+    }))
   }
 
   #settle({ key, value, error }) {
@@ -672,8 +704,9 @@ export class Lockstep {
     notify(this.#listeners, state)
   }
 
-  #apply({ reset, changesets, cursor, revision, keys }, known) {
-    this.#merge({ reset, changesets, cursor, revision })
+  #apply(document, known) {
+    const { reset, revision, keys } = document
+    this.#merge(document)
     const included = new Set(keys)
     for (const entry of this.#confirmed.values()) {
       if (reset || known.has(entry.key) || included.has(entry.id) || entry.revision <= revision) this.#remove(entry)
@@ -725,8 +758,10 @@ export class Lockstep {
       this.#session = session
       this.#tell()
       this.#take(entries.filter(entry => entry && isOwn(entry)).sort((left, right) => left.at - right.at))
+      this.#wasRead = true
+      this.storeError = this.#store.error
     } catch (error) {
-      this.#store = memoryStore()
+      if (!this.#wasRead) this.#store = { ...memoryStore(), error }
       this.storeError = error
     }
     this.#show('local')
@@ -779,7 +814,7 @@ export class Lockstep {
     }
     commands.forEach(command => perform[command]())
     this.#show()
-    this.#broadcast()
+    this.#broadcast(empty)
   }
 
   #run(body, signal) {
@@ -798,8 +833,7 @@ export class Lockstep {
       const known = new Map(this.#confirmed)
       const Cursor = [...known.values()].at(-1)?.cursor
       const query = new URLSearchParams({
-        ...cursor && { since: cursor }, ...this.#names && { collections: this.#names.join() },
-        ...isLive && !isStream && !Cursor && { wait: 30 }
+        ...cursor && { since: cursor }, ...this.#names && { collections: this.#names.join() }, ...isLive && !isStream && !Cursor && { wait: 30 }
       })
       const onDocument = document => {
         if (signal.aborted) return
@@ -808,20 +842,21 @@ export class Lockstep {
         this.#broadcast({ document })
         this.#dispatch({ type: 'response' })
       }
-      const response = await this.#request(`/v1/changes?${query}`, {
-        signal, headers: Cursor && { Cursor }, onEvent: isStream && onDocument
-      })
+      const response = await this.#request(`/v1/changes?${query}`, { signal, headers: Cursor && { Cursor }, onEvent: isStream && onDocument })
       if (signal.aborted) return
       if (response.status === 200) {
         if (isStream) throw failure('The stream ended')
         const arrived = this.#options.now()
         onDocument(response.body)
         const isEarly = isLive && !response.body.changesets.length && arrived - began < 15_000
-        await new Promise(resolve => this.#after(isEarly ? this.#options.random() * 1_000 : 4 * (this.#options.now() - arrived), resolve))
+        if (!signal.aborted) await new Promise(resolve => {
+          signal.onabort = resolve
+          this.#after(isEarly ? this.#options.random() * 1_000 : 4 * (this.#options.now() - arrived), resolve)
+        })
+      } else if (!isRefusal(response)) {
+        this.#lost(response)
       } else if (response.status === 400 && cursor) {
         this.#position = beginning
-      } else if (isPassing(response)) {
-        this.#lost(response)
       } else {
         this.#dispatch({ type: 'refused', error: plain(response) })
       }
@@ -829,10 +864,10 @@ export class Lockstep {
   }
 
   #lost(reason) {
-    const { status, retryAfter = 0 } = reason
+    const { problem, retryAfter = 0 } = reason
     const delay = Math.min(60_000, 500 * 2 ** this.#state.attempt) * (0.5 + this.#options.random() / 2)
     const at = this.#options.now() + Math.max(delay, retryAfter * 1_000)
-    this.#dispatch({ type: status === 401 ? 'unauthorized' : 'noResponse', at, error: plain(reason) })
+    this.#dispatch({ type: problem?.status === 401 ? 'unauthorized' : 'noResponse', at, error: plain(reason) })
   }
 
   #send() {
@@ -878,14 +913,14 @@ export class Lockstep {
     if (isGone()) return
     const actions = entry.actions.map(action => ({ ...action, ifMatch: entry.base?.cursor }))
     const response = await this.#request('/v1/actions', { method: 'POST', body: { actions }, headers: { 'Idempotency-Key': entry.id }, signal, bearer })
-    const { status, body, problem, revision } = response
+    const { status, body, revision } = response
     entry = this.#waiting.get(key)
     if (!entry) return
     if (status === 200 && body?.cursor) {
       const { cursor, results } = body
       if (results.some(({ mutations }) => mutations.length)) this.#advance({ ...entry, cursor, revision })
       this.#confirm(entry, { cursor, revision }, body)
-    } else if (!problem || isPassing(response)) {
+    } else if (!isRefusal(response)) {
       this.#lost(response)
     } else {
       const isConflict = status === 412
@@ -924,8 +959,11 @@ export class Lockstep {
 
   async #resolve({ key }, current) {
     const command = { type: 'resolve', key, current }
-    if (!this.#writes.has(key)) return (await this.#ask(command))?.value
-    return this.#execute(command).catch(report)
+    if (this.#writes.has(key)) return this.#execute(command).catch(report)
+    const answer = this.#answer(command)
+    this.#channel?.postMessage({ type: 'resolve', commands: [command] })
+    this.#after(60_000, () => this.#accept([command]))
+    return (await answer).value
   }
 
   async #refuse(entry, reason) {
@@ -956,19 +994,18 @@ export class Lockstep {
 
   async #request(path, { method = 'GET', body, headers, signal, bearer, onEvent }) {
     bearer ??= await this.#bearer(signal)
-    if (bearer == null) return { status: 401 }
+    if (bearer == null) return failure('No session', 401)
     const controller = new AbortController()
-    if (signal?.aborted) controller.abort()
+    signal?.throwIfAborted()
     signal?.addEventListener('abort', () => controller.abort(), { signal: controller.signal })
     let timer
     const restart = () => {
       this.#clear(timer)
-      timer = signal && this.#after(45_000, () => this.#lost(failure('The server is silent')))
+      timer = bearer && this.#after(method === 'DELETE' ? 10_000 : 45_000, () => controller.abort(failure('The server is silent')))
     }
     restart()
     try {
-      const { fetch } = this.#options
-      const response = await fetch(this.#url + path, {
+      const response = await (0, this.#options.fetch)(this.#url + path, {
         method, signal: controller.signal, keepalive: method === 'DELETE', cache: 'no-store', body: body && JSON.stringify(body),
         headers: {
           ...bearer && { Authorization: `Bearer ${bearer}` }, ...body && { 'Content-Type': 'application/json' },
@@ -976,11 +1013,11 @@ export class Lockstep {
         }
       })
       const { status, headers: fields } = response
-      this.#date = Date.parse(fields.get('Date')) || 0
+      this.#date = Date.parse(fields.get('Date'))
       if (onEvent && response.ok) await readEvents(response.body, controller.signal, restart, onEvent)
-      const document = /json/.test(fields.get('Content-Type')) ? await response.json() : undefined
+      const document = /json/.test(fields.get('Content-Type')) && await response.json()
       return {
-        status, body: document, ...document?.status === status && { problem: document },
+        status, body: document, ...document?.status === status && /^\/problems\//.test(document.type) && { problem: document },
         revision: Number(fields.get('Revision') ?? -1),
         retryAfter: Number(fields.get('Retry-After')) || 0
       }
@@ -992,11 +1029,13 @@ export class Lockstep {
 
   #waitToLead() {
     const { signal } = this.#on
+    let isLost
     return navigator.locks.request(this.#name, { signal }, async () => {
       await this.#load()
-      if (!signal.aborted) await this.#lead()
+      if (!signal.aborted && !isLost) await this.#lead()
     }).catch(() => {
       if (signal.aborted) return
+      isLost = true
       this.#isLeader = false
       this.#dispatch({ type: 'stop' })
       return this.#waitToLead()
@@ -1007,10 +1046,10 @@ export class Lockstep {
     const { signal } = this.#on
     this.#isLeader = true
     this.#number = this.#options.random()
-    this.#asks.forEach(resolve => resolve(again))
     this.#state = { name: 'idle', attempt: 0 }
     this.#dispatch({ type: 'start' })
     this.#broadcast({ copy: this.#copy, isNew: true })
+    this.#renew()
     this.#end()
     await new Promise(resolve => signal.addEventListener('abort', resolve))
     while (this.#running.size) await Promise.all(this.#running)
@@ -1021,41 +1060,29 @@ export class Lockstep {
   #broadcast(more) {
     const rows = [...this.#news]
     this.#news.clear()
-    if (!this.#isLeader || !this.#on || !this.#channel) return
+    if (!more && !rows[0] || !this.#isLeader || !this.#on || !this.#channel) return
     this.#channel.postMessage({
       view: [++this.#number, this.#position], state: this.#state, session: this.#session,
       storeError: this.storeError && String(this.storeError), rows: more?.copy ? [...this.#confirmed, ...this.#waiting, ...this.#refused] : rows, ...more
     })
   }
 
-  async #ask(command) {
-    const id = randomID()
-    const answer = await new Promise(resolve => {
-      const timer = this.#after(command.current ? 60_000 : 3_000, () => resolve())
-      this.#asks.set(id, answer => {
-        this.#clear(timer)
-        resolve(answer)
-      })
-      this.#channel?.postMessage({ type: 'ask', id, command })
-    })
-    this.#asks.delete(id)
-    return answer
-  }
-
-  async #receive({ type, id, command, answer, view, state, session, storeError, copy, isNew, rows, document, settled }) {
+  async #receive({ type, commands, answers, view, state, session, storeError, copy, isNew, rows, document, settled }) {
     if (type === 'hello') return this.#broadcast({ copy: this.#copy })
-    if (type === 'answer') return this.#asks.get(id)?.(answer)
-    if (type === 'ask') {
-      if (!(command.type === 'resolve' ? this.#writes.has(command.key) : this.#isLeader)) return
-      const answer = await this.#answer(command)
-      return this.#channel?.postMessage({ type: 'answer', id, answer })
+    if (commands) {
+      await navigator.locks.query()
+      const isMine = type === 'ask' ? this.#isLeader : this.#writes.has(commands[0].key)
+      const answers = isMine && await this.#perform(commands)
+      return answers && this.#channel?.postMessage({ type: 'answer', answers: answers.map(({ error, ...rest }) => ({ ...rest, error: error && plain(error) })) })
     }
+    this.#isHeard = true
+    if (type === 'answer') return this.#accept(answers)
     if (this.#isLeader) return
     this.#state = state
     this.#session = session
-    this.storeError = storeError ?? this.storeError
+    this.storeError = storeError
     this.#tell()
-    if (isNew) this.#asks.forEach(resolve => resolve(again))
+    if (isNew) this.#renew()
     const isNext = view[0] === this.#number + 1
     if (copy) {
       copy.forEach(freeze)
@@ -1066,7 +1093,8 @@ export class Lockstep {
       if (document) this.#merge(document)
       for (const [key, entry] of rows) entry ? this.#put(freeze(entry)) : this.#remove(this.#find(key) ?? { key, actions: none });
       [this.#number, this.#position] = view
-    } else {
+    } else if (this.#number !== undefined) {
+      this.#number = undefined
       this.#channel.postMessage({ type: 'hello' })
     }
     for (const entry of this.#unsaved.values()) if (entry.user && entry.user !== session.user) this.#remove(entry)
@@ -1079,7 +1107,7 @@ export class Lockstep {
     const { document } = globalThis
     const on = (target, name, body) => target?.addEventListener?.(name, () => this.#isLeader && body(), { signal })
     on(globalThis, 'online', () => this.#dispatch({ type: 'wake' }))
-    on(document, 'visibilitychange', () => document.visibilityState === 'visible' ? this.#dispatch({ type: 'visible' }) : this.#save())
+    on(document, 'visibilitychange', () => document.hidden ? this.#save() : this.#dispatch({ type: 'visible' }))
     let last = this.#options.now()
     let timer
     const tick = () => {
@@ -1093,7 +1121,7 @@ export class Lockstep {
   }
 }
 
-const isPassing = ({ status, retryAfter }) => retryAfter || [401, 408, 429].includes(status) || status >= 500 && status !== 507
+const isRefusal = ({ status, problem, retryAfter }) => problem && !retryAfter && /^(507|4(?!01|08|29))/.test(status)
 
 const rowName = key => `o:${key}`
 

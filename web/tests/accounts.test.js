@@ -101,6 +101,32 @@ withUsers('A login of the same user ends the previous session', async (server, a
   await unsent.confirmed
 })
 
+withUsers('A request to end a session that gets no response holds up no other one, and is repeated', async (server, ada) => {
+  const isAccepted = async token => (await fetch(`${server.url}/v1/me`, { headers: { Authorization: `Bearer ${token}` } })).ok
+  let hung
+  let deletions = 0
+  const client = make(server, {
+    setTimeout: (body, ms) => setTimeout(body, [2_000, 10_000].includes(ms) ? ms / 50 : ms),
+    fetch: (url, request) => {
+      if (request.method !== 'DELETE') return fetch(url, request)
+      const bearer = request.headers.Authorization
+      hung ??= bearer
+      if (bearer !== hung || ++deletions > 1) return fetch(url, request)
+      return new Promise((_, reject) => { request.signal.onabort = () => reject(request.signal.reason) })
+    }
+  })
+  client.start()
+  const tokens = []
+  for (let count = 0; count < 2; count++) {
+    const { token } = await client.logIn({ email: ada.email, password })
+    tokens.push(token)
+    await client.logOut()
+  }
+  for (const token of tokens) await eventually(async () => !await isAccepted(token))
+  assert.ok(deletions > 1)
+  assert.equal(client.state.name, 'needsLogin')
+})
+
 for (const who of ['ada', 'bob']) {
   withUsers(`After a logout that keeps the copy, a login of ${who}`, async (server, ada, bob) => {
     const store = rows()

@@ -1,6 +1,7 @@
 // The parts of a browser that tabs share, for tests in Node: IndexedDB and Web Locks, reduced to what
 // the client uses.
 const databases = new Map()
+const connections = new Set()
 
 /** A request or a transaction that ends with an event, later. */
 function later(object, name, prepare = () => {}) {
@@ -19,7 +20,7 @@ const indexedDB = {
     const database = {
       createObjectStore() {},
       transaction() {
-        if (closed.size) throw new DOMException('The database connection is closing', 'InvalidStateError')
+        if (database.isClosed) throw new DOMException('The database connection is closing', 'InvalidStateError')
         const changes = []
         const transaction = {
           objectStore: () => ({
@@ -36,6 +37,7 @@ const indexedDB = {
         })
       }
     }
+    connections.add(database)
     const request = { result: database }
     return later(request, 'onsuccess', () => isNew && request.onupgradeneeded())
   }
@@ -45,11 +47,16 @@ class Locks {
   #holders = new Map()
   #queues = new Map()
 
+  /** Responds after the messages that the tab already has. */
+  async query() { for (let turn = 0; turn < 10; turn++) await new Promise(resolve => setImmediate(resolve)) }
+
   async request(name, { ifAvailable, steal, signal }, body) {
     const queue = this.#queues.get(name) ?? this.#queues.set(name, []).get(name)
     const abort = () => new DOMException('aborted', 'AbortError')
     if (steal) {
-      this.#holders.get(name)?.(abort())
+      const rob = this.#holders.get(name)
+      thefts.count++
+      rob?.(abort())
       this.#holders.delete(name)
     } else if (this.#holders.has(name) || queue.length) {
       if (ifAvailable) return body(null)
@@ -80,14 +87,21 @@ class Locks {
   }
 }
 
-/** If it has a member, databases are closed, as when the user clears the site's data. */
-export const closed = new Set()
+/** Clears the site's data, as a user can: all rows are gone, and the open connections no longer work. */
+export function clearStorage() {
+  for (const rows of databases.values()) rows.clear()
+  for (const database of connections) database.isClosed = true
+}
+
+/** How many locks were stolen. */
+export const thefts = { count: 0 }
 
 /** The messages that tabs have sent. */
 export const posted = []
 
 /** Channels that do not get messages, as those of a frozen tab. */
 export const frozen = new Set()
+export const missed = []
 export const channels = []
 
 class Channel extends BroadcastChannel {
@@ -102,7 +116,7 @@ class Channel extends BroadcastChannel {
   }
 
   set onmessage(listener) {
-    super.onmessage = event => { if (!frozen.has(this)) listener(event) }
+    super.onmessage = event => frozen.has(this) ? missed.push(event.data) : listener(event)
   }
 }
 

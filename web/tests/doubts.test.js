@@ -105,6 +105,20 @@ withDevice('A write that the feed has named is confirmed, also a day later', asy
   assert.deepEqual([server.values, again.refused], [{ n: 1 }, []])
 })
 
+withDevice('Without the field Date, a write whose response was lost a day ago is not applied twice', async (server, device) => {
+  server.hasDates = false
+  await doubt(server, device, 'response', 25)
+  const client = await reconnect(server, device)
+  assert.deepEqual([server.values, client.refused.map(({ status }) => status)], [{ n: 1 }, [0]])
+})
+
+withDevice('Without the field Date, a write that never reached the server is sent', async (server, device) => {
+  server.hasDates = false
+  await doubt(server, device, 'request', 25)
+  const client = await reconnect(server, device)
+  assert.deepEqual([server.values, client.refused], [{ n: 1 }, []])
+})
+
 withDevice('A write in doubt for a day is refused with a short text if its element has changed', async (server, device) => {
   await doubt(server, device, 'request', 25)
   server.set('n', 7)

@@ -11,6 +11,10 @@ export class Model {
   /** For each request for a write: whether it is lost (`request`), or its response (`response`). */
   loss = () => undefined
   isReachable = true
+  /** Whether responses have the field `Date`. Some proxies remove it. */
+  hasDates = true
+  /** The response of a proxy in front of the server, instead of the server's. */
+  proxy = () => undefined
   #changed = new Map()
   #records = new Map()
 
@@ -26,7 +30,7 @@ export class Model {
     const conflict = actions.find(({ payload: { key }, ifMatch }) => ifMatch && (this.#changed.get(key) ?? 0) > revisionOf(ifMatch))
     if (conflict) {
       const { key } = conflict.payload
-      return { status: 412, body: { title: 'Changed', status: 412, current: this.values[key] ?? null, cursor: `c.${this.revision}`, failed: 0 } }
+      return { status: 412, body: { type: '/problems/conflict', title: 'Changed', status: 412, current: this.values[key] ?? null, cursor: `c.${this.revision}`, failed: 0 } }
     }
     this.revision++
     for (const { payload: { key, by, tag } } of actions) {
@@ -53,9 +57,11 @@ export class Model {
   fetch = async (url, { headers, body }) => {
     await new Promise(resolve => setTimeout(resolve, 1))
     if (!this.isReachable) throw new TypeError('no network')
+    const foreign = this.proxy()
+    if (foreign) return foreign
     const { pathname, searchParams } = new URL(url)
     const respond = ({ status = 200, body, revision = this.revision }) => Response.json(body, {
-      status, headers: { Date: new Date(this.now).toUTCString(), Revision: `${revision}` }
+      status, headers: { ...this.hasDates && { Date: new Date(this.now).toUTCString() }, Revision: `${revision}` }
     })
     if (pathname === '/v1/me') return respond({ body: { id: 'ada' } })
     if (pathname !== '/v1/actions') return respond({ body: this.#feed(searchParams.get('since')) })

@@ -1,7 +1,7 @@
 // Several tabs of one browser, with a real server.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { channels, closed, frozen, install, posted } from './browser.js'
+import { channels, clearStorage, frozen, install, missed, posted, thefts } from './browser.js'
 import { Server, dated, eventually, eventuallyEqual, randomNumbers } from './server.js'
 
 install()
@@ -10,6 +10,9 @@ const seed = Number(process.env.LOCKSTEP_TEST_SEED ?? Math.floor(Math.random() *
 console.log(`LOCKSTEP_TEST_SEED=${seed}`)
 const password = 'correct horse'
 const ids = tab => tab.list('favorites').value.map(item => item.id).join()
+
+/** Whether a timer waits for a sign of life of the leading tab. */
+const isSilence = ms => ms > 3_000 && ms < 4_000
 
 const offline = () => Promise.reject(new TypeError('offline'))
 
@@ -37,7 +40,6 @@ function withTabs(name, body, options) {
       await body({ server, open, first, connections: () => connections, setOnline: value => { isOnline = value } })
     } finally {
       frozen.clear()
-      closed.clear()
       await Promise.all(tabs.map(tab => tab.stop()))
       await server.stop()
     }
@@ -67,7 +69,7 @@ withTabs('A write right after the start is saved at once', async ({ first }) => 
   await first.list('favorites').put('c').confirmed
 }, {
   // A tab that asks another one for a write never stops waiting for the response.
-  setTimeout: (body, ms) => ms === 3_000 ? undefined : setTimeout(body, ms)
+  setTimeout: (body, ms) => isSilence(ms) ? undefined : setTimeout(body, ms)
 })
 
 withTabs('When the leading tab ends, another one leads, and sends what is pending', async ({ server, open, first }) => {
@@ -271,13 +273,109 @@ withTabs('If the storage was cleared, the writes of all tabs are rejected, and a
     tab.start()
     await eventually(() => tab.state.name === 'live')
   }
-  closed.add('IndexedDB')
+  clearStorage()
   for (const tab of [second, first]) {
     const write = tab.list('favorites').put('lost')
     await assert.rejects(write.saved, /closing/)
     await assert.rejects(write.confirmed)
   }
   await eventually(() => [first, second].every(tab => /closing/.test(tab.state.storeError) && !ids(tab)))
+  // A tab that leads next cannot store writes either.
+  await first.stop()
+  await eventually(() => second.state.name === 'live')
+  await assert.rejects(second.list('favorites').put('lost').saved, /closing/)
+  assert.match(`${second.state.storeError}`, /closing/)
+})
+
+withTabs('A tab that was opened after the storage was cleared keeps writes as soon as it leads, and has no error', async ({ open, first }) => {
+  first.start()
+  await eventually(() => first.state.name === 'live')
+  clearStorage()
+  await assert.rejects(first.list('favorites').put('lost').saved, /closing/)
+  const [second, third] = [open(), open()]
+  for (const tab of [second, third]) tab.start()
+  await eventually(() => second.state.storeError && third.state.storeError)
+  await first.stop()
+  await eventually(() => !second.state.storeError && !third.state.storeError)
+  await second.list('favorites').put('kept').saved
+  await second.stop()
+  await eventually(() => ids(third) === 'kept')
+  assert.deepEqual([second.storeError, third.storeError], [undefined, undefined])
+})
+
+/** A leading tab that gets no messages, and a second tab. */
+async function withFrozenLeader({ open, first }) {
+  const before = channels.length
+  first.start()
+  await eventually(() => first.state.name === 'live')
+  const second = open()
+  second.start()
+  await eventually(() => second.state.name === 'live')
+  frozen.add(channels[before - 1])
+  thefts.count = 0
+  posted.length = 0
+  return second
+}
+
+withTabs('However many writes wait for a frozen tab, the lock is taken from it once', async ({ open, first, setOnline }) => {
+  const second = await withFrozenLeader({ open, first })
+  setOnline(false)
+  const writes = Array.from({ length: 1_000 }, (_, index) => second.list('favorites').put(`${index}`))
+  await Promise.all(writes.map(write => write.saved))
+  assert.equal(thefts.count, 1)
+  const asks = posted.filter(({ type }) => type === 'ask').length
+  assert.ok(asks <= 2, `${asks} messages with commands`)
+  frozen.clear()
+  await eventually(() => [first, second].every(tab => tab.state.pending === 1_000))
+})
+
+/** Runs a test with two tabs without a network. The first one leads. */
+function withOfflineTabs(name, body, options) {
+  test(name, { timeout: 60_000 }, async () => {
+    const tabs = [{}, options].map(options => new Lockstep('https://state.example', { name, token: 't', fetch: offline, ...options }))
+    try {
+      for (const tab of tabs) {
+        tab.start()
+        await eventually(() => tab.state.name === 'offline')
+      }
+      thefts.count = posted.length = 0
+      await body(...tabs)
+    } finally {
+      delete posted.push
+      frozen.clear()
+      await Promise.all(tabs.map(tab => tab.stop()))
+    }
+  })
+}
+
+withOfflineTabs('Writes that a tab makes in a loop take one message, and so does the response', async (first, second) => {
+  const writes = Array.from({ length: 1_000 }, (_, index) => second.list('favorites').put(`${index}`))
+  await Promise.all(writes.map(write => write.saved))
+  await eventually(() => first.state.pending === 1_000)
+  const count = kind => posted.filter(({ type }) => type === kind).length
+  assert.deepEqual([count('ask'), count('answer'), posted.filter(({ rows }) => rows?.length).length], [1, 1, 1])
+})
+
+let silenceTimer
+withOfflineTabs('A tab whose own thread was blocked takes no lock from a tab that has responded', async (first, second) => {
+  // The timer is due when the leading tab responds, and runs before the message is handled.
+  posted.push = message => { if (message.type === 'answer') silenceTimer() }
+  await second.list('favorites').put('a').saved
+  for (let turn = 0; turn < 30; turn++) await new Promise(setImmediate)
+  assert.equal(thefts.count, 0)
+}, { setTimeout: (body, ms) => isSilence(ms) ? silenceTimer = body : setTimeout(body, ms) })
+
+withOfflineTabs('A tab that has missed messages asks for the copy once', async (first, second) => {
+  frozen.add(channels.at(-1))
+  const writes = Array.from({ length: 50 }, (_, index) => first.list('favorites').put(`${index}`))
+  await Promise.all(writes.map(write => write.saved))
+  await eventually(() => missed.some(({ rows }) => rows?.length === 50))
+  frozen.clear()
+  posted.length = 0
+  // Each of them sends a message.
+  await Promise.all(writes.slice(1).map(write => write.cancel()))
+  await eventually(() => second.state.pending === 1)
+  assert.equal(posted.filter(({ type }) => type === 'hello').length, 1)
 })
 
 withTabs('A message to the other tabs has only what has changed, however long the outbox is', async ({ open, first, setOnline }) => {
@@ -317,7 +415,7 @@ withTabs('With random writes, tabs and failures, no write flickers in any tab', 
   const faults = []
   const start = number => {
     const tab = open({
-      fetch: unreliable, random: () => 0, setTimeout: (body, ms) => setTimeout(body, ms > 3_000 && ms < 40_000 ? ms / 50 : ms < 3_000 ? ms / 10 : ms)
+      fetch: unreliable, random: () => 0, setTimeout: (body, ms) => setTimeout(body, isSilence(ms) || ms >= 40_000 ? ms : ms > 3_000 ? ms / 50 : ms / 10)
     })
     tab.suite().subscribe((value, { previous }) => {
       const lost = Object.keys(previous).filter(key => !Object.hasOwn(value, key))
