@@ -1,4 +1,4 @@
-// See lockstep.d.ts and README.md.
+// See README.md.
 
 const none = Object.freeze([])
 const empty = Object.freeze({})
@@ -391,7 +391,6 @@ export class Lockstep {
     const { token, user } = response.body ?? empty
     if (response.status !== 201 || !token) throw new Refused(response)
     await this.#change({ type: 'session', session: { token, ...accountOf(user) } })
-    this.#change({ type: 'end' })
     return response.body
   }
 
@@ -418,6 +417,7 @@ export class Lockstep {
     return this.#ended = (async () => {
       await Promise.all(this.#running)
       await this.#led
+      await this.#passing
       if (this.#channel) this.#opened = this.#channel = this.#channel.close()
     })()
   }
@@ -583,7 +583,8 @@ export class Lockstep {
           return { ...!isOther && old, token: undefined, ...session, endings: former ? [...endings, former] : endings }
         }, isOther)
         await this.#save()
-        return this.#dispatch({ type: session.token ? 'login' : 'unauthorized' })
+        this.#dispatch({ type: session.token ? 'login' : 'unauthorized' })
+        return void this.#end()
       }
       case 'end': return Promise.race([this.#end(), new Promise(done => this.#after(2_000, done))])
       case 'cancel':
@@ -962,8 +963,10 @@ export class Lockstep {
     if (this.#writes.has(key)) return this.#execute(command).catch(report)
     const answer = this.#answer(command)
     this.#channel?.postMessage({ type: 'resolve', commands: [command] })
-    this.#after(60_000, () => this.#accept([command]))
-    return (await answer).value
+    const timer = this.#after(60_000, () => this.#accept([command]))
+    const { value } = await answer
+    this.#clear(timer)
+    return value
   }
 
   async #refuse(entry, reason) {
