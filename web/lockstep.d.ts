@@ -273,7 +273,10 @@ export declare class Lockstep<Collections extends Schema = AnySchema> {
   constructor(url: string | URL, options?: Options)
   /** Connects. In the states `needsLogin` and `failed`, it tries again. */
   start(): void
-  /** Resolves when nothing runs any more. */
+  /**
+   * Resolves when nothing runs any more, after `saved` of all writes that were made before. If another
+   * tab leads and is silent, this takes some seconds.
+   */
   stop(): Promise<void>
   /** A list. Without a `Schema`, give the type of its elements: `list<Song>('songs')`. */
   list<Element = never, Name extends keyof Collections['lists'] & string = keyof Collections['lists'] & string>(

@@ -144,10 +144,10 @@ const list = {
 
 const map = {
   __proto__: null,
-  set: (draft, { key, value }) => map.merge(draft, { values: { [key]: value } }),
+  set: ({ items }, { key, value }) => value === null ? items.delete(key) : items.set(key, value),
   remove: ({ items }, { key }) => items.delete(key),
-  merge({ items }, { values }) {
-    for (const [key, value] of Object.entries(values)) value === null ? items.delete(key) : items.set(key, value)
+  merge(draft, { values }) {
+    for (const [key, value] of Object.entries(values)) map.set(draft, { key, value })
   },
   increment({ items }, { key, by }) {
     const value = items.has(key) ? items.get(key) : 0
@@ -186,7 +186,7 @@ export function next(state, { type, ...details }) {
 function memoryStore() {
   const rows = new Map()
   return {
-    read: async key => key === 'outbox' ? [...rows].filter(([key]) => key.startsWith('o:')).map(([, row]) => row) : rows.get(key),
+    read: async key => key === 'outbox' ? [...rows.values()].filter(({ key }) => key) : rows.get(key),
     write: async changes => { for (const [key, value] of changes) value === undefined ? rows.delete(key) : rows.set(key, value) }
   }
 }
@@ -295,6 +295,7 @@ const plain = ({ status = 0, message, problem = message && { title: message, sta
 const failure = (message, status) => plain({ message, status })
 
 const beginning = { cursor: undefined, revision: -1 }
+const idle = { name: 'idle', attempt: 0 }
 
 export class Lockstep {
   refused = none
@@ -320,7 +321,7 @@ export class Lockstep {
   #last = 0
   #pending = none
   #writes = new Map()
-  #state = { name: 'idle', attempt: 0 }
+  #state = idle
   #on
   #led
   #ended
@@ -329,14 +330,13 @@ export class Lockstep {
   #sender
   #timer
   #checked
-  #checkedUser
   #opened
   #rows = new Map()
   #saving = Promise.resolve()
   #next
   #saveTimer
   #wasRead
-  #isShared
+  #locks
   #isLeader = false
   #channel
   #number
@@ -345,7 +345,7 @@ export class Lockstep {
   #unasked = []
   #passing
   #watcher
-  #isHeard
+  #losses = 0
 
   constructor(url, options = empty) {
     this.#options = { now: Date.now, random: Math.random, fetch, setTimeout, clearTimeout, ...options }
@@ -355,7 +355,7 @@ export class Lockstep {
     this.#names = collections ? [...collections].sort() : null
     const isBrowser = !store && globalThis.indexedDB
     this.#store = isBrowser ? indexedStore(this.#name) : store ?? memoryStore()
-    this.#isShared = isBrowser && globalThis.navigator?.locks && globalThis.BroadcastChannel
+    this.#locks = isBrowser && globalThis.BroadcastChannel && globalThis.navigator?.locks
     this.#show()
   }
 
@@ -401,24 +401,25 @@ export class Lockstep {
 
   start() {
     if (this.#on) return this.#isLeader && this.#dispatch({ type: 'start' })
-    const on = this.#on = new AbortController()
-    this.#run(async () => {
+    const { signal } = this.#on = new AbortController()
+    this.#led = (async () => {
       await this.#ended
       await this.#open()
-      if (this.#on !== on) return
-      this.#listen(on)
-      this.#led = this.#channel ? this.#waitToLead() : this.#lead()
-    })
+      if (signal.aborted) return
+      this.#listen(signal)
+      return this.#locks ? this.#waitToLead(signal) : this.#lead(signal)
+    })()
   }
 
   stop() {
     this.#on = this.#on?.abort()
     this.#dispatch({ type: 'stop' })
     return this.#ended = (async () => {
-      await Promise.all(this.#running)
       await this.#led
-      await this.#passing
+      while (this.#running.size || this.#passing) await Promise.all([...this.#running, this.#passing])
+      this.#watch()
       if (this.#channel) this.#opened = this.#channel = this.#channel.close()
+      this.#dispatch({ type: 'stop' })
     })()
   }
 
@@ -441,10 +442,9 @@ export class Lockstep {
     return { key, saved, confirmed, cancel: () => this.#change({ type: 'cancel', key }) }
   }
 
-  #entry(actions) {
+  #entry(actions, id = randomID()) {
     const at = this.#later()
-    const key = `${at}-${randomID()}`
-    return { key, id: key, user: this.#session.user, at, made: this.#date, actions: freeze(clone(actions)) }
+    return { key: `${at}-${id}`, id, user: this.#session.user, at, made: this.#date, actions: freeze(clone(actions)) }
   }
 
   #add(entry) {
@@ -462,7 +462,7 @@ export class Lockstep {
     const [first] = this.#unsaved.keys()
     if (old ? old.id !== entry.id || isShown(old) !== isShown(entry) : first && first !== key) this.#touch(entry)
     else if (!old && !first) this.#fold(entry)
-    const part = entry.refused ? this.#refused : isWaiting(entry) ? this.#waiting : this.#confirmed
+    const part = entry.refused ? this.#refused : entry.revision === undefined ? this.#waiting : this.#confirmed
     this.#takeOut(key, part)
     part.set(key, entry)
     this.#rows.set(rowName(key), entry)
@@ -496,15 +496,17 @@ export class Lockstep {
 
   #answer(command) {
     command.id = randomID()
-    return new Promise(done => this.#asks.set(command.id, { command, done }))
+    const answer = new Promise(done => this.#asks.set(command.id, { command, done }))
+    this.#run(() => answer)
+    return answer
   }
 
   #pass(steal) {
     if (steal || this.#unasked.length) this.#passing ??= this.#open().then(() => {
-      if (this.#isLeader || !this.#channel) return void this.#perform()
-      return navigator.locks.request(this.#name, steal ? { steal } : { ifAvailable: true }, async lock => {
+      if (this.#isLeader || !this.#locks) return void this.#perform()
+      return this.#locks.request(this.#name, { steal, ifAvailable: !steal }, async lock => {
         if (lock) {
-          await this.#load()
+          if (!await this.#load()) return
           this.#renew()
           await this.#perform()
         } else if (!this.#isLeader) {
@@ -512,20 +514,21 @@ export class Lockstep {
           this.#watch()
         }
       })
-    }).catch(() => new Promise(done => this.#after(100, done))).finally(() => {
+    }).catch(() => {
+      this.#lose()
+      return new Promise(done => this.#after(100, done))
+    }).finally(() => {
       this.#passing = undefined
       this.#pass()
     })
   }
 
   #watch() {
-    if (this.#watcher) return
-    this.#isHeard = false
-    this.#watcher = this.#after(3_000 + this.#asks.size, async () => {
-      await navigator.locks.query()
-      this.#watcher = undefined
-      if (this.#isLeader || !this.#asks.size) return
-      this.#pass(!this.#isHeard)
+    this.#clear(this.#watcher)
+    const watcher = this.#watcher = this.#asks.size && this.#after(3_000 + this.#asks.size, async () => {
+      await this.#locks.query()
+      if (watcher !== this.#watcher) return
+      this.#pass(this.#asks.size)
       this.#watch()
     })
   }
@@ -535,9 +538,19 @@ export class Lockstep {
     this.#pass()
   }
 
+  #lose() {
+    this.#losses++
+    this.#isLeader = false
+    this.#rows.clear()
+    this.#renew()
+  }
+
   #perform(commands = this.#unasked.splice(0)) {
-    const answers = commands.map(async ({ id, ...command }) => {
+    const losses = this.#losses
+    const answers = commands.map(async command => {
+      const { id } = command
       const answer = await this.#execute(command).then(value => ({ id, value }), error => ({ id, error }))
+      if (losses !== this.#losses) return empty
       this.#accept([answer])
       this.#broadcast()
       this.#send()
@@ -557,7 +570,7 @@ export class Lockstep {
     this.#show('local')
   }
 
-  async #execute({ type, key, entry, session, wipe, current }) {
+  async #execute({ type, id, key, entry, session, wipe, current }) {
     const known = this.#find(key) ?? (type === 'cancel' && this.#unsaved.get(key))
     switch (type) {
       case 'write':
@@ -567,7 +580,7 @@ export class Lockstep {
         return this.#keep(entry)
       case 'retry':
         if (!known?.refused) return false
-        await this.#keep(this.#entry(known.actions), known)
+        await this.#keep(this.#entry(known.actions, id), known)
         return true
       case 'resolve': {
         const { resolve } = this.#writes.get(key)
@@ -579,16 +592,17 @@ export class Lockstep {
         const isOther = wipe || session.user && user && session.user !== user
         await this.#enterAs(old => {
           const { token, endings = none } = old
-          const former = token && token !== session.token ? token : (isOther || !session.token) && this.#checked
+          const former = token && token !== session.token ? token : (isOther || !session.token) && this.#checked?.[0]
           return { ...!isOther && old, token: undefined, ...session, endings: former ? [...endings, former] : endings }
         }, isOther)
         await this.#save()
-        this.#dispatch({ type: session.token ? 'login' : 'unauthorized' })
+        if (!session.token) return this.#dispatch({ type: 'unauthorized' })
+        this.#dispatch({ type: 'login' })
         return void this.#end()
       }
       case 'end': return Promise.race([this.#end(), new Promise(done => this.#after(2_000, done))])
       case 'cancel':
-        if (!known || known.sent !== undefined || !isWaiting(known)) return false
+        if (!known || known.sent !== undefined || known.refused) return false
         this.#settle({ key, error: failure('The write was cancelled') })
         break
       default:
@@ -601,6 +615,7 @@ export class Lockstep {
 
   async #keep(entry, former) {
     const { key } = entry
+    const losses = this.#losses
     if (former) this.#remove(former)
     this.#add(entry)
     this.#rows.set(rowName(key), entry)
@@ -610,7 +625,7 @@ export class Lockstep {
       this.#remove(entry)
       throw error
     }
-    if (!this.#unsaved.has(key)) return
+    if (!this.#unsaved.has(key) || losses !== this.#losses) return
     this.#put(entry)
     this.#rows.delete(rowName(key))
   }
@@ -738,7 +753,7 @@ export class Lockstep {
 
   #open() {
     return this.#opened ??= this.#load().then(() => {
-      if (!this.#isShared) return
+      if (!this.#locks) return
       this.#channel = new BroadcastChannel(this.#name)
       this.#channel.onmessage = ({ data }) => this.#receive(data)
       this.#channel.postMessage({ type: 'hello' })
@@ -746,10 +761,11 @@ export class Lockstep {
   }
 
   async #load() {
+    const losses = this.#losses
     try {
       const read = key => this.#store.read(key)
       const [stored, outbox = none, session = empty, own = empty] = await Promise.all(['copy', 'outbox', 'session', 'own'].map(read))
-      const entries = await Promise.all(outbox.map(row => isObject(row) ? row : read(rowName(row))))
+      const entries = await Promise.all(outbox.map(row => row.key ? row : read(rowName(row))))
       const isOwn = ({ user }) => !user || user === session.user
       const copy = stored && isOwn(stored) ? stored : empty
       this.#copy = new Map(copy.values)
@@ -766,6 +782,7 @@ export class Lockstep {
       this.storeError = error
     }
     this.#show('local')
+    return losses === this.#losses
   }
 
   #take(entries) {
@@ -776,7 +793,8 @@ export class Lockstep {
       this.#put(freeze(entry))
       this.#last = Math.max(this.#last, entry.at)
     }
-    for (const rows of [this.#rows, this.#news]) rows.clear()
+    this.#rows.clear()
+    this.#news.clear()
   }
 
   #save() {
@@ -788,6 +806,7 @@ export class Lockstep {
       if (this.#options.store) rows.push(['outbox', this.#entries(this.#confirmed, this.#refused).map(entry => entry.key)])
       try {
         await this.#store.write(rows)
+        if (this.#locks) await this.#locks.query()
       } catch (error) {
         this.#rows = new Map([...rows, ...this.#rows])
         this.storeError = error
@@ -915,10 +934,10 @@ export class Lockstep {
     const actions = entry.actions.map(action => ({ ...action, ifMatch: entry.base?.cursor }))
     const response = await this.#request('/v1/actions', { method: 'POST', body: { actions }, headers: { 'Idempotency-Key': entry.id }, signal, bearer })
     const { status, body, revision } = response
+    const { cursor, results } = body ?? empty
     entry = this.#waiting.get(key)
     if (!entry) return
-    if (status === 200 && body?.cursor) {
-      const { cursor, results } = body
+    if (status === 200 && cursor) {
       if (results.some(({ mutations }) => mutations.length)) this.#advance({ ...entry, cursor, revision })
       this.#confirm(entry, { cursor, revision }, body)
     } else if (!isRefusal(response)) {
@@ -929,7 +948,7 @@ export class Lockstep {
       if (this.#waiting.get(key) !== entry) return
       if (!mine) return this.#refuse(entry, isConflict && entry.isInDoubt ? failure(inDoubt) : response)
       if (mine.length) {
-        this.#put({ ...entry, id: randomID(), actions: freeze(clone(mine)), base: { cursor: body.cursor, revision }, sent: undefined, seen: undefined })
+        this.#put({ ...entry, id: randomID(), actions: freeze(clone(mine)), base: { cursor, revision }, sent: undefined, seen: undefined })
       } else {
         this.#remove(entry)
         this.#settle({ key, error: response })
@@ -981,15 +1000,14 @@ export class Lockstep {
     if (own && anonymous !== undefined) return own
     const { token } = this.#options
     const bearer = own ?? (typeof token === 'function' ? await token() : token)
-    if (bearer && (bearer !== this.#checked || this.#session.user !== this.#checkedUser)) {
+    if (bearer && !same(this.#checked, [bearer, this.#session.user])) {
       const response = await this.#request('/v1/me', { signal, bearer })
       if (response.status !== 200 || !response.body?.id) throw new Refused(response)
       const { user } = this.#session
       const found = accountOf(response.body)
       const isOther = user && user !== found.user
       await this.#enterAs(old => ({ ...old, ...found }), isOther, signal)
-      this.#checked = bearer
-      this.#checkedUser = found.user
+      this.#checked = [bearer, found.user]
       if (isOther) this.#dispatch({ type: 'login' })
     }
     return bearer
@@ -1030,57 +1048,56 @@ export class Lockstep {
     }
   }
 
-  #waitToLead() {
-    const { signal } = this.#on
-    let isLost
-    return navigator.locks.request(this.#name, { signal }, async () => {
-      await this.#load()
-      if (!signal.aborted && !isLost) await this.#lead()
-    }).catch(() => {
-      if (signal.aborted) return
-      isLost = true
-      this.#isLeader = false
-      this.#dispatch({ type: 'stop' })
-      return this.#waitToLead()
-    })
+  async #waitToLead(signal) {
+    while (!signal.aborted) {
+      await this.#locks.request(this.#name, { signal }, async () => {
+        if (await this.#load() && !signal.aborted) await this.#lead(signal)
+      }).catch(() => {
+        if (!this.#isLeader && signal.aborted) return
+        this.#lose()
+        this.#dispatch({ type: 'stop' })
+      })
+    }
   }
 
-  async #lead() {
-    const { signal } = this.#on
+  async #lead(signal) {
     this.#isLeader = true
     this.#number = this.#options.random()
-    this.#state = { name: 'idle', attempt: 0 }
+    this.#state = idle
     this.#dispatch({ type: 'start' })
     this.#broadcast({ copy: this.#copy, isNew: true })
     this.#renew()
     this.#end()
     await new Promise(resolve => signal.addEventListener('abort', resolve))
     while (this.#running.size) await Promise.all(this.#running)
-    if (this.#isLeader) await this.#save()
     this.#isLeader = false
+    await this.#save()
   }
 
   #broadcast(more) {
     const rows = [...this.#news]
     this.#news.clear()
-    if (!more && !rows[0] || !this.#isLeader || !this.#on || !this.#channel) return
-    this.#channel.postMessage({
+    if (!more && !rows[0] || !this.#isLeader || !this.#on) return
+    this.#channel?.postMessage({
       view: [++this.#number, this.#position], state: this.#state, session: this.#session,
       storeError: this.storeError && String(this.storeError), rows: more?.copy ? [...this.#confirmed, ...this.#waiting, ...this.#refused] : rows, ...more
     })
   }
 
-  async #receive({ type, commands, answers, view, state, session, storeError, copy, isNew, rows, document, settled }) {
+  #receive({ type, commands, answers, view, state, session, storeError, copy, isNew, rows, document, settled }) {
     if (type === 'hello') return this.#broadcast({ copy: this.#copy })
     if (commands) {
-      await navigator.locks.query()
-      const isMine = type === 'ask' ? this.#isLeader : this.#writes.has(commands[0].key)
-      const answers = isMine && await this.#perform(commands)
-      return answers && this.#channel?.postMessage({ type: 'answer', answers: answers.map(({ error, ...rest }) => ({ ...rest, error: error && plain(error) })) })
+      const work = async () => {
+        await this.#locks.query()
+        if (type === 'ask' ? !this.#isLeader : !this.#writes.has(commands[0].key)) return
+        const answers = await this.#perform(commands)
+        this.#channel?.postMessage({ answers: answers.map(({ error, ...rest }) => ({ ...rest, error: error && plain(error) })) })
+      }
+      return type === 'ask' ? this.#run(work) : work()
     }
-    this.#isHeard = true
-    if (type === 'answer') return this.#accept(answers)
-    if (this.#isLeader) return
+    if (answers) this.#accept(answers)
+    this.#watch()
+    if (answers || this.#isLeader) return
     this.#state = state
     this.#session = session
     this.storeError = storeError
@@ -1106,7 +1123,7 @@ export class Lockstep {
     if (settled) this.#settle(settled)
   }
 
-  #listen({ signal }) {
+  #listen(signal) {
     const { document } = globalThis
     const on = (target, name, body) => target?.addEventListener?.(name, () => this.#isLeader && body(), { signal })
     on(globalThis, 'online', () => this.#dispatch({ type: 'wake' }))
@@ -1128,8 +1145,6 @@ const isRefusal = ({ status, problem, retryAfter }) => problem && !retryAfter &&
 
 const rowName = key => `o:${key}`
 
-const isWaiting = entry => !entry.refused && entry.revision === undefined
-
 const isShown = ({ refused, isIncluded }) => !refused && !isIncluded
 
 const shownEntry = ({ key, at, actions, refused }) => ({ key, at, actions, ...refused, ...refused && { title: refused.problem.title } })
@@ -1149,7 +1164,7 @@ const covers = (left, right) => right.every(action => left.some(other =>
 const advanced = (base, { cursor, revision, from, covered, since }, { actions }) =>
   base.revision < revision && (from <= base.revision || since <= base.revision && covers(covered, actions)) ? { cursor, revision } : base
 
-const randomID = () => [0, 0, 0].map(() => Math.random().toString(36).slice(2)).join('')
+const randomID = () => [0, 0, 0].map(Math.random).join('')
 
 async function readEvents(body, signal, restart, onEvent) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()

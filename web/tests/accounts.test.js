@@ -101,6 +101,24 @@ withUsers('A login of the same user ends the previous session', async (server, a
   await unsent.confirmed
 })
 
+withUsers('A logout sends one request to end the session, and resolves when it has ended', async (server, ada) => {
+  let deletions = 0
+  const client = make(server, {
+    // The client does not try again.
+    setTimeout: (body, ms) => ms === 10_000 ? undefined : setTimeout(body, ms),
+    async fetch(url, request) {
+      if (request.method === 'DELETE') deletions++
+      return fetch(url, request)
+    }
+  })
+  client.start()
+  const { token } = await client.logIn({ email: ada.email, password })
+  await client.logOut()
+  assert.equal(deletions, 1)
+  const { status } = await fetch(`${server.url}/v1/me`, { headers: { Authorization: `Bearer ${token}` } })
+  assert.equal(status, 401)
+})
+
 withUsers('A request to end a session that gets no response holds up no other one, and is repeated', async (server, ada) => {
   const isAccepted = async token => (await fetch(`${server.url}/v1/me`, { headers: { Authorization: `Bearer ${token}` } })).ok
   let hung

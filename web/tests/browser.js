@@ -1,14 +1,21 @@
 // The parts of a browser that tabs share, for tests in Node: IndexedDB and Web Locks, reduced to what
 // the client uses.
 const databases = new Map()
-const connections = new Set()
+
+/** The connections to databases, in the order in which tabs have opened them. */
+export const connections = []
+
+/** Connections whose transactions do not end yet. */
+export const held = new Set()
 
 /** A request or a transaction that ends with an event, later. */
-function later(object, name, prepare = () => {}) {
-  setTimeout(() => {
+function later(object, name, prepare = () => {}, connection) {
+  const end = () => {
+    if (held.has(connection)) return void setTimeout(end, 1)
     prepare()
     object[name]?.()
-  }, 1)
+  }
+  setTimeout(end, 1)
   return object
 }
 
@@ -34,10 +41,10 @@ const indexedDB = {
         }
         return later(transaction, 'oncomplete', () => {
           for (const [key, value] of changes) value === undefined ? rows.delete(key) : rows.set(key, value)
-        })
+        }, database)
       }
     }
-    connections.add(database)
+    connections.push(database)
     const request = { result: database }
     return later(request, 'onsuccess', () => isNew && request.onupgradeneeded())
   }
@@ -93,6 +100,9 @@ export function clearStorage() {
   for (const database of connections) database.isClosed = true
 }
 
+/** The keys of the rows that the clients with this name have stored. */
+export const storedKeys = name => [...databases].flatMap(([database, rows]) => database.endsWith(`:${name}`) ? [...rows.keys()] : [])
+
 /** How many locks were stolen. */
 export const thefts = { count: 0 }
 
@@ -105,9 +115,16 @@ export const missed = []
 export const channels = []
 
 class Channel extends BroadcastChannel {
+  isOpen = true
+
   constructor(name) {
     super(name)
     channels.push(this)
+  }
+
+  close() {
+    this.isOpen = false
+    super.close()
   }
 
   postMessage(message) {

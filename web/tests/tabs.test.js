@@ -1,7 +1,7 @@
 // Several tabs of one browser, with a real server.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { channels, clearStorage, frozen, install, missed, posted, thefts } from './browser.js'
+import { channels, clearStorage, connections, frozen, held, install, missed, posted, storedKeys, thefts } from './browser.js'
 import { Server, dated, eventually, eventuallyEqual, randomNumbers } from './server.js'
 
 install()
@@ -12,7 +12,10 @@ const password = 'correct horse'
 const ids = tab => tab.list('favorites').value.map(item => item.id).join()
 
 /** Whether a timer waits for a sign of life of the leading tab. */
-const isSilence = ms => ms > 3_000 && ms < 4_000
+const isSilence = ms => ms > 3_000 && ms <= 4_000
+
+/** Timers of a tab that never stops waiting for the response of the leading tab. */
+const setPatientTimeout = (body, ms) => isSilence(ms) ? undefined : setTimeout(body, ms)
 
 const offline = () => Promise.reject(new TypeError('offline'))
 
@@ -40,8 +43,11 @@ function withTabs(name, body, options) {
       await body({ server, open, first, connections: () => connections, setOnline: value => { isOnline = value } })
     } finally {
       frozen.clear()
+      held.clear()
       await Promise.all(tabs.map(tab => tab.stop()))
       await server.stop()
+      // Nothing that is left of a tab opens a channel again.
+      assert.ok(channels.every(({ isOpen }) => !isOpen))
     }
   })
 }
@@ -67,10 +73,7 @@ withTabs('A write right after the start is saved at once', async ({ first }) => 
   write('b')
   await eventually(() => saved === 2)
   await first.list('favorites').put('c').confirmed
-}, {
-  // A tab that asks another one for a write never stops waiting for the response.
-  setTimeout: (body, ms) => isSilence(ms) ? undefined : setTimeout(body, ms)
-})
+}, { setTimeout: setPatientTimeout })
 
 withTabs('When the leading tab ends, another one leads, and sends what is pending', async ({ server, open, first }) => {
   const second = open()
@@ -304,11 +307,11 @@ withTabs('A tab that was opened after the storage was cleared keeps writes as so
 })
 
 /** A leading tab that gets no messages, and a second tab. */
-async function withFrozenLeader({ open, first }) {
+async function withFrozenLeader({ open, first }, options) {
   const before = channels.length
   first.start()
   await eventually(() => first.state.name === 'live')
-  const second = open()
+  const second = open(options)
   second.start()
   await eventually(() => second.state.name === 'live')
   frozen.add(channels[before - 1])
@@ -327,6 +330,95 @@ withTabs('However many writes wait for a frozen tab, the lock is taken from it o
   assert.ok(asks <= 2, `${asks} messages with commands`)
   frozen.clear()
   await eventually(() => [first, second].every(tab => tab.state.pending === 1_000))
+})
+
+withTabs('A tab that stops while a frozen tab leads stores its writes first, and leaves no timer', async ({ server, open, first }) => {
+  const timers = new Set()
+  const second = await withFrozenLeader({ open, first }, {
+    setTimeout(body, ms) {
+      const timer = setTimeout(() => {
+        timers.delete(timer)
+        body()
+      }, ms)
+      timers.add(timer)
+      return timer
+    },
+    clearTimeout(timer) {
+      timers.delete(timer)
+      clearTimeout(timer)
+    }
+  })
+  let saved = 0
+  for (let count = 0; count < 3; count++) second.suite().increment('n').saved.then(() => saved++)
+  await second.stop()
+  assert.deepEqual([saved, thefts.count, timers.size, second.state.name], [3, 1, 0, 'stopped'])
+  frozen.clear()
+  await eventually(() => first.suite().get('n') === 3 && !first.pending.length)
+  const { token } = await server.request('', '/v1/sessions', 'POST', { email: 'ada@example.com', password })
+  assert.deepEqual((await server.request(token, '/v1/defaults/standard')).values, { n: 3 })
+})
+
+withTabs('All tabs can stop right after they have made writes, and the writes are sent later', async ({ open, first }) => {
+  const tabs = [first, open(), open()]
+  for (const tab of tabs) {
+    tab.start()
+    await eventually(() => tab.state.name === 'live')
+  }
+  for (let count = 1; count <= 10; count++) {
+    let saved = 0
+    for (const tab of tabs) {
+      tab.suite().increment('n').saved.then(() => saved++)
+      await new Promise(setImmediate)
+    }
+    await Promise.all(tabs.map(tab => tab.stop()))
+    assert.deepEqual([saved, tabs.map(tab => tab.state.name)], [3, ['stopped', 'stopped', 'stopped']])
+    for (const tab of tabs) tab.start()
+    await eventually(() => tabs.every(tab => tab.state.name === 'live' && tab.suite().get('n') === 3 * count && !tab.pending.length))
+  }
+})
+
+withTabs('A leading tab that stops and starts at once leads again', async ({ first }) => {
+  first.start()
+  await eventually(() => first.state.name === 'live')
+  first.stop()
+  first.start()
+  await first.list('favorites').put('a').confirmed
+})
+
+withTabs('A write that a tab was storing when it lost the lead reaches the tab that leads now', async ({ open, first }) => {
+  const place = connections.length - 1
+  const second = await withFrozenLeader({ open, first })
+  held.add(connections[place])
+  const late = first.list('favorites').put('late')
+  const early = second.list('favorites').put('early')
+  await early.saved
+  frozen.clear()
+  held.clear()
+  await late.saved
+  await late.confirmed
+  await eventually(() => [first, second].every(tab => ids(tab) === 'early,late' && !tab.pending.length))
+})
+
+withTabs('A retry that a tab was storing when it lost the lead is applied once', async ({ open, first }) => {
+  const place = connections.length - 1
+  first.start()
+  await first.suite().set('n', 'a text').confirmed
+  await assert.rejects(first.suite().increment('n').confirmed)
+  await first.suite().set('n', 0).confirmed
+  const second = await withFrozenLeader({ open, first })
+  held.add(connections[place])
+  const retried = first.retry(first.refused[0])
+  await second.suite().set('other', 1).saved
+  frozen.clear()
+  held.clear()
+  await retried
+  await eventually(() => second.suite().get('n') === 1)
+  // A tab that is opened later sends what the first tab has stored last.
+  await Promise.all([first, second].map(tab => tab.stop()))
+  const third = open()
+  third.start()
+  await eventually(() => third.state.name === 'live' && !third.pending.length)
+  assert.equal(third.suite().get('n'), 1)
 })
 
 /** Runs a test with two tabs without a network. The first one leads. */
@@ -352,14 +444,14 @@ withOfflineTabs('Writes that a tab makes in a loop take one message, and so does
   const writes = Array.from({ length: 1_000 }, (_, index) => second.list('favorites').put(`${index}`))
   await Promise.all(writes.map(write => write.saved))
   await eventually(() => first.state.pending === 1_000)
-  const count = kind => posted.filter(({ type }) => type === kind).length
-  assert.deepEqual([count('ask'), count('answer'), posted.filter(({ rows }) => rows?.length).length], [1, 1, 1])
-})
+  const count = isCounted => posted.filter(isCounted).length
+  assert.deepEqual([count(({ type }) => type === 'ask'), count(({ answers }) => answers), count(({ rows }) => rows?.length)], [1, 1, 1])
+}, { setTimeout: setPatientTimeout })
 
 let silenceTimer
 withOfflineTabs('A tab whose own thread was blocked takes no lock from a tab that has responded', async (first, second) => {
   // The timer is due when the leading tab responds, and runs before the message is handled.
-  posted.push = message => { if (message.type === 'answer') silenceTimer() }
+  posted.push = message => { if (message.answers) silenceTimer() }
   await second.list('favorites').put('a').saved
   for (let turn = 0; turn < 30; turn++) await new Promise(setImmediate)
   assert.equal(thefts.count, 0)
@@ -486,8 +578,7 @@ withTabs('Without Web Locks, a write that another tab has sent a day ago is refu
   second.start()
   await eventually(() => second.state.name === 'live' && second.suite().get('n') === 1 && !second.pending.length)
   await second.suite().set('after', 1).confirmed
-  // The row is gone when the second tab has stored its copy.
-  await new Promise(resolve => setTimeout(resolve, 500))
+  await eventually(() => !storedKeys('alone').some(key => key.startsWith('o:')))
   days = 1.2
   isOnline = true
   first.start()
