@@ -640,8 +640,9 @@ export class Lockstep {
       this.#unsaved.clear()
       this.#copy.clear()
       this.#position = beginning
+      this.#own = empty
       for (const row of [...stored, ...gone]) this.#rows.set(rowName(row.key ?? row))
-      this.#rows.set('copy')
+      for (const row of ['copy', 'own']) this.#rows.set(row)
     }
     this.#rows.set('session', this.#session = change(this.#session))
     this.#tell()
