@@ -17,8 +17,6 @@ package final class BodyDecoder: Sendable {
   /// A parsed body takes at most about 30 times the memory of its text, if it consists of small arrays and
   /// objects.
   private static let memoryForByte = 32
-  /// How many bodies of an owner may wait.
-  private static let waiting = 4_096
 
   /// The memory for a parsed body. Keep it as long as the parsed body.
   struct Memory: Sendable {
@@ -34,27 +32,71 @@ package final class BodyDecoder: Sendable {
     let memory: Memory?
   }
 
-  private let encoder: BackgroundEncoder
-  package let users: MemoryLimiter<UserID>
-  /// The owner nil stands for requests of service tokens.
-  package let networks: MemoryLimiter<Int?>
+  /// The memory for the parsed bodies of all users.
+  package struct Pool: Sendable {
+    /// How many bodies of an owner may wait.
+    private static let waiting = 4_096
 
-  /// `memory` is how much all parsed bodies may take. A network gets at most half of it, and a user a quarter.
+    package let users: MemoryLimiter<UserID>
+    /// The owner nil stands for requests of service tokens.
+    package let networks: MemoryLimiter<Int?>
+
+    /// A network gets at most half of the memory, and a user a quarter.
+    fileprivate init(_ bodies: String, memory: Int) {
+      users = MemoryLimiter(name: "a user's \(bodies)", share: memory / 4, waiting: Self.waiting)
+      networks = MemoryLimiter(
+        name: "a network's \(bodies)",
+        limit: memory,
+        share: memory / 2,
+        waiting: Self.waiting
+      )
+    }
+
+    fileprivate func drain() {
+      users.drain()
+      networks.drain()
+    }
+
+    /// Reserves memory if that is possible without waiting.
+    fileprivate func reserveNow(_ bytes: Int, _ user: UserID?, _ network: Int?) -> Memory? {
+      var ofUser: MemoryLimiter<UserID>.Reservation?
+      if let user {
+        ofUser = users.reserveNow(bytes, for: user)
+        if ofUser == nil { return nil }
+      }
+      return networks.reserveNow(bytes, for: network).map { Memory(ofUser: ofUser, ofNetwork: $0) }
+    }
+
+    /// Reserves the user's memory first. So a user who waits for it keeps no other user of the network waiting.
+    nonisolated(nonsending) fileprivate func reserve(
+      _ bytes: Int,
+      _ user: UserID?,
+      _ network: Int?
+    ) async throws -> Memory {
+      var ofUser: MemoryLimiter<UserID>.Reservation?
+      if let user { ofUser = try await users.reserve(bytes, for: user) }
+      return Memory(ofUser: ofUser, ofNetwork: try await networks.reserve(bytes, for: network))
+    }
+  }
+
+  private let encoder: BackgroundEncoder
+  /// For bodies above `shortBody`.
+  package let long: Pool
+  /// For other bodies whose memory is counted. They do not wait for long ones, also of the same user or network.
+  package let short: Pool
+
+  /// `memory` is how much all parsed bodies may take.
   package init(_ encoder: BackgroundEncoder, memory: Int) {
     self.encoder = encoder
-    users = MemoryLimiter(name: "a user's long bodies", share: memory / 4, waiting: Self.waiting)
-    networks = MemoryLimiter(
-      name: "a network's long bodies",
-      limit: memory,
-      share: memory / 2,
-      waiting: Self.waiting
-    )
+    let ofShort = memory / 8
+    short = Pool("short bodies", memory: ofShort)
+    long = Pool("long bodies", memory: memory - ofShort)
   }
 
   /// From now on, a request that waits cannot be cancelled. For a shutdown that finishes all requests.
   package func drain() {
-    users.drain()
-    networks.drain()
+    short.drain()
+    long.drain()
   }
 
   /// Handles a request in two parts: `decode` parses and reads its body, and `next` gets the result on the
@@ -70,7 +112,9 @@ package final class BodyDecoder: Sendable {
     then next: @escaping @Sendable (Value, Resources) throws -> HandlerResult
   ) throws -> HandlerResult {
     let isCounted = body.count > Self.uncountedBody
-    let reserved = isCounted && body.count <= Self.shortBody ? reserveNow(body.count, user, network) : nil
+    let isShort = body.count <= Self.shortBody
+    let bytes = body.count * Self.memoryForByte
+    let reserved = isCounted && isShort ? short.reserveNow(bytes, user, network) : nil
     if reserved != nil || !isCounted {
       let budget = WorkBudget(steps: WorkBudget.short)
       let result = Result { try decode(budget) }
@@ -81,7 +125,7 @@ package final class BodyDecoder: Sendable {
     }
     return .async { [self] in
       let memory =
-        if let reserved { reserved } else { try await reserve(body.count, user, network) }
+        if let reserved { reserved } else { try await (isShort ? short : long).reserve(bytes, user, network) }
       let (value, steps) = try await encoder.run(for: user, from: network) {
         let budget = WorkBudget(steps: WorkBudget.ofRequest)
         let result = Result { try decode(budget) }
@@ -90,27 +134,5 @@ package final class BodyDecoder: Sendable {
       }
       return try next(value, Resources(steps: steps, memory: memory))
     }
-  }
-
-  private func reserveNow(_ length: Int, _ user: UserID?, _ network: Int?) -> Memory? {
-    let bytes = length * Self.memoryForByte
-    var ofUser: MemoryLimiter<UserID>.Reservation?
-    if let user {
-      ofUser = users.reserveNow(bytes, for: user)
-      if ofUser == nil { return nil }
-    }
-    return networks.reserveNow(bytes, for: network).map { Memory(ofUser: ofUser, ofNetwork: $0) }
-  }
-
-  /// Reserves the user's memory first. So a user who waits for it keeps no other user of the network waiting.
-  nonisolated(nonsending) private func reserve(
-    _ length: Int,
-    _ user: UserID?,
-    _ network: Int?
-  ) async throws -> Memory {
-    let bytes = length * Self.memoryForByte
-    var ofUser: MemoryLimiter<UserID>.Reservation?
-    if let user { ofUser = try await users.reserve(bytes, for: user) }
-    return Memory(ofUser: ofUser, ofNetwork: try await networks.reserve(bytes, for: network))
   }
 }

@@ -112,6 +112,8 @@ struct GroupCommit {
   private mutating func nextTaken() -> WriteUnit? {
     if taken.isEmpty { taken = shared.queue.takeWaiting(atMost: shared.options.groupLimit)[...] }
     while let unit = taken.popFirst() {
+      // An empty slice would keep the units that were taken from it, until the next write.
+      if taken.isEmpty { taken = [] }
       if let admitted = admitted(unit) { return admitted }
     }
     return nil

@@ -38,6 +38,8 @@ public final class ResourcePool<Resource>: Sendable {
           guard let first = queue.next() else { return }
           var resource = resource()
           first(&resource)
+          // Otherwise this work, with all that it refers to, would live as long as the thread.
+          _ = consume first
           while let work = queue.next() { work(&resource) }
         }
         started.append(thread)

@@ -171,6 +171,26 @@ struct WorkerPoolTests {
     #expect(sum == 2_001_000)
   }
 
+  /// An object that work refers to.
+  private final class Subject: Sendable {
+    private let log: Log
+
+    init(_ log: Log) { self.log = log }
+
+    deinit { log.add(1) }
+  }
+
+  @Test("Work is released when it has run, also the first one of a thread")
+  func released() async throws {
+    let pool = try pool()
+    defer { pool.shutDown() }
+    let released = Log()
+    for number in 1...2 {
+      try await pool.run { [subject = Subject(released)] in withExtendedLifetime(subject) {} }
+      await eventually { released.all.count == number }
+    }
+  }
+
   @Test("A released pool ends its threads")
   func dropped() async throws {
     weak var gone: WorkerPool?

@@ -66,6 +66,12 @@ struct LongBodyTests {
     return client
   }
 
+  private static func isFree(_ bodies: BodyDecoder) async {
+    await eventually {
+      [bodies.short, bodies.long].allSatisfy { $0.networks.reserved == 0 && $0.users.reserved == 0 }
+    }
+  }
+
   @Test("A long body is read by an encoder thread, while others read and write", arguments: sent)
   func offTheLoop(sent: Sent) async throws {
     try await ServerFixture.run { users in
@@ -93,23 +99,25 @@ struct LongBodyTests {
     } _: { users in
       let ada = try await users.signUp()
       let services = try #require(users.running.withLock { $0?.services.users })
-      let (memory, encoder) = (services.bodies.networks, services.backgroundEncoder)
+      let (memory, encoder) = (services.bodies.long.networks, services.backgroundEncoder)
       var others = [try await memory.reserve(limit, for: 1), try await memory.reserve(limit, for: 2)]
-      #expect(memory.reserved == limit)
+      // The rest is for short bodies.
+      #expect(memory.reserved == limit / 8 * 7)
       let gone = try await Self.begin(Self.sent[0], ada)
       await eventually { memory.waitingCount == 1 }
       let patient = try await Self.begin(Self.sent[3], ada)
       // The first one has the user's memory.
-      await eventually { services.bodies.users.waitingCount == 1 }
-      // A very short body needs none.
+      await eventually { services.bodies.long.users.waitingCount == 1 }
+      // A very short body needs none, and a short one does not wait for long ones.
       #expect(try await ada.put("/v1/favorites/short", "{}").status == 201)
+      #expect(try await ada.put("/v1/favorites/longer", #"{"data":"\#(Self.text.dropFirst(8_000))"}"#).status == 201)
       #expect(encoder.shares.waitingCount == 0)
       gone.close()
-      await eventually { services.bodies.users.waitingCount == 0 && memory.waitingCount == 1 }
+      await eventually { services.bodies.long.users.waitingCount == 0 && memory.waitingCount == 1 }
       others.removeAll()
       #expect(try await patient.response().status == 201)
       #expect(try await ada.get("/v1/defaults/standard/a").status == 404)
-      await eventually { memory.reserved == 0 && services.bodies.users.reserved == 0 }
+      await eventually { memory.reserved == 0 && services.bodies.long.users.reserved == 0 }
     }
   }
 
@@ -130,12 +138,36 @@ struct LongBodyTests {
       )
       let clients = [try await Self.begin(Self.sent[3], ada), try await Self.begin(short, ada)]
       await eventually { held.waiting == waiting + 2 }
-      let bytes = 32 * (Self.sent[3].body.utf8.count + short.body.utf8.count)
-      #expect(bodies.networks.reserved == bytes)
-      #expect(bodies.users.reserved == bytes)
+      for (pool, sent) in [(bodies.long, Self.sent[3]), (bodies.short, short)] {
+        #expect(pool.networks.reserved == 32 * sent.body.utf8.count)
+        #expect(pool.users.reserved == 32 * sent.body.utf8.count)
+      }
       held.letGo()
       for client in clients { #expect(try await client.response().status == 201) }
-      await eventually { bodies.networks.reserved == 0 && bodies.users.reserved == 0 }
+      await Self.isFree(bodies)
+    }
+  }
+
+  /// Writes that are the first work of the threads that they need.
+  static let firstWrites = [
+    sent[0],
+    Sent(method: "POST", target: "/v1/actions", body: longBatch, status: 200),
+    Sent(method: "POST", target: "/v1/actions?dryRun=true", body: longBatch, status: 200),
+  ]
+
+  /// An encoder thread decides on it.
+  private static let longBatch = Actions.batch(
+    (0..<10).map { Actions.action("favorites", "add", #"{"id":"\#($0)","data":\#(data)}"#) }
+  )
+
+  @Test("The memory of the first long body of a server is free after its response", arguments: firstWrites)
+  func first(sent: Sent) async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      let bodies = try #require(users.running.withLock { $0?.services.users?.bodies })
+      let response = try await Self.begin(sent, ada).response()
+      #expect(response.status == sent.status, "\(response.text)")
+      await Self.isFree(bodies)
     }
   }
 
