@@ -44,6 +44,10 @@ public final class UserSnapshot: Sendable, Equatable {
     (map("defaults/\(suite)")[key] ?? registered.value(of: key, in: suite, at: registered.revision))?.json
   }
 
+  /// The languages that the user prefers at present, as tags, the best first: see
+  /// `ScreenContext.languages`. The screen must follow `defaults/standard`.
+  public func languages(_ screen: ScreenContext) -> [String] { language.tags(screen.languages) }
+
   /// The user default `language`. The screen must follow `defaults/standard`.
   var language: UserLanguage {
     UserLanguage(

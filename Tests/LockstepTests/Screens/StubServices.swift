@@ -102,7 +102,7 @@ extension ScreenValidators {
 
 /// Texts of dates that repeat their arguments.
 struct StubDates: DateTexts {
-  func text(_ timestamp: Timestamp, language: String?, timeZone: String?) async -> String {
-    "\(timestamp) \(language ?? "-") \(timeZone ?? "-")"
+  func text(_ timestamp: Timestamp, languages: [String], timeZone: String?) async -> String {
+    "\(timestamp) \(DateLanguage.best(languages) ?? "-") \(timeZone ?? "-")"
   }
 }

@@ -108,7 +108,7 @@ struct PhotoDetailReactor: Reactor {
     if let addedAt = item.object["addedAt"]?.stringValue.flatMap({ Timestamp($0) }) {
       date = await dates.text(
         addedAt,
-        language: DateLanguage.best(user.language.tags(screen.languages)),
+        languages: user.languages(screen),
         timeZone: user.userDefault("timeZone")?.stringValue
       )
     }

@@ -168,8 +168,8 @@ struct WorkingHistoryReactor: Reactor {
       (state.isLoading, state.isStarting, state.isSaving) = (false, false, false)
       state.saved += 1
       // A field whose text was changed during the save keeps that text.
-      if state.companyName.text.hasSameBytes(as: companyName) { state.companyName.isTyped = false }
-      if state.position.text.hasSameBytes(as: position) { state.position.isTyped = false }
+      if state.companyName.text.utf8.elementsEqual(companyName.utf8) { state.companyName.isTyped = false }
+      if state.position.text.utf8.elementsEqual(position.utf8) { state.position.isTyped = false }
       state.follow(user)
     case .active(let isActive): state.isActive = isActive
     }

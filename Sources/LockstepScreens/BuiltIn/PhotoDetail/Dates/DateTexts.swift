@@ -2,15 +2,15 @@ import LockstepTime
 
 /// Writes dates for people. Tests replace it.
 package protocol DateTexts: Sendable {
-  /// A moment as people write it, in a language and an IANA time zone. An unknown language gives
-  /// ISO 8601. An unknown time zone gives UTC, and the text says so.
-  func text(_ timestamp: Timestamp, language: String?, timeZone: String?) async -> String
+  /// A moment as people write it, in the first known language of these tags and in an IANA time zone.
+  /// Without a known language, the text is ISO 8601. An unknown time zone gives UTC, and the text says so.
+  func text(_ timestamp: Timestamp, languages: [String], timeZone: String?) async -> String
 }
 
 extension TimeZones: DateTexts {
-  package func text(_ timestamp: Timestamp, language: String?, timeZone: String?) async -> String {
+  package func text(_ timestamp: Timestamp, languages: [String], timeZone: String?) async -> String {
     var rules: TimeZoneRules?
     if let timeZone { rules = try? await self.rules(of: timeZone) }
-    return timestamp.text(language: language ?? "", timeZone: rules)
+    return timestamp.text(language: DateLanguage.best(languages) ?? "", timeZone: rules)
   }
 }
