@@ -282,7 +282,7 @@ class DotTests(InspectorTest):
             await expect(page.get_by_text("Not available for this name", exact=True)).to_be_visible()
         user = f"/v1/admin/users/{ada}"
         known = {
-            "/metrics", "/v1/reactors", "/v1/admin/status", "/v1/admin/journal", user, f"{user}/changes", f"{user}/defaults",
+            "/metrics", "/v1/reactors", "/v1/admin/status", "/v1/admin/journal", "/v1/admin/collections", user, f"{user}/changes", f"{user}/defaults",
             f"{user}/defaults/standard", f"{user}/journal", f"{user}/sessions", f"{user}/favorites",
         }
         self.assertEqual(paths - known, set())
