@@ -3,19 +3,31 @@
 
 // Declarations that the targets of an app use.
 
-public struct Data: RandomAccessCollection, RangeReplaceableCollection, Hashable, Sendable {
+public struct Data: RandomAccessCollection, RangeReplaceableCollection, Hashable, Codable, Sendable {
   public init() {}
   public init(_ bytes: some Sequence<UInt8>) {}
   public init(contentsOf url: URL) throws {}
+  public init?(base64Encoded text: String) {}
+  public func base64EncodedString() -> String { "" }
   public var startIndex: Int { 0 }
   public var endIndex: Int { 0 }
   public subscript(index: Int) -> UInt8 { 0 }
   public mutating func replaceSubrange(_ range: Range<Int>, with bytes: some Collection<UInt8>) {}
 }
 
-public struct Date: Sendable {
+public struct Date: Hashable, Codable, Sendable {
   public init() {}
+  public init(timeIntervalSince1970: Double) {}
+  public init(timeIntervalSinceReferenceDate: Double) {}
   public var timeIntervalSince1970: Double { 0 }
+}
+
+public struct Decimal: Hashable, Codable, Sendable, CustomStringConvertible {
+  public init(_ number: Int64) {}
+  public init(_ number: UInt64) {}
+  public init?(string: String, locale: Locale?) {}
+  public var isFinite: Bool { true }
+  public var description: String { "" }
 }
 
 public struct IndexPath: Hashable, Sendable, ExpressibleByArrayLiteral {
@@ -87,6 +99,7 @@ open class FileManager: NSObject {
   open class var `default`: FileManager { fatalError() }
   open func fileExists(atPath path: String) -> Bool { false }
   open func removeItem(atPath path: String) throws {}
+  open func moveItem(atPath path: String, toPath destination: String) throws {}
   open func createFile(
     atPath path: String,
     contents: Data?,
@@ -103,7 +116,7 @@ open class FileHandle: NSObject {
 
 // MARK: - Requests
 
-public struct URL: Hashable, Sendable {
+public struct URL: Hashable, Codable, Sendable {
   public init?(string: String) {}
   public init(fileURLWithPath path: String) {}
   public var absoluteString: String { "" }

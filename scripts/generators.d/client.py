@@ -44,6 +44,7 @@ from lockstep_client.models import (
     MoveFavoriteBody,
     PatchFavoriteBody,
     PatchPlaylistElementBody,
+    PatchScoresBody,
     PlaylistPlacedElement,
     PlaylistState,
     Problem,
@@ -171,7 +172,7 @@ def main() -> None:
     # Data that was stored before a schema changed may differ, so responses may have any data.
     assert not isinstance(data, Unset) and (data["song"], data["stars"]) == ("Aria", 4)
     assert put_scores_element.sync("level1", client=client, body=300) == 300
-    patch_scores.sync(client=client, body=ChangedValues.from_dict({"level2": 7}))
+    patch_scores.sync(client=client, body=PatchScoresBody.from_dict({"level2": 7}))
     increment = ScoresActionIncrementPayload(key="level1", by=50)
     act.sync(
         client=client,

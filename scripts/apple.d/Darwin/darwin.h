@@ -64,8 +64,15 @@ int rename(const char *_Nonnull, const char *_Nonnull);
 #define O_EVTONLY 0x8000
 #define O_NOCTTY 0x20000
 #define O_CLOEXEC 0x1000000
+#define EPERM 1
+#define ENOENT 2
 #define ESRCH 3
+#define EACCES 13
 #define EEXIST 17
+#define ENOTDIR 20
+#define ENOSPC 28
+#define EROFS 30
+#define EDQUOT 69
 
 char *_Null_unspecified strdup(const char *_Null_unspecified);
 char *_Null_unspecified strerror(int);
