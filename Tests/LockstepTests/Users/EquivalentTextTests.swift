@@ -2,6 +2,8 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
+@testable import LockstepCollections
+
 /// Texts that are equal in Swift, because Unicode considers them equal, but not in the store, in JSON and for clients.
 @Suite("Texts that Unicode considers equal are different", .timeLimit(.minutes(10)))
 struct EquivalentTextTests {
@@ -124,6 +126,29 @@ struct EquivalentTextTests {
       #expect(try await ada.post("/v1/actions", "\(["actions": [action]] as JSON)").status == 422)
       #expect(try await users.admin.get("/v1/admin/collections/big%E2%84%AAites").status == 404)
       #expect(try await ada.get("/v1/bigKites").json["count"] == 1)
+    }
+  }
+
+  @Test("Names of collections, and mutations of lists and maps")
+  func values() {
+    for (first, other) in Self.pairs {
+      #expect(first == other)
+      #expect(CollectionName(first) != CollectionName(other))
+      #expect(CollectionName("defaults", part: first) != CollectionName("defaults", part: other))
+      #expect(Set([CollectionName(first), CollectionName(other)]).count == 2)
+      let (text, otherText) = (EncodedJSON(.string(first)), EncodedJSON(.string(other)))
+      let lists: [(ListMutation, ListMutation)] = [
+        (.inserted(id: first, item: text, index: 0), .inserted(id: other, item: text, index: 0)),
+        (.inserted(id: "a", item: text, index: 0), .inserted(id: "a", item: otherText, index: 0)),
+        (.modified(id: first, item: text), .modified(id: other, item: text)),
+        (.removed(id: first), .removed(id: other)), (.moved(id: first, to: 1), .moved(id: other, to: 1)),
+      ]
+      for (left, right) in lists { #expect(left != right && left == left) }
+      let maps: [(MapMutation, MapMutation)] = [
+        (.set(key: first, value: text), .set(key: other, value: text)),
+        (.set(key: "a", value: text), .set(key: "a", value: otherText)), (.removed(key: first), .removed(key: other)),
+      ]
+      for (left, right) in maps { #expect(left != right && left == left) }
     }
   }
 
