@@ -79,9 +79,6 @@ build_populate() {
 make_store() {
   store=$work/$1.db
   rm -f "$store"*
-  start lockstep 1
-  # A server that is stopped earlier leaves an empty file.
-  until grep -q "listening on" "$work/lockstep.out"; do sleep 0.01; done
-  stop lockstep
+  run_once lockstep
   "$work/populate" "$store" "$2" "$3" >"$work/$1.tokens"
 }

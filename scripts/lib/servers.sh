@@ -35,6 +35,14 @@ start() {
   done
 }
 
+# run_once SIDE: starts a Lockstep server, and stops it when it was ready. So its store has all tables.
+run_once() {
+  start "$1" 1
+  # A server that is stopped earlier leaves its store empty.
+  until grep -q "listening on" "$work/$1.out"; do sleep 0.01; done
+  stop "$1"
+}
+
 stop() {
   [[ -n ${pid[$1]:-} ]] || return 0
   kill "${pid[$1]}" 2>/dev/null || true
