@@ -2,6 +2,8 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
+@testable import LockstepComposition
+
 @Suite("Conditional requests", .timeLimit(.minutes(10)), .alsoWithDeclaredCollections)
 struct ConditionalRequestTests {
   /// All resources of a user's state. Each has some content.
@@ -74,6 +76,33 @@ struct ConditionalRequestTests {
       // Without the precondition, the response would be an error too.
       #expect(try await ada.get("/v1/favorites/none", ["If-Match: \"x\""]).status == 404)
       #expect(try await ada.get("/v1/favorites?after=none", ["If-Match: \"x\""]).status == 400)
+    }
+  }
+
+  @Test("Reads of files, documents, registered defaults and screens compare If-Match, too")
+  func ifMatchOfOtherReads() async throws {
+    try await ServerFixture.run {
+      $0.administratorToken = ServerFixture.administrator
+    } _: { users in
+      let ada = try await users.signUp()
+      try await users.register("standard", #"{"theme":"light"}"#)
+      let href = try await ada.open("photoDetail", #"{"arguments":{"photoId":"a"}}"#).href
+      let screen = try #require(users.running.withLock { $0?.components.screens?.open.first })
+      let reads = [
+        ("/", ada.token), ("/lockstep.js", ada.token), ("/openapi.json", ada.token), (href, ada.token),
+        ("/v1/admin/registered/standard", ServerFixture.administrator),
+        ("/v1/admin/screens/\(screen.tag)", ServerFixture.administrator),
+      ]
+      for (path, token) in reads {
+        let full = try await users.ask("GET", path, token: token)
+        let tag = try #require(full.field("ETag"), "\(path) \(full.text)")
+        for (condition, status) in [(tag, 200), ("*", 200), (#""x""#, 412)] {
+          for method in ["GET", "HEAD"] {
+            let read = try await users.ask(method, path, ["If-Match: \(condition)"], token: token)
+            #expect(read.status == status, "\(method) \(path) \(condition)")
+          }
+        }
+      }
     }
   }
 
