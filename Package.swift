@@ -143,13 +143,6 @@ let package = Package(
       ]
     ),
     .target(
-      name: "LockstepWebhooks",
-      dependencies: [
-        "CLockstepSodium", "LockstepCollections", "LockstepHTTPClient", "LockstepJSON", "LockstepLogging",
-        "LockstepStore", "LockstepThreading", "LockstepTime",
-      ]
-    ),
-    .target(
       name: "LockstepAccounts",
       dependencies: [
         "CLockstepSodium", "LockstepCollections", "LockstepCryptography", "LockstepIdentity", "LockstepJSON",
@@ -161,6 +154,14 @@ let package = Package(
       dependencies: [
         "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepReactor", "LockstepSQLite",
         "LockstepStore", "LockstepThreading", "LockstepTime",
+      ]
+    ),
+    .target(
+      name: "LockstepWebhooks",
+      dependencies: [
+        "CLockstepSodium", "LockstepAccounts", "LockstepCollections", "LockstepHTTPClient", "LockstepJSON",
+        "LockstepLogging",
+        "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime",
       ]
     ),
     .target(

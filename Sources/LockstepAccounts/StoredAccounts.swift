@@ -21,7 +21,7 @@ package final class StoredAccounts: Sendable {
   let ids: UUIDv7Generator
   private let store: DurableStore
   private let time: TimeSource
-  private let noteCommit = LockedState<@Sendable () -> Void>({})
+  let observer: any AccountsObserver
 
   /// `random` must be unpredictable: `Sodium.randomWord`.
   package init(
@@ -30,12 +30,14 @@ package final class StoredAccounts: Sendable {
     hasher: any PasswordHashing,
     random: @escaping @Sendable () -> UInt64,
     time: TimeSource,
-    configuration: AccountsConfiguration = AccountsConfiguration()
+    configuration: AccountsConfiguration = AccountsConfiguration(),
+    observer: any AccountsObserver
   ) {
     self.store = store
     self.hasher = hasher
     self.time = time
     self.configuration = configuration
+    self.observer = observer
     tokenIssuer = TokenIssuer(key: tokenKey, random: random)
     ids = UUIDv7Generator(now: time.millisecondsSince1970, random: random)
     limiter = AttemptLimiter(configuration.attempts, elapsed: time.elapsed)
@@ -47,7 +49,8 @@ package final class StoredAccounts: Sendable {
       store: store,
       tokenIssuer: tokenIssuer,
       lifetime: configuration.tokenLifetime,
-      capacity: configuration.sessionsInMemory
+      capacity: configuration.sessionsInMemory,
+      observer: observer
     )
   }
 
@@ -55,12 +58,9 @@ package final class StoredAccounts: Sendable {
   /// response.
   package func finish<Value>(_ written: PreparedAccountsWrite<Value>.Written) -> Value {
     directory.end(written.ended)
-    noteCommit.withLock { $0 }()
+    observer.accountsCommitted()
     return written.value
   }
-
-  /// Sets the function that is called after the commit of each write.
-  package func onCommit(_ note: @escaping @Sendable () -> Void) { noteCommit.withLock { $0 = note } }
 
   package func user(_ id: UserID) async throws(AccountsError) -> User? {
     try await read { try UserRecords(connection: $0).account(id)?.user }

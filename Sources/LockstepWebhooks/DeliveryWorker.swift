@@ -1,7 +1,9 @@
+import LockstepAccounts
 import LockstepCollections
 import LockstepJSON
 import LockstepLogging
 import LockstepStore
+import LockstepSync
 import LockstepThreading
 import LockstepTime
 
@@ -219,4 +221,12 @@ package final class DeliveryWorker: Sendable {
       )
     }
   }
+}
+
+extension DeliveryWorker: CommitObserver {
+  package func stateCommitted(_ state: UserState, of user: UserID) {
+    if writer.stateEventFlag.hasStateEvents { wake() }
+  }
+
+  package func accountsCommitted() { wake() }
 }

@@ -29,7 +29,7 @@ package final class ServiceTokens: Sendable {
   private let ids: UUIDv7Generator
   private let tokenIssuer: TokenIssuer
   private let now: @Sendable () -> Timestamp
-  private let listeners = LockedState<[@Sendable () -> Void]>([])
+  private let observer: any AccountsObserver
   /// The administrator token, which the operator has set.
   package let administrator: LiveServiceToken
 
@@ -50,7 +50,7 @@ package final class ServiceTokens: Sendable {
     let live = stored.map { ($0.hash, LiveServiceToken($0.token, hash: $0.hash, now: now)) }
     contents = LockedState(Contents(tokens: Dictionary(live) { first, _ in first }))
     self.now = now
-    (ids, tokenIssuer) = (accounts.ids, accounts.tokenIssuer)
+    (ids, tokenIssuer, observer) = (accounts.ids, accounts.tokenIssuer, accounts.observer)
   }
 
   /// The token with this text; nil if there is none, or if it has expired.
@@ -121,7 +121,7 @@ package final class ServiceTokens: Sendable {
       return contents.tokens.removeValue(forKey: entry.key)
     }
     live?.delete()
-    for listener in listeners.withLock({ $0 }) { listener() }
+    observer.serviceTokenDeleted()
   }
 
   /// Takes in the changes of other nodes.
@@ -141,14 +141,8 @@ package final class ServiceTokens: Sendable {
       }
       guard let removed else { continue }
       for token in removed { token.delete() }
-      if !removed.isEmpty { for listener in listeners.withLock({ $0 }) { listener() } }
+      if !removed.isEmpty { observer.serviceTokenDeleted() }
       return
     }
-  }
-
-  /// Calls `listener` after each deletion of a token, when the token's `isEnded` is true. Does not call
-  /// it when a token expires.
-  package func whenDeleted(_ listener: @escaping @Sendable () -> Void) {
-    listeners.withLock { $0.append(listener) }
   }
 }

@@ -11,7 +11,7 @@ import LockstepTime
 /// - It refuses a guessed token without a read, because its authentication tag is wrong
 ///   (`TokenIssuer`). A bounded set remembers tokens that are no longer valid.
 /// - When `end(_:)` returns, the session is not in memory, even if it was being loaded, and the
-///   listeners have been notified.
+///   observer was called.
 ///
 /// All event loops share one directory. Times are in milliseconds since 1970.
 package final class SessionDirectory: Sendable {
@@ -44,10 +44,6 @@ package final class SessionDirectory: Sendable {
     return try await load(UnknownToken(hash: identity), at: now)
   }
 
-  /// Called with the ended sessions, and with the users of those that were in memory. A request
-  /// that holds its session keeps it in memory, so requests of other users need not be notified.
-  package typealias EndListener = @Sendable ([SessionID], Set<UserID>) -> Void
-
   private struct Shard: Sendable {
     var table: SessionTable
     /// Tokens that are no longer valid.
@@ -65,7 +61,7 @@ package final class SessionDirectory: Sendable {
   package let changes = ChangeCounts()
 
   private let shards: [LockedState<Shard>]
-  private let listeners = LockedState<[EndListener]>([])
+  private let observer: any AccountsObserver
   private let flights = SingleFlight<TokenHash, SessionEntry?, AccountsError>()
   private let readers: StoreReaders
   private let usageWriter: SessionUsageWriter
@@ -73,8 +69,15 @@ package final class SessionDirectory: Sendable {
   private let lifetime: Int64
 
   /// Sessions that a request holds are not evicted, so there may be more than `capacity` in memory.
-  init(store: DurableStore, tokenIssuer: TokenIssuer, lifetime: Duration, capacity: Int) {
+  init(
+    store: DurableStore,
+    tokenIssuer: TokenIssuer,
+    lifetime: Duration,
+    capacity: Int,
+    observer: any AccountsObserver
+  ) {
     readers = store.readers
+    self.observer = observer
     self.tokenIssuer = tokenIssuer
     self.lifetime = lifetime.wholeMilliseconds
     usageWriter = SessionUsageWriter(writer: store.writer)
@@ -181,12 +184,6 @@ package final class SessionDirectory: Sendable {
     }
   }
 
-  /// Notifies `listener` of ended sessions after their `isEnded` has become true. Expired sessions
-  /// are not reported. The listener runs on the thread that ends the sessions, and must be quick.
-  package func whenEnded(_ listener: @escaping EndListener) {
-    listeners.withLock { $0.append(listener) }
-  }
-
   /// Writes cursors and times of use that are only in memory. Call it before the writer shuts down.
   package func flush() async throws(AccountsError) {
     let usage = shards.flatMap { $0.withLock { $0.table.takeEvictedUsage() + $0.table.takeUsage() } }
@@ -220,8 +217,7 @@ package final class SessionDirectory: Sendable {
       }
       if let live { users.insert(live.user) }
     }
-    let ids = sessions.map(\.id)
-    for listener in listeners.withLock({ $0 }) { listener(ids, users) }
+    observer.sessionsEnded(sessions.map(\.id), of: users)
   }
 
   /// A session from the store, with its newer use if that is in memory.

@@ -87,17 +87,24 @@ package struct Era: Sendable, Hashable {
 package final class EraSource: Sendable {
   private let value: Atomic<Int>
   private let histories = Atomic(0)
+  private let next: @Sendable () -> Era
 
-  package init(_ era: Era) { value = Atomic(era.value) }
+  /// `next` makes a new era.
+  package init(_ next: @escaping @Sendable () -> Era) {
+    self.next = next
+    value = Atomic(next().value)
+  }
 
   /// How often the database has begun another history, in which commits may be missing.
   package var history: Int { histories.load(ordering: .acquiring) }
 
-  package func beginHistory() { histories.add(1, ordering: .acquiringAndReleasing) }
+  /// Begins an era, because the store's connection is new. `isOtherHistory`: the database may have lost commits.
+  package func begin(isOtherHistory: Bool = false) {
+    value.store(next().value, ordering: .releasing)
+    if isOtherHistory { histories.add(1, ordering: .acquiringAndReleasing) }
+  }
 
   package var current: Era { Era(value: value.load(ordering: .acquiring)) }
-
-  package func begin(_ era: Era) { value.store(era.value, ordering: .releasing) }
 }
 
 // The form in cursors.

@@ -102,9 +102,7 @@ extension UserServices {
     )
     try directory.startExpiry(by: clock)
     upstream?.watch(by: clock)
-    accounts.directory.whenEnded { [weak directory] sessions, _ in directory?.end(sessions: sessions) }
-    serviceTokens.whenDeleted { [weak directory] in directory?.waiters.wakeAll() }
-    feed?.onRegainedLease { [weak directory] in directory?.waiters.wakeAll() }
+    publisher.add(directory)
     return directory
   }
 

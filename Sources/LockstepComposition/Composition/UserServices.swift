@@ -44,6 +44,8 @@ struct UserServices: Sendable {
   let historySweep: HistorySweep
   let waiters: WaiterRegistry<UserID>
   let commits: JournalNotifier
+  /// Notifies everything that observes commits.
+  let publisher: CommitPublisher
   /// Identifies this run of the server.
   let nodeID: String
   /// Connects this server with the others of a fleet; nil in SQLite.
@@ -80,7 +82,9 @@ struct UserServices: Sendable {
     placement: WorkPlacement
   ) throws {
     let sodium = try Sodium()
-    let eras = EraSource(Era(random: sodium.randomWord()))
+    let eras = EraSource { Era(random: sodium.randomWord()) }
+    let publisher = CommitPublisher()
+    self.publisher = publisher
     let inFlightKeys = InFlightKeys()
     nodeID = store.nodeID
     feed = store.feed
@@ -111,7 +115,8 @@ struct UserServices: Sendable {
       hasher: Argon2Hasher(sodium, strength: configuration.passwordStrength, workers: hashing),
       random: sodium.randomWord,
       time: time,
-      configuration: configuration.accounts
+      configuration: configuration.accounts,
+      observer: publisher
     )
     try accounts.notePasswordRules()
     identities =
@@ -131,7 +136,7 @@ struct UserServices: Sendable {
       return state
     }
     waiters = WaiterRegistry(configuration.waiting)
-    commits = JournalNotifier(configuration.waiting)
+    commits = JournalNotifier(configuration.waiting) { [feed] in feed?.checkJournalSoon() }
     let tokens = try store.write { try ServiceTokenRecords(connection: $0).all() }
     serviceTokens = ServiceTokens(accounts, tokens, now: time.now)
     maintenance = HistoryMaintenance(
@@ -155,12 +160,9 @@ struct UserServices: Sendable {
       inFlightKeys: inFlightKeys,
       eras: eras,
       now: time.now,
-      notify: { [waiters] registered in
-        waiters.wakeAll()
-        followed.publish(registered)
-      }
+      observer: publisher
     )
-    declared = try store.write { [modules, waiters, cache] connection in
+    declared = try store.write { [modules, cache] connection in
       try DeclaredLedger(
         modules,
         reserved: Array(Services.namesWithoutDeclarations) + ownScreens.map(\.name),
@@ -170,12 +172,9 @@ struct UserServices: Sendable {
         readers: store.readers,
         inFlightKeys: inFlightKeys,
         eras: eras,
+        cache: cache,
         now: time.now,
-        notify: { [waiters, cache] isOther in
-          // The states in memory may have the collection, and its encoded form.
-          if isOther { cache.forgetAll() }
-          waiters.wakeAll()
-        }
+        observer: publisher
       )
     }
     if let module = own.first(where: { [declared] in declared.current.declared[$0.name.exact] != nil }) {
@@ -212,16 +211,6 @@ struct UserServices: Sendable {
       timeAtStop: configuration.outgoingTimes.deliveriesAtStop,
       now: time.now
     )
-    accounts.onCommit { [deliveries] in deliveries.wake() }
-    let published = {
-      @Sendable [waiters, commits, registry, cache, writer, deliveries] (user: UserID, state: UserState) in
-      if writer.stateEventFlag.hasStateEvents { deliveries.wake() }
-      waiters.wake(user)
-      commits.note()
-      followed.publish(state, of: user, registry.current) {
-        cache.state(of: user).map { $0.state.revision <= state.revision } ?? true
-      }
-    }
     ledger = Ledger(
       writer: try writer.writeSetWriter(of: states),
       cache: cache,
@@ -233,7 +222,7 @@ struct UserServices: Sendable {
       sessionEndings: accounts.directory.sessionEndings,
       background: backgroundEncoder,
       now: time.now,
-      notify: published
+      observer: publisher
     )
     let memory = NodeMemory(
       cache: cache,
@@ -242,16 +231,8 @@ struct UserServices: Sendable {
       registry: registry,
       declared: declared,
       serviceTokens: serviceTokens,
-      commits: commits,
-      wake: { [waiters, commits] user in
-        waiters.wake(user)
-        commits.note()
-      },
-      wakeAll: { [waiters, commits] in
-        waiters.wakeAll()
-        commits.wakeAll()
-      },
-      notify: published
+      eras: eras,
+      observer: publisher
     )
     refresher = StateRefresher(
       cache: cache,
@@ -285,29 +266,8 @@ struct UserServices: Sendable {
       upstream: upstream ?? LocalProfileUpstream(),
       dates: TimeZones(workers: zones)
     )
-    store.onWriterConnection { [cache] isOtherHistory in
-      eras.begin(Era(random: sodium.randomWord()))
-      if isOtherHistory { eras.beginHistory() }
-      cache.forgetAll()
-    }
-    if let feed = store.feed {
-      commits.whenHidden { feed.checkJournalSoon() }
-      feed.onRegainedLease { [waiters, commits] in
-        waiters.wakeAll()
-        commits.wakeAll()
-      }
-    }
-    store.onUnitsConnection { eras.begin(Era(random: sodium.randomWord())) }
+    publisher.add(waiters, commits, users, deliveries)
     try store.follow(memory)
-    // Requests of an ended session stop waiting. Waiters are not recorded by session, because
-    // sessions rarely end.
-    accounts.directory.whenEnded { [waiters] _, users in
-      for user in users { waiters.wake(user) }
-    }
-    serviceTokens.whenDeleted { [waiters, commits] in
-      waiters.wakeAll()
-      commits.wakeAll()
-    }
   }
 
   /// Reads the servers of the store; nil if this one is alone.
@@ -377,6 +337,7 @@ struct UserServices: Sendable {
 
   /// Ends the worker threads when their work is done. The store stays open.
   func shutDown() {
+    publisher.shutDown()
     mailSender?.shutDown()
     identities?.shutDown()
     upstream?.shutDown()

@@ -135,7 +135,7 @@ package final class ScreenDirectory: Sendable {
       end(screen, .server)
       throw error
     }
-    // If the session ends later than this check, `end(sessions:)` finds the screen.
+    // If the session ends later than this check, `sessionsEnded` finds the screen.
     if session?.isEnded ?? false {
       end(screen, .session)
       throw SessionEndedError()
@@ -211,7 +211,7 @@ package final class ScreenDirectory: Sendable {
     waiters.wake(screen.id.exact)
   }
 
-  package func end(sessions: [SessionID]) {
+  private func end(sessions: [SessionID]) {
     let screens = contents.withLock { contents in
       sessions.flatMap { contents.bySession[$0] ?? [] }.compactMap { contents.screens[$0] }
     }
@@ -307,4 +307,11 @@ package struct ScreenMetrics: Sendable {
   package fileprivate(set) var opened: [ExactText: Int] = [:]
   package fileprivate(set) var failures: [ExactText: Int] = [:]
   package fileprivate(set) var ended: [ScreenEnd: Int] = [:]
+}
+
+extension ScreenDirectory: CommitObserver {
+  package func sessionsEnded(_ sessions: [SessionID], of users: Set<UserID>) { end(sessions: sessions) }
+  // Requests of administrators wait for screens too.
+  package func serviceTokenDeleted() { waiters.wakeAll() }
+  package func everythingChanged() { waiters.wakeAll() }
 }

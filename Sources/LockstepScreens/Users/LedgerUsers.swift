@@ -100,6 +100,16 @@ package struct LedgerUsers: ScreenUsers {
   }
 }
 
+extension LedgerUsers: CommitObserver {
+  package func stateCommitted(_ state: UserState, of user: UserID) {
+    followed.publish(state, of: user, registry.current) {
+      cache.state(of: user).map { $0.state.revision <= state.revision } ?? true
+    }
+  }
+
+  package func registeredDefaultsCommitted(_ registered: RegisteredDefaults) { followed.publish(registered) }
+}
+
 extension ModuleAction {
   /// Reads the action by its module. Throws a refusal if there is no such action, or if the payload is
   /// not valid. If there is a budget, it may be exhausted after that. Then the result means nothing.

@@ -178,21 +178,11 @@ package final class DurableStore: Sendable {
     check = CachedCheck(lifetime: .seconds(1), elapsed: time.elapsed)
   }
 
-  /// Sets a listener for each new connection of the writer to PostgreSQL. `isOtherHistory` is true after
-  /// a failover of the database, which may have lost commits.
-  package func onWriterConnection(_ listener: @escaping @Sendable (_ isOtherHistory: Bool) -> Void) {
-    connector?.onWriterConnection(listener)
-  }
-
-  /// Sets a listener for each new connection of units to PostgreSQL, which write registered defaults.
-  package func onUnitsConnection(_ listener: @escaping @Sendable () -> Void) {
-    connector?.onUnitsConnection(listener)
-  }
-
   /// Begins to follow the commits of other nodes. Returns when everything in memory was compared with
   /// the store. In SQLite, there is no other node.
   package func follow(_ follower: any CommitFollower) throws(StoreError) {
     startWatch?.end()
+    connector?.setFollower(follower)
     do {
       try connector?.checkOpened()
       try feed?.start(follower) { [writer, time] completion in

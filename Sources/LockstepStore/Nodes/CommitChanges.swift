@@ -37,6 +37,16 @@ package protocol CommitFollower: Sendable {
 
   /// Lets waiting requests check the journal of all users again: hidden entries may have become visible.
   func journalMayHaveGrown()
+
+  /// The node has its lease again, and so may respond from memory again.
+  func leaseWasRegained()
+
+  /// The writer has a new connection, and has run no group on it. `isOtherHistory`: after a failover of the database,
+  /// which may have lost commits.
+  func writerHasConnected(isOtherHistory: Bool)
+
+  /// Units, which write registered defaults, have a new connection, and have run none on it.
+  func unitsHaveConnected()
 }
 
 extension StoreConnection {

@@ -98,7 +98,6 @@ package final class CommitFeed: Sendable {
   private let interrupt: PostgreSQLInterrupt
   private let thread = LockedState<NamedThread?>(nil)
   let healthListener = FailureMonitor.Listener(nil)
-  private let leaseListeners = LockedState<[@Sendable () -> Void]>([])
   private let noticeListener = LockedState<(@Sendable (FleetNotice) -> Void)?>(nil)
 
   init(_ connector: PostgreSQLConnector, node: Node) throws {
@@ -115,13 +114,6 @@ package final class CommitFeed: Sendable {
   package func onNotice(_ listener: @escaping @Sendable (FleetNotice) -> Void) {
     noticeListener.withLock { $0 = listener }
   }
-
-  /// Calls `listener` whenever the node has its lease again, and so may respond from memory again.
-  package func onRegainedLease(_ listener: @escaping @Sendable () -> Void) {
-    leaseListeners.withLock { $0.append(listener) }
-  }
-
-  func leaseWasRegained() { for listener in leaseListeners.withLock({ $0 }) { listener() } }
 
   func report(_ notice: FleetNotice) { noticeListener.withLock { $0 }?(notice) }
 

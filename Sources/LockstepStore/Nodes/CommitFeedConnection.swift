@@ -199,7 +199,7 @@ struct CommitFeedConnection {
       NodeLease.Renewal(readAt: readAt, sentAt: sentAt, receivedAt: NodeLease.now, wasOver: row != .running)
     )
     mustReadAgain = outcome == .over
-    if outcome == .regained { feed.leaseWasRegained() }
+    if outcome == .regained { follower.leaseWasRegained() }
     return row != .missing
   }
 

@@ -35,8 +35,7 @@ final class PostgreSQLConnector: Sendable {
   private let id = LockedState<String?>(nil)
   /// The timeline that was read last: see `DatabaseTimeline`.
   private let timeline = LockedState<DatabaseTimeline?>(nil)
-  private let writerListener = LockedState<(@Sendable (_ isOtherHistory: Bool) -> Void)?>(nil)
-  private let unitsListener = LockedState<(@Sendable () -> Void)?>(nil)
+  private let follower = LockedState<(any CommitFollower)?>(nil)
   private let opened = LockedState<[OpenedSession]>([])
   /// Cancels the waits of all connections but that of the feed, and those of the feed.
   private let (cancellation, feedCancellation): (PostgreSQLInterrupt, PostgreSQLInterrupt)
@@ -64,29 +63,23 @@ final class PostgreSQLConnector: Sendable {
 
   func setID(_ id: String) { self.id.withLock { $0 = id } }
 
-  /// Sets the listener for connections of the writer. It runs before the first group on each of them,
-  /// because the history may be another one after a failover.
-  func onWriterConnection(_ listener: @escaping @Sendable (_ isOtherHistory: Bool) -> Void) {
-    writerListener.withLock { $0 = listener }
-  }
+  /// Sets the follower that hears of connections of the writer and of units.
+  func setFollower(_ follower: any CommitFollower) { self.follower.withLock { $0 = follower } }
 
-  /// Calls the listener. Returns how the timeline has changed since the last connection.
+  /// Notifies the follower. Returns how the timeline has changed since the last connection.
   func writerHasConnected(in timeline: DatabaseTimeline) -> DatabaseTimeline.Change? {
     let last = self.timeline.withLock { last in
       defer { last = timeline }
       return last
     }
     let change = last.flatMap { timeline.change(since: $0) }
-    writerListener.withLock { $0 }?(change != nil)
+    follower.withLock { $0 }?.writerHasConnected(isOtherHistory: change != nil)
     return change
   }
 
   func setTimeline(_ timeline: DatabaseTimeline) { self.timeline.withLock { $0 = timeline } }
 
-  /// Sets the listener for connections of units. It runs before the first unit on each of them.
-  func onUnitsConnection(_ listener: @escaping @Sendable () -> Void) { unitsListener.withLock { $0 = listener } }
-
-  func unitsHaveConnected() { unitsListener.withLock { $0 }?() }
+  func unitsHaveConnected() { follower.withLock { $0 }?.unitsHaveConnected() }
 
   /// The channel of the store's notifications.
   var channel: String { "lockstep_" + (id.withLock { $0 } ?? "") }

@@ -19,8 +19,7 @@ package final class DeclaredLedger: Sendable {
   private let reserved: Set<ExactText>
 
   /// `reserved`: names that no declaration can have, besides those of other modules. `make` makes
-  /// the module of a declaration. `notify` is called after each committed change. `isOther`:
-  /// whether a collection is gone, or is of another kind.
+  /// the module of a declaration.
   package init(
     _ modules: Modules,
     reserved: [String],
@@ -30,8 +29,9 @@ package final class DeclaredLedger: Sendable {
     readers: StoreReaders,
     inFlightKeys: InFlightKeys,
     eras: EraSource,
+    cache: StateCache,
     now: @escaping @Sendable () -> Timestamp,
-    notify: @escaping @Sendable (_ isOther: Bool) -> Void
+    observer: any CommitObserver
   ) throws {
     (self.modules, self.writer, self.readers, self.make) = (modules, writer, readers, make)
     self.reserved = Set(reserved.map(\.exact) + modules.current.fixed.map(\.name.exact))
@@ -62,7 +62,9 @@ package final class DeclaredLedger: Sendable {
           set.declared[name]?.declaration.kind != module.declaration.kind
         }
         modules.publish(set)
-        notify(isOther)
+        // A collection is gone or of another kind. The states in memory may have it, and its encoded form.
+        if isOther { cache.forgetAll() }
+        observer.everythingChanged()
       }
     )
   }

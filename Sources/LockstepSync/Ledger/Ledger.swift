@@ -29,9 +29,8 @@ package final class Ledger: Sendable {
   private let sessionEndings: SessionEndingTracker
   private let background: BackgroundEncoder
   let longTransactions = FairShareLimiter<UserID>(name: "a user's long writes", atOnce: 1, waiting: 64)
-  private let notify: @Sendable (UserID, UserState) -> Void
+  private let observer: any CommitObserver
 
-  /// `notify` is called after each committed state is published, by one thread at a time.
   package init(
     writer: WriteSetWriter,
     cache: StateCache,
@@ -43,7 +42,7 @@ package final class Ledger: Sendable {
     sessionEndings: SessionEndingTracker,
     background: BackgroundEncoder,
     now: @escaping @Sendable () -> Timestamp,
-    notify: @escaping @Sendable (UserID, UserState) -> Void = { _, _ in }
+    observer: any CommitObserver
   ) {
     self.writer = writer
     self.cache = cache
@@ -55,7 +54,7 @@ package final class Ledger: Sendable {
     self.sessionEndings = sessionEndings
     self.background = background
     self.now = now
-    self.notify = notify
+    self.observer = observer
   }
 
   /// Another number after each failover of the database that may have lost commits.
@@ -379,7 +378,7 @@ package final class Ledger: Sendable {
           transaction.session.note(SessionKey(revision: state.revision, key: key.key))
         }
         cache.publish(state, of: user)
-        notify(user, state)
+        observer.stateCommitted(state, of: user)
         maintain(unit, state, of: user)
       }
       return unit.outcome

@@ -8,14 +8,13 @@ package final class RegisteredLedger: Sendable {
   private let ledger: SharedLedger<RegisteredDefaults>
   private let now: @Sendable () -> Timestamp
 
-  /// `notify` is called after each committed change.
   package init(
     _ registered: RegisteredDefaults,
     writer: StoreWriter,
     inFlightKeys: InFlightKeys = InFlightKeys(),
     eras: EraSource,
     now: @escaping @Sendable () -> Timestamp,
-    notify: @escaping @Sendable (RegisteredDefaults) -> Void = { _ in }
+    observer: any CommitObserver
   ) {
     self.now = now
     ledger = SharedLedger(
@@ -30,7 +29,7 @@ package final class RegisteredLedger: Sendable {
       inFlightKeys: inFlightKeys,
       eras: eras,
       now: now,
-      notify: notify
+      notify: { observer.registeredDefaultsCommitted($0) }
     )
   }
 

@@ -10,13 +10,9 @@ package final class NodeMemory: CommitFollower {
   private let registry: RegisteredLedger
   private let declared: DeclaredLedger
   private let serviceTokens: ServiceTokens
-  private let commits: JournalNotifier
-  private let wake: @Sendable (UserID) -> Void
-  private let wakeAll: @Sendable () -> Void
-  private let notify: @Sendable (UserID, UserState) -> Void
+  private let eras: EraSource
+  private let observer: any CommitObserver
 
-  /// `wake` notifies the waiters of a user, and `wakeAll` all waiters. `notify` is called after a state was
-  /// published.
   package init(
     cache: StateCache,
     tables: ModuleTables,
@@ -24,14 +20,12 @@ package final class NodeMemory: CommitFollower {
     registry: RegisteredLedger,
     declared: DeclaredLedger,
     serviceTokens: ServiceTokens,
-    commits: JournalNotifier,
-    wake: @escaping @Sendable (UserID) -> Void,
-    wakeAll: @escaping @Sendable () -> Void,
-    notify: @escaping @Sendable (UserID, UserState) -> Void
+    eras: EraSource,
+    observer: any CommitObserver
   ) {
     (self.cache, self.tables, self.directory) = (cache, tables, directory)
-    (self.registry, self.declared, self.serviceTokens, self.commits) = (registry, declared, serviceTokens, commits)
-    (self.wake, self.wakeAll, self.notify) = (wake, wakeAll, notify)
+    (self.registry, self.declared, self.serviceTokens) = (registry, declared, serviceTokens)
+    (self.eras, self.observer) = (eras, observer)
   }
 
   package func apply(_ changes: CommitChanges, from connection: StoreConnection) throws {
@@ -42,7 +36,7 @@ package final class NodeMemory: CommitFollower {
     let outdated = cache.outdated(by: changes.heads.compactMapValues { $0 })
     publish(try tables.refresh(outdated, from: connection))
     // The waiters of other users load the state themselves.
-    for case (let user, _?) in changes.heads where outdated[user] == nil { wake(user) }
+    for case (let user, _?) in changes.heads where outdated[user] == nil { observer.stateForgotten(of: user) }
     if changes.topics.contains(.serviceTokens) { try serviceTokens.refresh(from: connection) }
     if changes.topics.contains(.registeredDefaults) { try registry.refresh(from: connection) }
   }
@@ -53,10 +47,19 @@ package final class NodeMemory: CommitFollower {
     publish(try tables.refresh(cache.all(), from: connection))
     try serviceTokens.refresh(from: connection)
     try registry.refresh(from: connection, isWhole: true)
-    wakeAll()
+    observer.everythingChanged()
   }
 
-  package func journalMayHaveGrown() { commits.note() }
+  package func journalMayHaveGrown() { observer.journalMayHaveGrown() }
+
+  package func leaseWasRegained() { observer.everythingChanged() }
+
+  package func writerHasConnected(isOtherHistory: Bool) {
+    eras.begin(isOtherHistory: isOtherHistory)
+    cache.forgetAll()
+  }
+
+  package func unitsHaveConnected() { eras.begin() }
 
   /// Replaces states in memory.
   func publish(_ states: [UserID: RefreshedState]) {
@@ -65,7 +68,7 @@ package final class NodeMemory: CommitFollower {
       case .unchanged: break
       case .newer(let state):
         cache.publish(state, of: user)
-        notify(user, state)
+        observer.stateCommitted(state, of: user)
       case .lost: forget(user)
       }
     }
@@ -73,6 +76,6 @@ package final class NodeMemory: CommitFollower {
 
   private func forget(_ user: UserID) {
     cache.forget(user)
-    wake(user)
+    observer.stateForgotten(of: user)
   }
 }

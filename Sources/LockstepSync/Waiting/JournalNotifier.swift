@@ -1,3 +1,5 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
 import LockstepThreading
 import Synchronization
@@ -6,28 +8,23 @@ import Synchronization
 package final class JournalNotifier: Sendable {
   private let waiters: WaiterRegistry<Int>
   private let commits = Atomic(0)
-  private let checkJournalSoon = LockedState<(@Sendable () -> Void)?>(nil)
+  private let checkJournalSoon: @Sendable () -> Void
 
-  package init(_ limits: WaitingLimits) {
+  /// `checkJournalSoon` is called if the journal has entries that do not count yet. Then call `journalMayHaveGrown`
+  /// soon.
+  package init(_ limits: WaitingLimits, checkJournalSoon: @escaping @Sendable () -> Void) {
     waiters = WaiterRegistry(limits)
+    self.checkJournalSoon = checkJournalSoon
   }
 
   /// Records a commit of a user's transaction, and notifies all waiters.
-  package func note() {
+  private func note() {
     commits.add(1, ordering: .acquiringAndReleasing)
     waiters.wake(0)
   }
 
-  /// Sets what to do if the journal has entries that do not count yet: call `note` again soon.
-  package func whenHidden(_ checkJournalSoon: @escaping @Sendable () -> Void) {
-    self.checkJournalSoon.withLock { $0 = checkJournalSoon }
-  }
-
   /// A request has found entries that do not count yet.
-  package func noteHiddenEntries() { checkJournalSoon.withLock { $0 }?() }
-
-  /// Notifies all waiters, because a service token was deleted.
-  package func wakeAll() { waiters.wake(0) }
+  package func noteHiddenEntries() { checkJournalSoon() }
 
   /// The number of commits up to now.
   package var count: Int { commits.load(ordering: .acquiring) }
@@ -39,4 +36,13 @@ package final class JournalNotifier: Sendable {
 
   /// Takes a seat; nil if too many requests wait.
   package func seat(_ request: WaitingRequest) -> WaiterSeat? { waiters.seat(for: 0, request) }
+}
+
+extension JournalNotifier: CommitObserver {
+  package func stateCommitted(_ state: UserState, of user: UserID) { note() }
+  package func stateForgotten(of user: UserID) { note() }
+  package func journalMayHaveGrown() { note() }
+  // The requests of a deleted service token end.
+  package func serviceTokenDeleted() { waiters.wake(0) }
+  package func everythingChanged() { waiters.wake(0) }
 }

@@ -1,3 +1,5 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
 import LockstepThreading
 import Synchronization
@@ -88,4 +90,14 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
   private func shard(of key: Key) -> Shard {
     shards[Int(UInt(bitPattern: key.hashValue) % UInt(Self.shardCount))]
   }
+}
+
+extension WaiterRegistry: CommitObserver, AccountsObserver where Key == UserID {
+  package func stateCommitted(_ state: UserState, of user: UserID) { wake(user) }
+  package func stateForgotten(of user: UserID) { wake(user) }
+  package func registeredDefaultsCommitted(_ registered: RegisteredDefaults) { wakeAll() }
+  package func everythingChanged() { wakeAll() }
+  // Requests of an ended session stop waiting. Waiters are not recorded by session, because sessions rarely end.
+  package func sessionsEnded(_ sessions: [SessionID], of users: Set<UserID>) { for user in users { wake(user) } }
+  package func serviceTokenDeleted() { wakeAll() }
 }

@@ -14,6 +14,7 @@ final class AccountsFixture: Sendable {
   let store: DurableStore
   let hasher: StubHasher
   let accounts: StoredAccounts
+  let observer: EndedSessions
 
   var clock: StoreClock { files.clock }
   var directory: SessionDirectory { accounts.directory }
@@ -29,7 +30,8 @@ final class AccountsFixture: Sendable {
     let files = try StoreFixture()
     self.files = files
     self.hasher = hasher
-    (store, accounts) = try await Self.open(files, writer, hasher, configuration)
+    observer = EndedSessions()
+    (store, accounts) = try await Self.open(files, writer, hasher, configuration, observer)
   }
 
   deinit { store.close() }
@@ -38,7 +40,7 @@ final class AccountsFixture: Sendable {
   func restarted(_ change: (inout AccountsConfiguration) -> Void = { _ in }) async throws -> StoredAccounts {
     var configuration = AccountsConfiguration()
     change(&configuration)
-    return try await Self.accounts(store, files, hasher, configuration)
+    return try await Self.accounts(store, files, hasher, configuration, observer)
   }
 
   static func credentials(
@@ -89,17 +91,19 @@ final class AccountsFixture: Sendable {
     _ files: StoreFixture,
     _ writer: DatabaseWriter.Options,
     _ hasher: StubHasher,
-    _ configuration: AccountsConfiguration
+    _ configuration: AccountsConfiguration,
+    _ observer: EndedSessions
   ) async throws -> (DurableStore, StoredAccounts) {
     let store = try files.testedStore(options: .init(busyTimeout: .zero, writer: writer, readingThreads: 1))
-    return (store, try await accounts(store, files, hasher, configuration))
+    return (store, try await accounts(store, files, hasher, configuration, observer))
   }
 
   private static func accounts(
     _ store: DurableStore,
     _ files: StoreFixture,
     _ hasher: StubHasher,
-    _ configuration: AccountsConfiguration
+    _ configuration: AccountsConfiguration,
+    _ observer: EndedSessions
   ) async throws -> StoredAccounts {
     let sodium = try Sodium()
     let key = try await store.writer.write { try TokenKey.findOrMake(in: $0, random: sodium.randomWord) }
@@ -109,8 +113,26 @@ final class AccountsFixture: Sendable {
       hasher: hasher,
       random: sodium.randomWord,
       time: files.clock.time,
-      configuration: configuration
+      configuration: configuration,
+      observer: observer
     )
+  }
+}
+
+/// Notes the sessions that have ended.
+final class EndedSessions: AccountsObserver {
+  private let check = LockedState<@Sendable () -> Void>({})
+  private let all = LockedState<[[SessionID]]>([])
+
+  /// The sessions of each call.
+  var calls: [[SessionID]] { all.withLock { $0 } }
+
+  /// Sets what to check during each call.
+  func during(_ check: @escaping @Sendable () -> Void) { self.check.withLock { $0 = check } }
+
+  func sessionsEnded(_ sessions: [SessionID], of users: Set<UserID>) {
+    check.withLock { $0 }()
+    all.withLock { $0.append(sessions) }
   }
 }
 

@@ -151,17 +151,13 @@ struct SessionDirectoryTests {
 
   // MARK: Ending
 
-  @Test("A session that ends is refused at once, requests that hold it see the end, and listeners are notified")
+  @Test("A session that ends is refused at once, requests that hold it see the end, and the observer is called")
   func ended() async throws {
     let (ann, ben) = (try await fixture.signUp("ann@example.com"), try await fixture.signUp("ben@example.com"))
     let live = try #require(try await fixture.live(ann))
-    let told = LockedState<[[SessionID]]>([])
-    fixture.directory.whenEnded { ids, _ in
-      #expect(live.isEnded, "the session has ended before the notification")
-      told.withLock { $0.append(ids) }
-    }
+    fixture.observer.during { #expect(live.isEnded, "the session has ended before the notification") }
     try await fixture.accounts.revoke(live.id, of: live.user)
-    #expect(told.withLock { $0 } == [[ann.session.id]])
+    #expect(fixture.observer.calls == [[ann.session.id]])
     fixture.store.readers.shutDown()
     #expect(try await fixture.live(ann) == nil, "the store is not read")
     guard case .unknown = fixture.directory.authenticate(bytes(ben), at: fixture.now) else {

@@ -147,13 +147,15 @@ struct ServedAdminCommandTests {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let server = try #require(users.running.withLock { $0 })
-      let accounts = try #require(server.services.users?.accounts)
       let path = users.directory.file("lockstep.db")
       let seen = LockedState<[Result<AdminCommandRecords.Status?, any Error>]>([])
-      accounts.directory.whenEnded { _, _ in
-        let status = Result { try Self.status(of: path) }
-        seen.withLock { $0.append(status) }
-      }
+      let publisher = try #require(server.services.users?.publisher)
+      publisher.add(
+        SessionEndObserver {
+          let status = Result { try Self.status(of: path) }
+          seen.withLock { $0.append(status) }
+        }
+      )
       try await Self.run(.disable, on: try #require(UserID(ada.user)), users)
       let statuses = try seen.withLock { $0 }.map { try $0.get() }
       #expect(statuses == [AdminCommandRecords.Status(.done, outcome: .done, isComplete: false)])
@@ -450,7 +452,14 @@ struct UnservedAdminCommandTests {
       tokenKey: try await store.writer.write { try TokenKey.findOrMake(in: $0, random: sodium.randomWord) },
       hasher: StubHasher(),
       random: sodium.randomWord,
-      time: fixture.clock.time
+      time: fixture.clock.time,
+      observer: CommitPublisher()
     )
   }
+}
+
+private struct SessionEndObserver: CommitObserver {
+  let note: @Sendable () -> Void
+
+  func sessionsEnded(_ sessions: [SessionID], of users: Set<UserID>) { note() }
 }

@@ -26,6 +26,9 @@ struct PostgreSQLFeedTests {
 
     func apply(_ changes: CommitChanges, from connection: StoreConnection) {}
     func journalMayHaveGrown() {}
+    func leaseWasRegained() {}
+    func writerHasConnected(isOtherHistory: Bool) {}
+    func unitsHaveConnected() {}
   }
 
   /// A memory that stops the thread of the feed between its first commits and the renewal of the lease. Then notes
@@ -53,6 +56,9 @@ struct PostgreSQLFeedTests {
 
     func verify(with connection: StoreConnection) {}
     func journalMayHaveGrown() {}
+    func leaseWasRegained() {}
+    func writerHasConnected(isOtherHistory: Bool) {}
+    func unitsHaveConnected() {}
   }
 
   @Test("A server whose lease others have seen end reads their commits before it holds a lease again")

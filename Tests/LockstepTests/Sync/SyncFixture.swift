@@ -110,8 +110,9 @@ final class SyncFixture: Sendable {
     let registry = RegisteredLedger(
       try store.write { try RegisteredDefaultsTable().load(from: $0) },
       writer: store.writer,
-      eras: EraSource(choices.era),
-      now: now
+      eras: EraSource { choices.era },
+      now: now,
+      observer: CommitPublisher()
     )
     let maintenance = HistoryMaintenance(
       pruning: JournalPruner(policy: choices.history, history: history),
@@ -119,6 +120,8 @@ final class SyncFixture: Sendable {
       writer: store.writer,
       now: now
     )
+    let publisher = CommitPublisher()
+    publisher.add(AnnouncingObserver(willAnnounce: choices.willAnnounce, announced: announced))
     let background = BackgroundEncoder(try WorkerPool(name: "encode", threads: 2, capacity: 64), threads: 2)
     let ledger = Ledger(
       writer: try store.writer.writeSetWriter(of: states),
@@ -126,14 +129,11 @@ final class SyncFixture: Sendable {
       states: states,
       registry: registry,
       maintenance: maintenance,
-      eras: EraSource(choices.era),
+      eras: EraSource { choices.era },
       sessionEndings: SessionEndingTracker(),
       background: background,
       now: now,
-      notify: { user, state in
-        choices.willAnnounce(user)
-        announced.note(state, of: user)
-      }
+      observer: publisher
     )
     return Parts(
       store: store,
@@ -327,6 +327,16 @@ final class Announcements: Sendable {
   func note(_ state: UserState, of user: UserID) { all.withLock { $0.append((user, state)) } }
 
   var revisions: [Int] { all.withLock { $0.map(\.state.revision.number) } }
+}
+
+private struct AnnouncingObserver: CommitObserver {
+  let willAnnounce: @Sendable (UserID) -> Void
+  let announced: Announcements
+
+  func stateCommitted(_ state: UserState, of user: UserID) {
+    willAnnounce(user)
+    announced.note(state, of: user)
+  }
 }
 
 extension UserState {
