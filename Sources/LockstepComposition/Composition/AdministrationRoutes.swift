@@ -13,7 +13,7 @@ extension UserServices {
   func administrationRoutes(
     _ configuration: Configuration,
     _ node: AdminStatusRoutes.Node,
-    screens: ScreenDirectory?,
+    screens: ScreenDirectory,
     _ forwarder: ScreenForwarder?,
     uptimeSeconds: @escaping @Sendable () -> Double,
     _ logger: Logger
@@ -23,72 +23,75 @@ extension UserServices {
     let plain = reader(configuration, sessions)
     let clock = MonotonicTimeConverter(time)
     let wait = configuration.longestWait
-    var routes = ServiceTokenRoutes(gate, accountsLedger).routes
+    var routes = ServiceTokenRoutes(gate, states.accountsLedger).routes
     routes +=
-      AdminUserRoutes(gate, plain, accounts, accountsLedger, now: time.now) { [states] in
-        try states.load($0, from: $1)
+      AdminUserRoutes(gate, plain, accounts.stored, states.accountsLedger, now: time.now) { [tables = modules.tables] in
+        try tables.load($0, from: $1)
       }
       .routes
-    routes += RegisteredRoutes(plain, gate: gate, quota: defaults.quota).routes
-    routes += AdminCollectionRoutes(gate, declared, ledger).routes
+    routes += RegisteredRoutes(plain, gate: gate, quota: modules.defaults.quota).routes
+    routes += AdminCollectionRoutes(gate, states.declared, states.ledger).routes
     routes +=
       WebhookRoutes(
         gate,
-        accountsLedger,
-        readers: readers.readers,
-        flag: writer.stateEventFlag,
-        worker: deliveries,
-        refusesHost: { [webhookSender] in webhookSender.refuses(host: $0) },
+        states.accountsLedger,
+        readers: storage.store.readers,
+        flag: storage.writer.stateEventFlag,
+        worker: delivery.worker,
+        refusesHost: { [webhookSender = delivery.webhookSender] in webhookSender.refuses(host: $0) },
         now: time.now
       )
       .routes
     routes.append(
       AdminJournalRoute(
         gate,
-        store: store,
-        modules: modules,
-        readers: readers.readers,
-        commits: commits,
+        store: storage.id,
+        modules: modules.all,
+        readers: storage.store.readers,
+        commits: states.commits,
         longestWait: wait,
         monotonic: time.monotonic,
-        lease: feed?.lease
+        lease: storage.feed?.lease
       )
       .route
     )
-    if let screens {
-      routes +=
-        AdminScreenRoutes(
-          gate,
-          screens,
-          clock: clock,
-          longestWait: wait,
-          lease: feed?.lease,
-          forwarder: forwarder
-        )
-        .routes
-    }
+    routes +=
+      AdminScreenRoutes(
+        gate,
+        screens,
+        clock: clock,
+        longestWait: wait,
+        lease: storage.feed?.lease,
+        forwarder: forwarder
+      )
+      .routes
     routes +=
       AdminStatusRoutes(
         gate,
         node,
-        waiters: waiters,
-        commits: commits,
+        waiters: states.waiters,
+        commits: states.commits,
         screens: screens,
-        issuers: { [identities] in identities?.statuses ?? [] },
+        issuers: { [identities = accounts.identities] in identities?.statuses ?? [] },
         clock: clock,
         uptimeSeconds: uptimeSeconds
       )
       .routes
-    let ending = reader(configuration, sessions.acting(gate, changing: .users, cache: cache, readers: readers))
-    routes += AccountsRoutes(ending, accounts, accountsLedger, mail, export).routesOfUser.map(\.ofUser)
+    let ending = reader(
+      configuration,
+      sessions.acting(gate, changing: .users, cache: states.cache, readers: storage.readers)
+    )
+    routes += AccountsRoutes(ending, accounts.stored, states.accountsLedger, delivery.mail, export).routesOfUser.map(
+      \.ofUser
+    )
     return routes + stateRoutes(acting(configuration, gate)).map(\.ofUser)
   }
 
   private func gate(_ configuration: Configuration, _ logger: Logger) -> AdministratorGate {
     AdministratorGate(
       AdministratorToken(configuration.administratorToken),
-      tokens: serviceTokens,
-      limiter: accounts.limiter,
+      tokens: accounts.serviceTokens,
+      limiter: accounts.stored.limiter,
       sessions: authenticator(nil)
     ) { change, subject, agent in
       logger.log(.info, "administration", ["change": .string(change), "id": .string(subject), "by": .string(agent)])
@@ -97,7 +100,7 @@ extension UserServices {
 
   /// Reads the states of the users that administrators' requests name.
   private func acting(_ configuration: Configuration, _ gate: AdministratorGate) -> StateReader {
-    reader(configuration, authenticator(nil).acting(gate, cache: cache, readers: readers))
+    reader(configuration, authenticator(nil).acting(gate, cache: states.cache, readers: storage.readers))
   }
 
   /// Makes the routes of a declared collection, for users and for administrators.
@@ -108,7 +111,8 @@ extension UserServices {
   ) -> @Sendable (DeclaredModule) -> [Route] {
     let users = reader(configuration, authenticator(rates))
     let administrators = acting(configuration, gate(configuration, logger))
-    let writer = { [bodies, ledger] in StateWriter($0, bodies: bodies, ledger: ledger) }
+    let writer = { [bodies = encoding.bodies, ledger = states.ledger] in StateWriter($0, bodies: bodies, ledger: ledger)
+    }
     let (writing, acting) = (writer(users), writer(administrators))
     return { declared in
       ModuleRoutes.routes(of: declared, reading: users, writing: writing)

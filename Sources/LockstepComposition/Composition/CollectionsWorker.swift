@@ -22,7 +22,6 @@ extension Services {
   ) async throws -> CollectionsOutcome {
     let services = try durable(configuration, modules: modules, screens: screens, time: time)
     defer { services.shutDown() }
-    guard let users = services.users else { return .refused(.missing, "The store has no users.") }
-    return try await users.perform(work, key: key)
+    return try await services.users.perform(work, key: key)
   }
 }

@@ -8,13 +8,13 @@ import LockstepRoutes
 import LockstepScreens
 import LockstepTime
 
-/// Builds and holds the parts of a server. Tests pass in their own services and clocks.
+/// Builds and holds the parts of a server that respond to requests. Tests pass in their own services and clocks.
 struct Components: Sendable {
   let logger: Logger
   let readiness: Readiness
   /// One for each event loop. They are alike, but each has its own routes.
   let applications: [Application]
-  let screens: ScreenDirectory?
+  let screens: ScreenDirectory
   /// Nil: there are no other nodes.
   let forwarder: ScreenForwarder?
   let openAPI: OpenAPIRoute
@@ -30,88 +30,53 @@ struct Components: Sendable {
     forwardedRequests: Int = 0,
     backups: BackupScheduler? = nil
   ) throws {
-    let time = environment.time
-    let (start, startedAt) = (time.monotonic(), time.millisecondsSince1970())
+    let (time, users) = (environment.time, services.users)
+    let start = ServerStart(time)
     self.logger = logger
     readiness = Readiness(
       logger: logger,
       clock: environment.clock,
       executor: environment.placement.taskExecutor
     ) { try await services.store.checkWritable() }
-    let nodeAddress = Self.nodeAddress(configuration, listeningAt: address)
-    if let feed = services.users?.feed {
-      if let nodeAddress { feed.setAddress(nodeAddress) } else { Self.warnOfUnreachableScreens(logger) }
-    }
-    let forwarder = services.users?.screenForwarder(configuration, requests: forwardedRequests, logger)
-    self.forwarder = forwarder
-    screens = try services.users?.screenDirectory(configuration, environment.clock, logger)
-
-    let tokenRates = configuration.tokenRate.map { RateMeter($0, by: .token, monotonic: time.monotonic) }
-    let addressRates = configuration.addressRate.map {
-      AddressRates(meter: RateMeter($0, by: .address, monotonic: time.monotonic))
-    }
-    let screenRoutes = screens.flatMap {
-      services.users?.screenRoutes(configuration, $0, rates: tokenRates, forwarder, logger)
-    }
-    let uptimeSeconds = { @Sendable in Double(time.monotonic() - start) / 1_000_000_000 }
+    let nodeAddress = Self.announceAddress(configuration, listeningAt: address, users.storage.feed, logger)
+    forwarder = users.screenForwarder(configuration, requests: forwardedRequests, logger)
+    screens = try users.screenDirectory(configuration, environment.clock, logger)
+    let rates = RequestRates(configuration, time)
     let node = AdminStatusRoutes.Node(
-      id: services.users?.nodeID ?? "",
+      id: users.storage.nodeID,
       address: nodeAddress ?? address,
-      startedAt: Timestamp(millisecondsSince1970: startedAt),
+      startedAt: start.time,
       configuration: configuration.json,
-      storeSize: { services.users?.storeSize },
+      storeSize: { users.storage.size },
       backups: backups,
-      all: services.users?.nodes
+      all: users.storage.nodes
     )
-    // Each event loop has its own routes, because loops would contend for the reference count of a
-    // shared response.
-    let plainRoutes = { @Sendable [readiness, screens] in
-      var routes = HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes + FileRoutes.routes
-      routes += AccountPageRoutes.routes
-      if configuration.inspector, configuration.administratorToken?.isEmpty == false {
-        routes += InspectorRoutes.routes
-      }
-      guard let users = services.users else { return routes }
-      let own =
-        users.routes(configuration, rates: tokenRates) + (screenRoutes?.routes ?? [])
-        + users.administrationRoutes(
-          configuration,
-          node,
-          screens: screens,
-          forwarder,
-          uptimeSeconds: uptimeSeconds,
-          logger
-        )
-      return routes + own.map { route in users.feed.map { route.refusing(without: $0.lease) } ?? route }
-    }
     let metrics = RequestMetrics(loops: loops)
-    let modules = services.users?.modules
-    let declaredRoutes = { @Sendable () -> DeclaredRoutes? in
-      services.users.map { users in
-        let make = users.declaredRoutes(configuration, rates: tokenRates, logger)
-        return DeclaredRoutes(users.modules, metrics, lease: users.feed?.lease) { declared in
-          make(declared).map { route in users.feed.map { route.refusing(without: $0.lease) } ?? route }
-        }
-      }
-    }
-    let rates = [tokenRates, addressRates?.meter].compactMap { $0 }
+    let routes = RouteBuilder(
+      configuration: configuration,
+      users: users,
+      readiness: readiness,
+      node: node,
+      screens: screens,
+      forwarder: forwarder,
+      tokenRates: rates.ofToken,
+      metrics: metrics,
+      uptimeSeconds: start.uptimeSeconds,
+      logger: logger
+    )
     let metricsRoute = MetricsRoute(
       requests: metrics,
       parts: [
-        { $0.add(serverCount, rates) }, { services.users?.write(to: &$0) },
-        { [screens] in if let screens { $0.add(screens.metrics) } },
-        { if let client = forwarder?.client { $0.add(client) } },
+        { $0.add(serverCount, rates.meters) }, { users.write(to: &$0) }, { [screens] in $0.add(screens.metrics) },
+        { [forwarder] in if let client = forwarder?.client { $0.add(client) } },
         { if let backups { $0.add(backups.metrics) } },
       ],
       droppedLogLines: environment.droppedLogLines,
-      uptimeSeconds: uptimeSeconds,
+      uptimeSeconds: start.uptimeSeconds,
       // Not the clock of the environment, which a test may stop.
       monotonic: TimeSource.system.monotonic
-    )
-    let openAPI = OpenAPIRoute(modules, executor: environment.placement.taskExecutor) {
-      plainRoutes() + [metricsRoute.route, IndexRoute.route(modules) { [] }] + (declaredRoutes()?.all ?? [])
-    }
-    self.openAPI = openAPI
+    ).route
+    openAPI = routes.openAPI(metricsRoute, executor: environment.placement.taskExecutor)
     let cors = CORSPolicy(origins: configuration.corsOrigins)
     let origins = OriginCheck(
       cors,
@@ -119,20 +84,16 @@ struct Components: Sendable {
       logger: logger,
       monotonic: time.monotonic
     )
-    applications = try (0..<loops).map { loop in
-      let declared = declaredRoutes()
-      var routes = plainRoutes() + [metricsRoute.route, openAPI.route]
-      routes.append(IndexRoute.route(modules) { [routes] in routes + (declared?.all ?? []) })
-      let fixed = try RouteTable(routes, metrics)
-      return Application(
-        tables: RouteTables(fixed) { head throws(Problem) in try declared?.table(for: head) },
+    applications = try (0..<loops).map { [forwarder, openAPI] loop in
+      Application(
+        tables: try routes.tables([metricsRoute, openAPI.route]),
         cors: cors,
         origins: origins,
         limits: configuration.limits,
         proxies: TrustedProxies(configuration.trustedProxies),
         nodes: forwarder?.credentials,
-        ids: RequestIDs(start: startedAt, loop: loop),
-        rates: addressRates,
+        ids: RequestIDs(start: start.millisecondsSince1970, loop: loop),
+        rates: rates.ofAddress,
         metrics: metrics.shard(ofLoop: loop),
         accessLog: configuration.accessLog ? AccessLog(logger) : nil,
         logger: logger,
@@ -141,19 +102,55 @@ struct Components: Sendable {
     }
   }
 
-  /// The URL at which other nodes reach this one: the operator's, or the one that the server listens
-  /// at, if that is of loopback. Nil if others cannot reach it.
-  private static func nodeAddress(_ configuration: Configuration, listeningAt address: String) -> String? {
-    if let url = configuration.nodeAddress { return "\(url)" }
-    guard let host = ServerURL(address)?.address.host, let own = IPAddress(host), own.isLoopback else { return nil }
-    return address
+  /// Sets the URL at which other nodes reach this one: the operator's, or the one that the server listens
+  /// at, if that is of loopback. Warns and returns nil if others cannot reach it.
+  private static func announceAddress(
+    _ configuration: Configuration,
+    listeningAt address: String,
+    _ feed: CommitFeed?,
+    _ logger: Logger
+  ) -> String? {
+    let isLoopback = ServerURL(address).flatMap { IPAddress($0.address.host) }?.isLoopback == true
+    let found = configuration.nodeAddress.map { "\($0)" } ?? (isLoopback ? address : nil)
+    guard let feed else { return found }
+    if let found {
+      feed.setAddress(found)
+    } else {
+      logger.log(
+        .warning,
+        "other nodes of this store cannot reach the screens of this one: set --node-address to the URL at which they "
+          + "reach it"
+      )
+    }
+    return found
+  }
+}
+
+/// When the server was started.
+private struct ServerStart: Sendable {
+  let millisecondsSince1970: Int64
+  let uptimeSeconds: @Sendable () -> Double
+
+  init(_ time: TimeSource) {
+    millisecondsSince1970 = time.millisecondsSince1970()
+    let (start, monotonic) = (time.monotonic(), time.monotonic)
+    uptimeSeconds = { Double(monotonic() - start) / 1_000_000_000 }
   }
 
-  private static func warnOfUnreachableScreens(_ logger: Logger) {
-    logger.log(
-      .warning,
-      "other nodes of this store cannot reach the screens of this one: set --node-address to the URL at which they "
-        + "reach it"
-    )
+  var time: Timestamp { Timestamp(millisecondsSince1970: millisecondsSince1970) }
+}
+
+/// The limits of requests by token and by address.
+private struct RequestRates: Sendable {
+  let ofToken: RateMeter?
+  let ofAddress: AddressRates?
+
+  init(_ configuration: Configuration, _ time: TimeSource) {
+    ofToken = configuration.tokenRate.map { RateMeter($0, by: .token, monotonic: time.monotonic) }
+    ofAddress = configuration.addressRate.map {
+      AddressRates(meter: RateMeter($0, by: .address, monotonic: time.monotonic))
+    }
   }
+
+  var meters: [RateMeter] { [ofToken, ofAddress?.meter].compactMap { $0 } }
 }

@@ -30,7 +30,7 @@ extension LockstepServer {
       loops: 1,
       serverCount: { _ in 0 }
     )
-    defer { components.screens?.shutDown() }
+    defer { components.screens.shutDown() }
     return components.openAPI.document().bytes
   }
 }

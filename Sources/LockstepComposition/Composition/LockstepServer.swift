@@ -63,7 +63,7 @@ public final class LockstepServer: Sendable {
         configuration.backups,
         folder: $0,
         store: configuration.data,
-        identity: services.users?.store ?? "none",
+        identity: services.users.storage.id,
         time: time,
         logger: logger
       )
@@ -81,42 +81,39 @@ public final class LockstepServer: Sendable {
       backups: backups
     )
     budget.warn(logger)
-    Self.warn(of: configuration, hasStore: services.users != nil, logger)
-    let feed = services.users?.feed
+    Self.warn(of: configuration, logger)
+    let (users, feed) = (services.users, services.users.storage.feed)
     let health = HealthLog(logger) { [weak feed] in feed?.recentStandstill }
     let logHealth: @Sendable (DatabaseWriter.HealthChange) -> Void = { health.note($0) }
-    services.users?.writer.onHealthChange(logHealth)
-    services.users?.readers.readers.onHealthChange(monotonic: time.monotonic, logHealth)
+    users.storage.writer.onHealthChange(logHealth)
+    users.storage.store.readers.onHealthChange(monotonic: time.monotonic, logHealth)
     feed?.onHealthChange(logHealth)
     feed?.onNotice { logger.log($0) }
     let applications = components.applications
     try server.start(
       noteRefusal: { applications[$0.loop].note($0) },
-      outputOwner: { [users = services.users] head, peer in
-        if let user = users?.user(of: head) { return "\(user)" }
+      outputOwner: { head, peer in
+        if let user = users.user(of: head) { return "\(user)" }
         return ClientNetwork(host: applications[0].client(of: head, from: peer).host).description
       },
       responderOfLoop: { applications[$0].respond }
     )
     let clock = environment.clock
-    if let commands = services.users?.adminCommands(logger: logger) {
-      try tasks.start { await commands.run(by: clock) }
-    }
-    if let identities = services.users?.identities {
+    let commands = users.adminCommands(logger: logger)
+    try tasks.start { await commands.run(by: clock) }
+    if let identities = users.accounts.identities {
       identities.log(to: logger)
       try tasks.start { await identities.fetchKeys() }
     }
-    services.users?.logMail(to: logger, configuration.mail)
-    if let deliveries = services.users?.deliveries {
-      try tasks.start { await deliveries.run(by: clock, logger: logger) }
-    }
-    if let sweep = services.users?.historySweep { try tasks.start { await sweep.run(by: clock) } }
+    users.delivery.logMail(to: logger, configuration.mail)
+    try tasks.start { await users.delivery.worker.run(by: clock, logger: logger) }
+    try tasks.start { await users.states.historySweep.run(by: clock) }
     if let backups { try tasks.start { await backups.run(by: clock) } }
     logger.log(
       .info,
       "listening",
       [
-        "address": .string(address.description), "data": .string(services.storeName ?? configuration.data),
+        "address": .string(address.description), "data": .string(services.storeName),
         "threads": .integer(Int64(engine.loops)), "version": .string(lockstepVersion),
       ]
     )
@@ -124,7 +121,7 @@ public final class LockstepServer: Sendable {
   }
 
   /// Warns of settings that are not safe, or have no effect.
-  private static func warn(of configuration: Configuration, hasStore: Bool, _ logger: Logger) {
+  private static func warn(of configuration: Configuration, _ logger: Logger) {
     if let token = configuration.administratorToken, token.utf8.count < administratorTokenLength {
       logger.log(
         .warning,
@@ -140,7 +137,7 @@ public final class LockstepServer: Sendable {
         "the inspector is off, because there is no administrator token: set LOCKSTEP_ADMIN_TOKEN"
       )
     }
-    if hasStore, configuration.store == nil, StorePath.isOpenToOthers(configuration.data) {
+    if configuration.store == nil, StorePath.isOpenToOthers(configuration.data) {
       logger.log(
         .warning,
         "other users of this machine can read the store: stop the server and chmod 600 the file and those beside it",
@@ -165,8 +162,8 @@ public final class LockstepServer: Sendable {
     components.readiness.beginDraining()
     shutdownLimit.begin()
     // Before `server.drain()`, so that accepted requests do not wait for their user's share.
-    services.users?.liftShares()
-    services.users?.deliveries.drain()
+    services.users.liftShares()
+    services.users.delivery.worker.drain()
     components.logger.log(.info, "draining", ["connections": .integer(Int64(server.count(.open)))])
     server.drain()
   }
@@ -176,10 +173,10 @@ public final class LockstepServer: Sendable {
     server.join()
     components.forwarder?.client.shutDown()
     finishScreenWrites()
-    components.screens?.shutDown()
+    components.screens.shutDown()
     backups?.shutDown()
-    services.users?.mail.queue.stop()
-    services.users?.deliveries.stop()
+    services.users.delivery.mail.queue.stop()
+    services.users.delivery.worker.stop()
     flushSessions()
     tasks.shutDown()
     services.shutDown()
@@ -191,12 +188,12 @@ public final class LockstepServer: Sendable {
   /// after that are not made, because their screens end.
   private func finishScreenWrites() {
     guard let begin = drainBegin.withLock({ $0 }) else { return }
-    services.users?.finishScreenWrites(atMost: max(.zero, drainTime - begin.duration(to: .now)))
+    services.users.screens.finishWrites(atMost: max(.zero, drainTime - begin.duration(to: .now)))
   }
 
   /// Writes the last use and the last cursor of each session to the store, if only memory has them.
   private func flushSessions() {
-    guard let directory = services.users?.accounts.directory else { return }
+    let directory = services.users.accounts.stored.directory
     let (logger, isOver) = (components.logger, LockedState(false))
     let flush = { @Sendable in
       do { try await directory.flush() } catch {

@@ -13,20 +13,14 @@ extension DurableStore: StoreHealth {}
 public struct Services: Sendable {
   /// The health of the store.
   public var store: any StoreHealth
-  /// The store in the log; nil in tests without one.
-  var storeName: String?
-  var users: UserServices?
+  /// The store in the log.
+  let storeName: String
+  var users: UserServices
   /// Shuts all services down, and blocks until they have finished their work.
   public var shutDown: @Sendable () -> Void
   /// Cancels waits for a database, so that `shutDown` can end: if the argument is false, all waits but those of the
   /// feed; if it is true, those of the feed.
-  var cancelWaits: @Sendable (_ ofFeed: Bool) -> Void = { _ in }
-
-  /// Creates services from their parts.
-  public init(store: any StoreHealth, shutDown: @escaping @Sendable () -> Void = {}) {
-    self.store = store
-    self.shutDown = shutDown
-  }
+  let cancelWaits: @Sendable (_ ofFeed: Bool) -> Void
 
   private static func open(
     _ configuration: Configuration,
@@ -85,14 +79,16 @@ public struct Services: Sendable {
         time: time,
         placement: placement
       )
-      var services = Services(store: store) {
-        users.shutDown()
-        store.close()
-      }
-      services.cancelWaits = { ofFeed in ofFeed ? store.cancelFeed() : store.cancelWaits() }
-      services.users = users
-      services.storeName = store.name
-      return services
+      return Services(
+        store: store,
+        storeName: store.name,
+        users: users,
+        shutDown: {
+          users.shutDown()
+          store.close()
+        },
+        cancelWaits: { ofFeed in ofFeed ? store.cancelFeed() : store.cancelWaits() }
+      )
     } catch {
       store.close()
       throw error

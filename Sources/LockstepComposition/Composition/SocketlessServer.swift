@@ -26,11 +26,8 @@ package final class SocketlessServer: Sendable {
       time: environment.time,
       placement: environment.placement
     )
-    if var screens = services.users?.screens {
-      screens.upstream = upstream
-      validators(&screens.validators)
-      services.users?.screens = screens
-    }
+    services.users.screens.services.upstream = upstream
+    validators(&services.users.screens.services.validators)
     do {
       components = try Components(
         configuration,
@@ -54,19 +51,19 @@ package final class SocketlessServer: Sendable {
   /// Ends all screens. Their tasks end when their executor runs them.
   package func close() {
     components.readiness.beginDraining()
-    services.users?.liftShares()
-    components.screens?.close()
+    services.users.liftShares()
+    components.screens.close()
   }
 
   /// Writes to the store what only memory has: the last use of the sessions.
-  package func flush() async throws { try await services.users?.accounts.directory.flush() }
+  package func flush() async throws { try await services.users.accounts.stored.directory.flush() }
 
   /// Whether all tasks of screens have ended, after `close()`.
-  package var isIdle: Bool { components.screens?.isIdle ?? true }
+  package var isIdle: Bool { components.screens.isIdle }
 
   /// Closes the store. Blocks until all tasks of screens have ended.
   package func shutDown() {
-    components.screens?.shutDown()
+    components.screens.shutDown()
     services.shutDown()
   }
 }

@@ -11,8 +11,8 @@ import LockstepSync
 extension UserServices {
   func authenticator(_ rates: RateMeter?) -> TokenAuthenticator {
     TokenAuthenticator(
-      directory: accounts.directory,
-      identities: identities?.sessions,
+      directory: accounts.stored.directory,
+      identities: accounts.identities?.sessions,
       millisecondsSince1970: time.millisecondsSince1970,
       monotonic: time.monotonic,
       rates: rates
@@ -25,27 +25,28 @@ extension UserServices {
   /// The routes of users. `rates` limits each token.
   func routes(_ configuration: Configuration, rates: RateMeter?) -> [Route] {
     let reading = reader(configuration, authenticator(rates))
-    return AccountsRoutes(reading, accounts, accountsLedger, mail, export).routes + stateRoutes(reading)
+    return AccountsRoutes(reading, accounts.stored, states.accountsLedger, delivery.mail, export).routes
+      + stateRoutes(reading)
   }
 
   func reader(_ configuration: Configuration, _ sessions: TokenAuthenticator) -> StateReader {
     StateReader(
-      store: store,
+      store: storage.id,
       sessions: sessions,
-      cache: cache,
-      registry: registry,
-      modules: modules,
-      history: history,
-      readers: readers,
-      waiters: waiters,
+      cache: states.cache,
+      registry: states.registry,
+      modules: modules.all,
+      history: modules.history,
+      readers: storage.readers,
+      waiters: states.waiters,
       longestWait: configuration.longestWait,
-      backgroundEncoder: backgroundEncoder,
-      freshness: feed.map { feed in
+      backgroundEncoder: encoding.background,
+      freshness: storage.feed.map { feed in
         Freshness(
-          store: store,
-          cache: cache,
-          registry: registry,
-          refresher: refresher,
+          store: storage.id,
+          cache: states.cache,
+          registry: states.registry,
+          refresher: states.refresher,
           isStrict: configuration.reads == .strict,
           lease: feed.lease
         )
@@ -55,33 +56,33 @@ extension UserServices {
 
   var export: UserExport {
     UserExport(
-      store: store,
-      account: { [accounts] in try accounts.export($0, from: $1) },
-      states: states,
-      present: { [cache] in cache.state(of: $0)?.state },
-      registered: { [registry] in registry.current.revision },
-      readers: readers,
-      own: own
+      store: storage.id,
+      account: { [accounts = accounts.stored] in try accounts.export($0, from: $1) },
+      states: modules.tables,
+      present: { [cache = states.cache] in cache.state(of: $0)?.state },
+      registered: { [registry = states.registry] in registry.current.revision },
+      readers: storage.readers,
+      own: modules.own
     )
   }
 
   /// The routes for users' states: the modules, the actions, the feed and the journal.
   func stateRoutes(_ reading: StateReader) -> [Route] {
-    let writing = StateWriter(reading, bodies: bodies, ledger: ledger)
+    let writing = StateWriter(reading, bodies: encoding.bodies, ledger: states.ledger)
     func moduleRoutes(_ module: UserModule) -> [Route] {
       ModuleRoutes(module: module, reading: reading, writing: writing).routes
     }
     var routes: [Route] = []
-    for module in modules.current.fixed.dropLast(own.count) {
+    for module in modules.all.current.fixed.dropLast(modules.own.count) {
       routes +=
         module.hasParts
-        ? ValuesRoutes.suites(defaults, reading: reading, writing: writing) : moduleRoutes(module)
+        ? ValuesRoutes.suites(modules.defaults, reading: reading, writing: writing) : moduleRoutes(module)
     }
-    routes.append(ActionsRoute(modules: modules, writing: writing).route)
-    let feed = ChangesFeed(store: store, history: history)
-    routes.append(ChangesRoute(reading, feed: feed, modules: modules, monotonic: time.monotonic).route)
+    routes.append(ActionsRoute(modules: modules.all, writing: writing).route)
+    let feed = ChangesFeed(store: storage.id, history: modules.history)
+    routes.append(ChangesRoute(reading, feed: feed, modules: modules.all, monotonic: time.monotonic).route)
     routes.append(JournalRoute(reading).route)
-    return routes + own.flatMap(moduleRoutes)
+    return routes + modules.own.flatMap(moduleRoutes)
   }
 
   /// Creates the directory of screens. A session's screens end with the session.
@@ -91,17 +92,17 @@ extension UserServices {
     _ logger: Logger
   ) throws -> ScreenDirectory {
     let directory = ScreenDirectory(
-      environment: ScreenEnvironment(users: screens.users, clock: clock, now: time.now),
+      environment: ScreenEnvironment(users: screens.services.users, clock: clock, now: time.now),
       limits: configuration.screens,
       waiting: configuration.waiting,
-      node: feed == nil ? nil : ScreenNode(ofNode: nodeID),
+      node: storage.feed == nil ? nil : ScreenNode(ofNode: storage.nodeID),
       random: try Sodium().randomWord,
       monotonic: time.monotonic,
       logger: logger,
       executor: placement.taskExecutor
     )
     try directory.startExpiry(by: clock)
-    upstream?.watch(by: clock)
+    screens.upstream?.watch(by: clock)
     publisher.add(directory)
     return directory
   }
@@ -113,30 +114,30 @@ extension UserServices {
     _ forwarder: ScreenForwarder?,
     _ logger: Logger
   ) -> ScreenRoutes {
-    let kinds = screens.declarations + ownScreens
+    let kinds = screens.declarations
     return ScreenRoutes(
       kinds: kinds,
-      catalogue: ModuleDocument(modules) { PreparedDocument(Catalogue.document(modules: $0.all, screens: kinds)) },
+      catalogue: ModuleDocument(modules.all) { PreparedDocument(Catalogue.document(modules: $0.all, screens: kinds)) },
       directory: directory,
       authenticator: authenticator(rates),
-      bodies: bodies,
+      bodies: encoding.bodies,
       longestWait: configuration.longestWait,
       monotonic: time.monotonic,
-      lease: feed?.lease,
+      lease: storage.feed?.lease,
       forwarder: forwarder
     )
   }
 
   /// Creates the part that forwards requests for the screens of other nodes; nil without other nodes.
   func screenForwarder(_ configuration: Configuration, requests: Int, _ logger: Logger) -> ScreenForwarder? {
-    guard let feed, let nodeSecret else { return nil }
+    guard let feed = storage.feed, let nodeSecret = storage.nodeSecret else { return nil }
     var bounds = ForwardingClient.Bounds()
     bounds.exchanges = requests
     return ScreenForwarder(
       .init(
-        own: ScreenNode(ofNode: nodeID),
+        own: ScreenNode(ofNode: storage.nodeID),
         address: { feed.address(ofNodeWithPrefix: $0.prefix) },
-        refresh: { [readers = readers.readers] in
+        refresh: { [readers = storage.store.readers] in
           feed.note(try await readers.read { try NodeRecords.live(in: $0) })
         }
       ),

@@ -1,77 +1,29 @@
 import LockstepAccounts
-import LockstepCollections
-import LockstepHTTP
-import LockstepHTTPServer
 import LockstepLogging
 import LockstepMaintenance
 import LockstepMiddleware
-import LockstepModules
 import LockstepRoutes
 import LockstepScreens
-import LockstepSync
 import LockstepStore
+import LockstepSync
 import LockstepThreading
 import LockstepTime
-import LockstepWebhooks
 
 /// The services of users: their accounts, and the parts that read and change their states.
+///
+/// They are built from the bottom up. Whatever observes commits is added to `publisher` at the end.
 struct UserServices: Sendable {
-  let store: String
-  /// The file of a store in SQLite.
-  private let path: String?
   let time: TimeSource
   let placement: WorkPlacement
-  // Two password hashes run at a time, and up to 64 wait. So many logins at once delay only logins.
-  private let hashing: HashingPool
-  private let encoding: WorkerPool
-  // One thread is enough, because time zones stay in memory and their files are rarely read.
-  private let zones: WorkerPool
-  let upstream: HTTPProfileUpstream?
-  private let screenWrites = LedgerUsers.makeTurns()
-  let accounts: StoredAccounts
-  /// Nil: the server accepts no tokens of other issuers.
-  let identities: IdentityServices?
-  let readers: UserReaders
-  let writer: StoreWriter
-  let states: ModuleTables
-  let cache: StateCache
-  let registry: RegisteredLedger
-  let ledger: Ledger
-  let accountsLedger: AccountsLedger
-  let history: StateHistory
-  let maintenance: HistoryMaintenance
-  /// Finds users whose history is too old, and queues it for pruning.
-  let historySweep: HistorySweep
-  let waiters: WaiterRegistry<UserID>
-  let commits: JournalNotifier
+  let storage: StorageServices
+  let accounts: AccountServices
+  let modules: ModuleServices
+  let encoding: EncodingServices
+  let states: StateServices
+  var screens: ScreenHosting
+  let delivery: DeliveryServices
   /// Notifies everything that observes commits.
-  let publisher: CommitPublisher
-  /// Identifies this run of the server.
-  let nodeID: String
-  /// Connects this server with the others of a fleet; nil in SQLite.
-  let feed: CommitFeed?
-  /// With this secret, the nodes of a fleet recognise each other; nil in SQLite.
-  let nodeSecret: String?
-  let refresher: StateRefresher
-  let serviceTokens: ServiceTokens
-  let backgroundEncoder: BackgroundEncoder
-  /// Reads the bodies of writes and of screens' actions.
-  let bodies: BodyDecoder
-  /// Sends the deliveries of webhooks.
-  let deliveries: DeliveryWorker
-  let webhookSender: WebhookSender
-  /// Nil: the server sends no mails.
-  private let mailSender: MailDeliverySender?
-  let mail: AccountMail
-  let defaults: DefaultsModule
-  let own: [UserModule]
-  /// All modules: those of Lockstep, then `own`, those of the program, then declared collections.
-  let modules: Modules
-  let declared: DeclaredLedger
-  /// Tests replace the services of screens.
-  var screens: ScreenServices
-  /// The screens of the program.
-  let ownScreens: [ScreenDeclaration]
+  let publisher = CommitPublisher()
 
   init(
     _ configuration: Configuration,
@@ -81,210 +33,54 @@ struct UserServices: Sendable {
     time: TimeSource,
     placement: WorkPlacement
   ) throws {
-    let sodium = try Sodium()
-    let eras = EraSource { Era(random: sodium.randomWord()) }
-    let publisher = CommitPublisher()
-    self.publisher = publisher
-    let inFlightKeys = InFlightKeys()
-    nodeID = store.nodeID
-    feed = store.feed
-    let followed = FollowedUsers()
-    let encoders = 2
-    self.time = time
-    self.placement = placement
-    let counter = placement.counter
-    self.own = own
-    self.ownScreens = ownScreens
-    self.store = String(store.id.prefix(Cursor.storeDigits))
-    path = configuration.store == nil ? configuration.data : nil
-    hashing = try HashingPool(threads: 2, capacity: 64, counter: counter)
-    encoding = try WorkerPool(name: "encode", threads: encoders, capacity: 4_096, counter: counter)
-    zones = try WorkerPool(name: "zone", threads: 1, capacity: 64, counter: counter)
-    upstream = try configuration.profileUpstream.map { try HTTPProfileUpstream($0) }
-    defaults = DefaultsModule(quota: configuration.defaultsQuota)
-    modules = Modules([.favorites(quota: configuration.favoritesQuota), defaults.userModule, .profile] + own)
-    states = ModuleTables(modules)
-    history = StateHistory(states: states)
-    readers = UserReaders(store.readers, threads: store.readingThreads)
-    writer = store.writer
-    let tokenKey = try store.write { try TokenKey.findOrMake(in: $0, random: sodium.randomWord) }
-    nodeSecret = store.feed == nil ? nil : tokenKey.secret(for: "node")
-    accounts = StoredAccounts(
-      store: store,
-      tokenKey: tokenKey,
-      hasher: Argon2Hasher(sodium, strength: configuration.passwordStrength, workers: hashing),
-      random: sodium.randomWord,
+    (self.time, self.placement) = (time, placement)
+    let (sodium, counter) = (try Sodium(), placement.counter)
+    storage = try StorageServices(configuration, store, sodium)
+    accounts = try AccountServices(
+      configuration,
+      storage,
+      sodium,
+      observer: publisher,
       time: time,
-      configuration: configuration.accounts,
-      observer: publisher
+      counter: counter
     )
-    try accounts.notePasswordRules()
-    identities =
-      configuration.trustedIssuers.isEmpty
-      ? nil : try IdentityServices(configuration.trustedIssuers, accounts, configuration.outgoingTimes, time: time)
-    backgroundEncoder = BackgroundEncoder(encoding, threads: encoders)
-    bodies = BodyDecoder(backgroundEncoder, memory: configuration.limits.bodyMemory)
-    cache = StateCache(
-      capacity: configuration.cacheBytes,
-      readers: readers,
-      changes: accounts.directory.changes
-    ) { [states] user, connection in
-      let state = try states.load(user, from: connection)
-      // An erased user has an empty state too. The erasure is on disk before the session ends in
-      // memory.
-      if state.revision == .none, try !UserRecords(connection: connection).has(user) { throw SessionEndedError() }
-      return state
-    }
-    waiters = WaiterRegistry(configuration.waiting)
-    commits = JournalNotifier(configuration.waiting) { [feed] in feed?.checkJournalSoon() }
-    let tokens = try store.write { try ServiceTokenRecords(connection: $0).all() }
-    serviceTokens = ServiceTokens(accounts, tokens, now: time.now)
-    maintenance = HistoryMaintenance(
-      pruning: JournalPruner(policy: configuration.history, history: history),
-      readers: store.readers,
-      writer: writer,
-      now: time.now,
-      executor: placement.taskExecutor
-    )
-    accountsLedger = AccountsLedger(
-      accounts: accounts,
-      readers: store.readers,
-      writer: writer,
-      inFlightKeys: inFlightKeys,
-      noteRecord: { [maintenance] in maintenance.noteRecord(of: $0, bytes: $1) },
-      now: time.now
-    )
-    registry = RegisteredLedger(
-      try store.write { try RegisteredDefaultsTable().load(from: $0) },
-      writer: writer,
-      inFlightKeys: inFlightKeys,
-      eras: eras,
+    modules = ModuleServices(configuration, own: own)
+    encoding = try EncodingServices(configuration, counter: counter)
+    let shared = LedgerEnvironment(
+      writer: storage.writer,
+      eras: EraSource { Era(random: sodium.randomWord()) },
       now: time.now,
       observer: publisher
     )
-    declared = try store.write { [modules, cache] connection in
-      try DeclaredLedger(
-        modules,
-        reserved: Array(Services.namesWithoutDeclarations) + ownScreens.map(\.name),
-        from: connection,
-        make: { .declared($0) },
-        writer: store.writer,
-        readers: store.readers,
-        inFlightKeys: inFlightKeys,
-        eras: eras,
-        cache: cache,
-        now: time.now,
-        observer: publisher
-      )
-    }
-    if let module = own.first(where: { [declared] in declared.current.declared[$0.name.exact] != nil }) {
-      throw InvalidModuleError(
-        module.name,
-        "the store declares a collection with this name. Delete the declaration, or rename the module."
-      )
-    }
-    states.readDeclared { [declared] in try declared.refresh(from: $0, isWhole: true) }
-    historySweep = HistorySweep(
-      maintenance,
-      policy: configuration.history,
-      readers: store.readers,
-      isResponsible: { [feed = store.feed] in feed?.isFirstNode ?? true },
-      now: time.now
-    )
-    webhookSender = WebhookSender(
-      userAgent: "lockstep/\(lockstepVersion)",
-      allowsPrivateAddresses: configuration.webhookAllowPrivate,
-      timeOut: configuration.outgoingTimes.delivery
-    )
-    mailSender = try MailDeliverySender(configuration.mail, now: time.now)
-    deliveries = DeliveryWorker(
-      readers: store.readers,
-      writer: writer,
-      webhooks: webhookSender,
-      others: mailSender.map { [DeliveryWorker.OtherDestination(.mail, $0, atOnce: MailDeliverySender.atOnce)] } ?? [],
-      secretMembers: { delivery in
-        switch WebhookEventType(rawValue: delivery.type) {
-        case .passwordReset, .emailProof: ["token": .string(tokenKey.mailToken(of: delivery.id).text)]
-        default: [:]
-        }
-      },
-      timeAtStop: configuration.outgoingTimes.deliveriesAtStop,
-      now: time.now
-    )
-    ledger = Ledger(
-      writer: try writer.writeSetWriter(of: states),
-      cache: cache,
-      states: states,
-      registry: registry,
-      inFlightKeys: inFlightKeys,
-      maintenance: maintenance,
-      eras: eras,
-      sessionEndings: accounts.directory.sessionEndings,
-      background: backgroundEncoder,
-      now: time.now,
-      observer: publisher
-    )
-    let memory = NodeMemory(
-      cache: cache,
-      tables: states,
-      directory: accounts.directory,
-      registry: registry,
-      declared: declared,
-      serviceTokens: serviceTokens,
-      eras: eras,
-      observer: publisher
-    )
-    refresher = StateRefresher(
-      cache: cache,
-      tables: states,
-      registry: registry,
-      declared: declared,
-      memory: memory,
-      readers: store.readers
-    )
-    let users = LedgerUsers(
-      cache: cache,
-      registry: registry,
-      followed: followed,
-      ledger: ledger,
-      modules: modules,
-      turns: screenWrites
-    )
-    mail = AccountMail(
+    let reserved = Array(Services.namesWithoutDeclarations) + ownScreens.map(\.name)
+    states = try StateServices(
+      configuration,
+      storage,
       accounts,
-      sendsMails: mailSender != nil,
-      timeAtStop: configuration.outgoingTimes.mailsAtStop,
-      executor: placement.taskExecutor,
-      languages: { try await users.languages(of: $0, accepted: $1) }
+      modules,
+      encoding,
+      shared,
+      reservedNames: reserved,
+      placement: placement
     )
-    screens = ScreenServices(
-      accounts: accounts,
-      validators: ScreenValidators(configuration.accounts.passwordRules) { [accounts] in
-        try await accounts.shortestPassword()
-      },
-      users: users,
-      upstream: upstream ?? LocalProfileUpstream(),
-      dates: TimeZones(workers: zones)
-    )
-    publisher.add(waiters, commits, users, deliveries)
-    try store.follow(memory)
-  }
-
-  /// Reads the servers of the store; nil if this one is alone.
-  var nodes: (@Sendable () async throws -> [NodeRecord])? {
-    guard feed != nil else { return nil }
-    return { [readers = readers.readers] in try await readers.read { try NodeRecords.live(in: $0) } }
+    screens = try ScreenHosting(configuration, accounts, modules, states, own: ownScreens, counter: counter)
+    delivery = try DeliveryServices(
+      configuration,
+      storage,
+      accounts.stored,
+      time: time,
+      executor: placement.taskExecutor
+    ) { [users = screens.users] in try await users.languages(of: $0, accepted: $1) }
+    publisher.add(states.waiters, states.commits, screens.users, delivery.worker)
+    try store.follow(states.memory)
   }
 
   func adminCommands(logger: Logger) -> AdminCommandProcessor {
     AdminCommandProcessor(
-      accounts: accounts,
-      readers: readers.readers,
-      writer: writer,
-      evict: { [cache, waiters] user in
-        cache.forget(user)
-        waiters.wake(user)
-      },
+      accounts: accounts.stored,
+      readers: storage.store.readers,
+      writer: storage.writer,
+      evict: { [states] in states.forget($0) },
       collections: { try await self.perform($0, key: $1) },
       now: time.now,
       logger: logger
@@ -293,8 +89,8 @@ struct UserServices: Sendable {
 
   /// Changes the declared collections for an operator.
   func perform(_ work: CollectionsWork, key: IdempotencyKey?) async throws -> CollectionsOutcome {
-    try await declared.perform(work, key: key) { [ledger, serviceTokens] declaration, user in
-      try await ledger.erase(declaration, of: user, by: serviceTokens.administrator)
+    try await states.declared.perform(work, key: key) { [states, accounts] declaration, user in
+      try await states.ledger.erase(declaration, of: user, by: accounts.serviceTokens.administrator)
     }
   }
 
@@ -303,70 +99,36 @@ struct UserServices: Sendable {
   /// The server still decides on a user's long writes one after the other. If it decided on all of them at
   /// once, each commit would make the others start over, and most of them would use up their attempts.
   func liftShares() {
-    readers.lift()
-    backgroundEncoder.lift()
-    bodies.drain()
-  }
-
-  /// Blocks until no write of a screen waits or runs, or until the time is over. The requests that caused
-  /// these writes have got their responses already.
-  func finishScreenWrites(atMost time: Duration) { screenWrites.waitUntilIdle(atMost: time.wholeNanoseconds) }
-
-  /// Logs what happens to mails.
-  func logMail(to logger: Logger, _ configuration: MailConfiguration) {
-    mailSender?.log(to: logger, configuration)
-    // Clients can ask for many mails past a limit.
-    let lastLimited = LockedState<Timestamp?>(nil)
-    mail.queue.onFailure { [now = time.now] error in
-      switch error as? AccountsError {
-      case .tooManyAttempts:
-        let now = now()
-        let isDue = lastLimited.withLock { last in
-          guard last.map({ now.millisecondsSince1970 - $0.millisecondsSince1970 >= 60_000 }) ?? true else {
-            return false
-          }
-          last = now
-          return true
-        }
-        if isDue { logger.log(.info, "a mail past a limit was not sent; further ones within a minute are not logged") }
-      default:
-        logger.log(.error, "a mail that a client has asked for could not be queued", ["error": .string("\(error)")])
-      }
-    }
+    storage.readers.lift()
+    encoding.background.lift()
+    encoding.bodies.drain()
   }
 
   /// Ends the worker threads when their work is done. The store stays open.
   func shutDown() {
     publisher.shutDown()
-    mailSender?.shutDown()
-    identities?.shutDown()
-    upstream?.shutDown()
-    webhookSender.shutDown()
-    zones.shutDown()
-    hashing.shutDown()
+    accounts.shutDown()
+    screens.shutDown()
+    delivery.shutDown()
     encoding.shutDown()
   }
 
-  /// The size of the store. For PostgreSQL, that of the database, read every 30 seconds.
-  var storeSize: StoreSize? {
-    path.map { StoreSize(ofStoreAt: $0) } ?? feed.map { StoreSize(bytes: $0.statistics.databaseBytes) }
-  }
-
   func write(to page: inout MetricsPage) {
-    let (waiting, following, cached, history) = (waiters.metrics, commits.metrics, cache.size, maintenance.metrics)
-    page.add(writer.statistics)
-    page.add(feed?.statistics, holdsLease: feed?.lease.isHeld ?? true)
+    let (waiting, following) = (states.waiters.metrics, states.commits.metrics)
+    let (cached, history) = (states.cache.size, states.maintenance.metrics)
+    page.add(storage.writer.statistics)
+    page.add(storage.feed?.statistics, holdsLease: storage.feed?.lease.isHeld ?? true)
     page.addWaiters(waiting: waiting.waiting + following.waiting, wakings: waiting.wakings + following.wakings)
-    page.addCache(users: cached.users, bytes: cached.bytes, loads: cache.loads)
-    page.addSessions(cached: accounts.directory.count, accounts.limiter.metrics)
+    page.addCache(users: cached.users, bytes: cached.bytes, loads: states.cache.loads)
+    page.addSessions(cached: accounts.stored.directory.count, accounts.stored.limiter.metrics)
     page.addHistory(writtenBytes: history.writtenBytes, prunedRevisions: history.prunedRevisions)
-    page.add(deliveries.metrics, now: time.now())
-    page.add(identities?.statuses ?? [])
+    page.add(delivery.worker.metrics, now: time.now())
+    page.add(accounts.identities?.statuses ?? [])
     page.add(
-      storeSize,
+      storage.size,
       waiting: [
-        ("hash", hashing.waiting), ("encode", encoding.waiting), ("zone", zones.waiting),
-        ("read", readers.readers.waiting),
+        ("hash", accounts.waitingHashes), ("encode", encoding.waiting), ("zone", screens.waitingZones),
+        ("read", storage.store.readers.waiting),
       ]
     )
   }

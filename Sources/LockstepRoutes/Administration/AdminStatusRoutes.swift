@@ -47,7 +47,7 @@ package struct AdminStatusRoutes: Sendable {
   private let node: Node
   private let waiters: WaiterRegistry<UserID>
   private let commits: JournalNotifier
-  private let screens: ScreenDirectory?
+  private let screens: ScreenDirectory
   private let issuers: @Sendable () -> [IssuerStatus]
   private let clock: MonotonicTimeConverter
   private let uptimeSeconds: @Sendable () -> Double
@@ -57,7 +57,7 @@ package struct AdminStatusRoutes: Sendable {
     _ node: Node,
     waiters: WaiterRegistry<UserID>,
     commits: JournalNotifier,
-    screens: ScreenDirectory?,
+    screens: ScreenDirectory,
     issuers: @escaping @Sendable () -> [IssuerStatus],
     clock: MonotonicTimeConverter,
     uptimeSeconds: @escaping @Sendable () -> Double
@@ -129,10 +129,8 @@ package struct AdminStatusRoutes: Sendable {
   private var waits: [(user: UserID?, request: WaitingRequest)] {
     var all = waiters.requests.map { (user: Optional($0.key), request: $0.request) }
     all += commits.requests.map { (user: nil, request: $0) }
-    if let screens {
-      let users = Dictionary(screens.open.map { ($0.id.exact, $0.session?.user) }) { first, _ in first }
-      all += screens.waiters.requests.map { (user: users[$0.key] ?? nil, request: $0.request) }
-    }
+    let users = Dictionary(screens.open.map { ($0.id.exact, $0.session?.user) }) { first, _ in first }
+    all += screens.waiters.requests.map { (user: users[$0.key] ?? nil, request: $0.request) }
     return all.sorted { $0.request.arrival < $1.request.arrival }
   }
 

@@ -27,17 +27,13 @@ package struct AccountsLedger: Sendable {
   package init(
     accounts: StoredAccounts,
     readers: StoreReaders,
-    writer: StoreWriter,
-    inFlightKeys: InFlightKeys,
-    noteRecord: @escaping @Sendable (UserID, _ bytes: Int) -> Void,
-    now: @escaping @Sendable () -> Timestamp
+    _ shared: LedgerEnvironment,
+    noteRecord: @escaping @Sendable (UserID, _ bytes: Int) -> Void
   ) {
     self.accounts = accounts
     self.readers = readers
-    self.writer = writer
-    self.inFlightKeys = inFlightKeys
+    (writer, inFlightKeys, now) = (shared.writer, shared.inFlightKeys, shared.now)
     self.noteRecord = noteRecord
-    self.now = now
   }
 
   /// Makes a change, or returns its recorded response.

@@ -25,15 +25,12 @@ package final class DeclaredLedger: Sendable {
     reserved: [String],
     from connection: StoreConnection,
     make: @escaping @Sendable (DeclaredCollection) -> UserModule,
-    writer: StoreWriter,
     readers: StoreReaders,
-    inFlightKeys: InFlightKeys,
-    eras: EraSource,
     cache: StateCache,
-    now: @escaping @Sendable () -> Timestamp,
-    observer: any CommitObserver
+    _ shared: LedgerEnvironment
   ) throws {
-    (self.modules, self.writer, self.readers, self.make) = (modules, writer, readers, make)
+    (self.modules, self.readers, self.make) = (modules, readers, make)
+    writer = shared.writer
     self.reserved = Set(reserved.map(\.exact) + modules.current.fixed.map(\.name.exact))
     let load = { @Sendable (connection: StoreConnection) throws -> ModuleSet in
       modules.current.replacing(try DeclaredCollectionsTable().load(from: connection), make: make)
@@ -53,10 +50,7 @@ package final class DeclaredLedger: Sendable {
         },
         lastRevision: { try DeclaredCollectionsTable().lastRevision(in: $0) }
       ),
-      writer: writer,
-      inFlightKeys: inFlightKeys,
-      eras: eras,
-      now: now,
+      shared,
       notify: { set in
         let isOther = modules.current.declared.contains { name, module in
           set.declared[name]?.declaration.kind != module.declaration.kind
@@ -64,7 +58,7 @@ package final class DeclaredLedger: Sendable {
         modules.publish(set)
         // A collection is gone or of another kind. The states in memory may have it, and its encoded form.
         if isOther { cache.forgetAll() }
-        observer.everythingChanged()
+        shared.observer.everythingChanged()
       }
     )
   }

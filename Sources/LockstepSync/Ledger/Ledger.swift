@@ -36,25 +36,20 @@ package final class Ledger: Sendable {
     cache: StateCache,
     states: ModuleTables,
     registry: RegisteredLedger,
-    inFlightKeys: InFlightKeys = InFlightKeys(),
     maintenance: HistoryMaintenance,
-    eras: EraSource,
     sessionEndings: SessionEndingTracker,
     background: BackgroundEncoder,
-    now: @escaping @Sendable () -> Timestamp,
-    observer: any CommitObserver
+    _ shared: LedgerEnvironment
   ) {
     self.writer = writer
     self.cache = cache
     self.states = states
     self.registry = registry
-    self.inFlightKeys = inFlightKeys
     self.maintenance = maintenance
-    self.eras = eras
     self.sessionEndings = sessionEndings
     self.background = background
-    self.now = now
-    self.observer = observer
+    (inFlightKeys, eras) = (shared.inFlightKeys, shared.eras)
+    (now, observer) = (shared.now, shared.observer)
   }
 
   /// Another number after each failover of the database that may have lost commits.

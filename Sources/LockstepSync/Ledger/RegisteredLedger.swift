@@ -8,15 +8,8 @@ package final class RegisteredLedger: Sendable {
   private let ledger: SharedLedger<RegisteredDefaults>
   private let now: @Sendable () -> Timestamp
 
-  package init(
-    _ registered: RegisteredDefaults,
-    writer: StoreWriter,
-    inFlightKeys: InFlightKeys = InFlightKeys(),
-    eras: EraSource,
-    now: @escaping @Sendable () -> Timestamp,
-    observer: any CommitObserver
-  ) {
-    self.now = now
+  package init(_ registered: RegisteredDefaults, _ shared: LedgerEnvironment) {
+    now = shared.now
     ledger = SharedLedger(
       registered,
       SharedLedger.Storage(
@@ -25,11 +18,8 @@ package final class RegisteredLedger: Sendable {
         lock: { try RegisteredDefaultsTable().lock($0, in: $1) },
         lastRevision: { try RegisteredDefaultsTable().lastRevision(in: $0) }
       ),
-      writer: writer,
-      inFlightKeys: inFlightKeys,
-      eras: eras,
-      now: now,
-      notify: { observer.registeredDefaultsCommitted($0) }
+      shared,
+      notify: { shared.observer.registeredDefaultsCommitted($0) }
     )
   }
 

@@ -53,18 +53,13 @@ final class SharedLedger<Value: Sendable>: Sendable {
   init(
     _ value: Value,
     _ storage: Storage,
-    writer: StoreWriter,
-    inFlightKeys: InFlightKeys,
-    eras: EraSource,
-    now: @escaping @Sendable () -> Timestamp,
+    _ shared: LedgerEnvironment,
     notify: @escaping @Sendable (Value) -> Void
   ) {
     contents = LockedState(Contents(committed: value))
     self.storage = storage
-    self.writer = writer
-    self.inFlightKeys = inFlightKeys
-    self.eras = eras
-    self.now = now
+    (writer, inFlightKeys) = (shared.writer, shared.inFlightKeys)
+    (eras, now) = (shared.eras, shared.now)
     self.notify = notify
   }
 

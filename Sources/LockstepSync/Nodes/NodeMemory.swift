@@ -20,12 +20,11 @@ package final class NodeMemory: CommitFollower {
     registry: RegisteredLedger,
     declared: DeclaredLedger,
     serviceTokens: ServiceTokens,
-    eras: EraSource,
-    observer: any CommitObserver
+    _ shared: LedgerEnvironment
   ) {
     (self.cache, self.tables, self.directory) = (cache, tables, directory)
     (self.registry, self.declared, self.serviceTokens) = (registry, declared, serviceTokens)
-    (self.eras, self.observer) = (eras, observer)
+    (eras, observer) = (shared.eras, shared.observer)
   }
 
   package func apply(_ changes: CommitChanges, from connection: StoreConnection) throws {

@@ -220,16 +220,16 @@ struct DeclaredChangesTests {
       }
       let transaction = Transaction(
         user: user,
-        session: LiveSession(of: user, for: services.serviceTokens.administrator),
+        session: LiveSession(of: user, for: services.accounts.serviceTokens.administrator),
         actions: [action],
         response: { _ in StoredResponse(status: 204, fields: []) },
         refusal: { _ in nil }
       )
-      let reservation = services.ledger.reserve(user)
-      if reservation.needsLoading { try await services.ledger.load(reservation, from: nil) }
+      let reservation = services.states.ledger.reserve(user)
+      if reservation.needsLoading { try await services.states.ledger.load(reservation, from: nil) }
       await #expect(throws: ActionRefusal.self) {
         _ = try await withCompletion {
-          try services.ledger.submit(transaction, reservation, completion: $0)
+          try services.states.ledger.submit(transaction, reservation, completion: $0)
         }
       }
       #expect(try await ada.get("/v1/journal").json["entries"] == [])

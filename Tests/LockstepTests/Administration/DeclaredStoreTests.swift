@@ -21,9 +21,9 @@ struct DeclaredStoreTests {
     let work = CollectionsWork.delete(name: name, erasesData: true)
     let erased = Mutex(0)
     await #expect(throws: Killed.self) {
-      _ = try await services.declared.perform(work) { declaration, user in
+      _ = try await services.states.declared.perform(work) { declaration, user in
         if erased.withLock({ $0 }) == 1 { throw Killed() }
-        try await services.ledger.erase(declaration, of: user, by: services.serviceTokens.administrator)
+        try await services.states.ledger.erase(declaration, of: user, by: services.accounts.serviceTokens.administrator)
         erased.withLock { $0 += 1 }
       }
     }

@@ -15,7 +15,7 @@ extension ServerFixture {
   var admin: Device { Device(users: self, token: Self.administrator, user: "", session: "") }
 
   /// The number of requests that wait for the journal of all users.
-  var following: Int { running.withLock { $0?.services.users?.commits.metrics.waiting ?? 0 } }
+  var following: Int { running.withLock { $0?.services.users.states.commits.metrics.waiting ?? 0 } }
 
   /// Creates a service token and returns a client with it.
   func service(_ name: String, _ scopes: String...) async throws -> Device {

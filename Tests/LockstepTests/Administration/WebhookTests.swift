@@ -48,7 +48,7 @@ final class ReceivedDeliveries: Sendable {
 
 extension ServerFixture {
   /// Lets the server look for deliveries, as it does once a second.
-  func deliver() { running.withLock { $0?.services.users?.deliveries.wake() } }
+  func deliver() { running.withLock { $0?.services.users.delivery.worker.wake() } }
 
   /// Runs `body` with a server whose webhooks may have private addresses.
   static func withWebhooks(_ body: (ServerFixture) async throws -> Void) async throws {
@@ -217,7 +217,7 @@ struct WebhookTests {
         // After the deletion, nothing is written any more.
         #expect(try await users.admin.delete("\(Self.path)/main").status == 204)
         await eventually {
-          users.running.withLock { $0?.services.users?.writer.stateEventFlag.hasStateEvents } == false
+          users.running.withLock { $0?.services.users.storage.writer.stateEventFlag.hasStateEvents } == false
         }
         try await first.addFavorites("after")
         #expect(try await users.deliveriesInStore(status: .queued).isEmpty)
@@ -356,7 +356,7 @@ struct WebhookTests {
 extension ServerFixture {
   /// The bodies of the responses that the store keeps for keys of administrators.
   fileprivate func storedResponses() async throws -> [String] {
-    let readers = try #require(running.withLock { $0?.services.users?.readers.readers })
+    let readers = try #require(running.withLock { $0?.services.users.storage.store.readers })
     return try await readers.read { connection in
       try connection.all("SELECT body FROM outsider_keys") { row in
         String(decoding: try row[0] as [UInt8]? ?? [], as: UTF8.self)
@@ -366,7 +366,7 @@ extension ServerFixture {
 
   /// The types of the stored deliveries.
   fileprivate func deliveriesInStore(status: DeliveryStatus? = nil) async throws -> [String] {
-    let readers = try #require(running.withLock { $0?.services.users?.readers.readers })
+    let readers = try #require(running.withLock { $0?.services.users.storage.store.readers })
     return try await readers.read { connection in
       try connection.all("SELECT type, status FROM deliveries ORDER BY number") {
         (try $0[0] as String, try $0[1] as Int)

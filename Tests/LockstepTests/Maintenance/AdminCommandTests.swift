@@ -43,7 +43,7 @@ struct ServedAdminCommandTests {
 
   private static func processor(_ users: ServerFixture) throws -> AdminCommandProcessor {
     let server = try #require(users.running.withLock { $0 })
-    return try #require(server.services.users?.adminCommands(logger: server.components.logger))
+    return server.services.users.adminCommands(logger: server.components.logger)
   }
 
   @Test("When disabling returns, tokens are refused, waiters are notified and logging in is 403")
@@ -149,7 +149,7 @@ struct ServedAdminCommandTests {
       let server = try #require(users.running.withLock { $0 })
       let path = users.directory.file("lockstep.db")
       let seen = LockedState<[Result<AdminCommandRecords.Status?, any Error>]>([])
-      let publisher = try #require(server.services.users?.publisher)
+      let publisher = server.services.users.publisher
       publisher.add(
         SessionEndObserver {
           let status = Result { try Self.status(of: path) }

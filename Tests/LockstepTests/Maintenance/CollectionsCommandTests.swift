@@ -26,7 +26,7 @@ struct CollectionsCommandTests {
 
   private static func processor(_ users: ServerFixture) throws -> AdminCommandProcessor {
     let server = try #require(users.running.withLock { $0 })
-    return try #require(server.services.users?.adminCommands(logger: server.components.logger))
+    return server.services.users.adminCommands(logger: server.components.logger)
   }
 
   /// An operator beside a server, whose clock stands still.
@@ -118,7 +118,7 @@ struct CollectionsCommandTests {
   private static func insert(_ work: CollectionsWork, begun: Bool, _ users: ServerFixture) async throws {
     let server = try #require(users.running.withLock { $0 }?.services.users)
     let now = users.time.serverTime.now()
-    try await server.writer.write { connection in
+    try await server.storage.writer.write { connection in
       let records = AdminCommandRecords(connection: connection)
       try records.insert(collectionsWork: work.json.description, id: "o", at: now)
       if begun { _ = try records.beginCollectionsWork("o") }
@@ -159,7 +159,7 @@ struct CollectionsCommandTests {
       try await eventually { try !Self.rows("SELECT id FROM orders", users).isEmpty }
       let server = try #require(users.running.withLock { $0 }?.services.users)
       let id = try #require(Self.rows("SELECT id FROM orders", users).first?.first)
-      try await server.writer.write { _ = try AdminCommandRecords(connection: $0).beginCollectionsWork(id) }
+      try await server.storage.writer.write { _ = try AdminCommandRecords(connection: $0).beginCollectionsWork(id) }
       await users.stop()
       await command
       #expect(try #require(outcome.withLock { $0 }).get() == .deleted)

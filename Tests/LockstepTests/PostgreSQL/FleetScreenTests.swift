@@ -26,7 +26,7 @@ extension ServerFixture {
   }
 
   fileprivate var nodeSecret: String {
-    get throws { try #require(running.withLock { $0?.services.users?.nodeSecret }) }
+    get throws { try #require(running.withLock { $0?.services.users.storage.nodeSecret }) }
   }
 
   fileprivate var port: Int { get throws { try #require(running.withLock { $0 }).address.port } }
@@ -230,7 +230,7 @@ struct FleetScreenTests {
       async let response = device.get(href, fields)
       try await eventually { try servers[0].forwarding.running == 1 }
       try database.execute("UPDATE nodes SET lease_until = clock_timestamp() WHERE id LIKE 'aaaa%'")
-      let feed = try #require(servers[0].running.withLock { $0?.services.users?.feed })
+      let feed = try #require(servers[0].running.withLock { $0?.services.users.storage.feed })
       // Until then, a new request would wait for the hanging server.
       await eventually { feed.address(ofNodeWithPrefix: "aaaa") == nil }
       servers[0].advance(by: 2)
@@ -332,7 +332,7 @@ struct FleetScreenTests {
       try await stream.receive(until: "\n\n")
       // The feed cannot renew the lease any more.
       try database.execute("ALTER TABLE nodes RENAME TO lost")
-      let lease = try #require(server.running.withLock { $0?.services.users?.feed?.lease })
+      let lease = try #require(server.running.withLock { $0?.services.users.storage.feed?.lease })
       await eventually { !lease.isHeld }
       let action: JSON = ["type": "tapFavoritePhoto", "payload": ["row": 0]]
       try await screen.engine.read([action], from: ClientNetwork(host: "127.0.0.1")).perform { _ in true }

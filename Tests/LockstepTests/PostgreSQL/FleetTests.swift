@@ -10,7 +10,7 @@ extension ServerFixture {
   /// Runs the commands of the operator that wait, as a server does once a second.
   func runOrders() async throws {
     let server = try #require(running.withLock { $0 })
-    try await server.services.users?.adminCommands(logger: server.components.logger).runPending()
+    try await server.services.users.adminCommands(logger: server.components.logger).runPending()
   }
 }
 

@@ -18,10 +18,10 @@ extension ServerFixture {
   /// last 20 seconds would explain a failure that a test expects.
   func logFailuresDespitePauses() throws {
     let server = try #require(running.withLock { $0 })
-    let services = try #require(server.services.users)
+    let services = server.services.users
     let health = HealthLog(server.components.logger) { nil }
-    services.writer.onHealthChange { health.note($0) }
-    services.feed?.onHealthChange { health.note($0) }
+    services.storage.writer.onHealthChange { health.note($0) }
+    services.storage.feed?.onHealthChange { health.note($0) }
   }
 }
 

@@ -68,7 +68,7 @@ struct OpenedScreen: Sendable {
 
   /// The number of open screens.
   static func count(of users: ServerFixture) -> Int {
-    users.running.withLock { $0?.components.screens?.metrics.open ?? 0 }
+    users.running.withLock { $0?.components.screens.metrics.open ?? 0 }
   }
 }
 
@@ -82,7 +82,7 @@ extension ServerFixture {
   }
 
   /// The number of requests that wait for screens.
-  var waitingForScreens: Int { running.withLock { $0?.components.screens?.waiters.metrics.waiting ?? 0 } }
+  var waitingForScreens: Int { running.withLock { $0?.components.screens.waiters.metrics.waiting ?? 0 } }
 }
 
 extension Device {

@@ -134,7 +134,7 @@ struct ScreenIdempotencyTests {
         let response = try await users.ask("DELETE", "/v1/reactors/login/\(name)", Self.key)
         #expect(response.status == 404)
       }
-      #expect(users.running.withLock { $0?.components.screens?.responses.ownerCount } == 0)
+      #expect(users.running.withLock { $0?.components.screens.responses.ownerCount } == 0)
     }
   }
 
@@ -196,7 +196,7 @@ struct ScreenIdempotencyTests {
         let action = #"{"type":"setUsername","payload":{"value":"\#(text)"}}"#
         #expect(try await screen.act(action, ["Idempotency-Key: \(key)"]).status == 200)
       }
-      let responses = try #require(users.running.withLock { $0?.components.screens?.responses })
+      let responses = try #require(users.running.withLock { $0?.components.screens.responses })
       #expect(responses.bytes > 20_000)
       for _ in 0..<2 { #expect(try await screen.ask("DELETE", screen.href, nil, Self.key).status == 204) }
       #expect(responses.bytes < 2_000)

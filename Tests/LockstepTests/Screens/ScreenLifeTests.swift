@@ -244,12 +244,12 @@ struct ScreenLifeTests {
       let held = try await users.holdWriter()
       defer { held.letGo() }
       let services = try #require(users.running.withLock { $0?.services.users })
-      let turns = try #require((services.screens.users as? LedgerUsers)?.turns)
+      let turns = services.screens.users.turns
       #expect(try await screen.act(Self.toggles(400)).status == 200)
       // The response may come before all writes are queued.
       await eventually { held.waiting == 16 && turns.waitingCount == 400 - 16 }
       let release = Task {
-        await eventually { services.readers.shares.isLifted }
+        await eventually { services.storage.readers.shares.isLifted }
         held.letGo()
       }
       try await users.restart()

@@ -144,7 +144,7 @@ struct UserReadersTests {
       let cursor = try #require(try await ada.put("/v1/defaults/standard/a", "0").cursor)
       // More than the past states that are in memory.
       for number in 1...40 { _ = try await ada.put("/v1/defaults/standard/a", "\(number)") }
-      let readers = try #require(users.running.withLock { $0?.services.users?.readers })
+      let readers = try #require(users.running.withLock { $0?.services.users.storage.readers })
       let (arrival, gate) = (ThreadGate(), ThreadGate())
       let id = try #require(UserID(ada.user))
       let held = Task {

@@ -11,7 +11,7 @@ struct HeldEncoders {
   let tasks: [Task<Void, any Error>]
 
   init(_ users: ServerFixture) async throws {
-    let backgroundEncoder = try #require(users.running.withLock { $0?.services.users?.backgroundEncoder })
+    let backgroundEncoder = try #require(users.running.withLock { $0?.services.users.encoding.background })
     let gate = gate
     self.backgroundEncoder = backgroundEncoder
     let arrivals = [ThreadGate(), ThreadGate()]

@@ -8,7 +8,7 @@ import LockstepHTTPServer
 
 extension ServerFixture {
   /// The number of waiters.
-  var waiting: Int { running.withLock { $0?.services.users?.waiters.metrics.waiting ?? 0 } }
+  var waiting: Int { running.withLock { $0?.services.users.states.waiters.metrics.waiting ?? 0 } }
 
   /// Advances the clock and makes the server read it.
   func advance(by seconds: Double) {

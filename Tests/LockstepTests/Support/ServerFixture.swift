@@ -91,10 +91,7 @@ final class ServerFixture: Sendable {
     let time = clocks.time
     func services() throws -> Services {
       var services = try Services.durable(configuration, modules: modules, screens: screens, time: time.serverTime)
-      if var screens = services.users?.screens {
-        replace(&screens)
-        services.users?.screens = screens
-      }
+      replace(&services.users.screens.services)
       return services
     }
     return try LockstepServer(
@@ -179,7 +176,7 @@ final class ServerFixture: Sendable {
   func description() throws -> OpenAPIValidator {
     try described.withLock { described in
       // Declared collections have descriptions too.
-      let modules = running.withLock { $0?.services.users?.modules.current.revision ?? .none }
+      let modules = running.withLock { $0?.services.users.modules.all.current.revision ?? .none }
       if let described, described.modules == modules { return described.validator }
       let made = try OpenAPIValidator(try #require(running.withLock { $0 }).components)
       described = (modules, made)

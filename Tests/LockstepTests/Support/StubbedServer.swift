@@ -6,12 +6,17 @@ import LockstepTestSupport
 import Synchronization
 import Testing
 
-/// The product's server on a free port, with a stub of its store and a clock that stands still.
+/// The product's server on a free port, with a stub of its store's health and a clock that stands still.
 struct StubbedServer {
   let server: LockstepServer
+  /// The folder of the store.
+  private let files: TemporaryDirectory
   let time: ManualTime
   /// The clock for the server's pauses.
   let clock: VirtualClock
+  /// How many tasks of the server sleep on `clock` when there is no request: those of admin commands, deliveries,
+  /// history and screens.
+  static let sleeperCount = 4
   let log: LogRecorder
   let store: StubStore
 
@@ -62,6 +67,17 @@ struct StubbedServer {
     configuration.threads = 1
     change(&configuration)
     let (time, clock, log, store) = (ManualTime(), VirtualClock(), LogRecorder(), StubStore())
+    let files = try TemporaryDirectory()
+    configuration.data = files.file("lockstep.db")
+    func services() throws -> Services {
+      var services = try Services.durable(configuration, time: time.serverTime)
+      services.store = store
+      services.shutDown = { [shutDown = services.shutDown] in
+        shutDown()
+        store.shutDown()
+      }
+      return services
+    }
     let server = try LockstepServer(
       configuration,
       environment: Environment(
@@ -70,9 +86,9 @@ struct StubbedServer {
         writeLog: { log.record($0) },
         droppedLogLines: { 7 }
       ),
-      services: Services(store: store) { store.shutDown() }
+      services: services()
     )
-    return StubbedServer(server: server, time: time, clock: clock, log: log, store: store)
+    return StubbedServer(server: server, files: files, time: time, clock: clock, log: log, store: store)
   }
 
   func stop() async {

@@ -107,21 +107,21 @@ final class SyncFixture: Sendable {
       defer { choices.didLoad(user) }
       return try states.load(user, from: connection)
     }
-    let registry = RegisteredLedger(
-      try store.write { try RegisteredDefaultsTable().load(from: $0) },
+    let publisher = CommitPublisher()
+    publisher.add(AnnouncingObserver(willAnnounce: choices.willAnnounce, announced: announced))
+    let shared = LedgerEnvironment(
       writer: store.writer,
       eras: EraSource { choices.era },
       now: now,
-      observer: CommitPublisher()
+      observer: publisher
     )
+    let registry = RegisteredLedger(try store.write { try RegisteredDefaultsTable().load(from: $0) }, shared)
     let maintenance = HistoryMaintenance(
       pruning: JournalPruner(policy: choices.history, history: history),
       readers: store.readers,
       writer: store.writer,
       now: now
     )
-    let publisher = CommitPublisher()
-    publisher.add(AnnouncingObserver(willAnnounce: choices.willAnnounce, announced: announced))
     let background = BackgroundEncoder(try WorkerPool(name: "encode", threads: 2, capacity: 64), threads: 2)
     let ledger = Ledger(
       writer: try store.writer.writeSetWriter(of: states),
@@ -129,11 +129,9 @@ final class SyncFixture: Sendable {
       states: states,
       registry: registry,
       maintenance: maintenance,
-      eras: EraSource { choices.era },
       sessionEndings: SessionEndingTracker(),
       background: background,
-      now: now,
-      observer: publisher
+      shared
     )
     return Parts(
       store: store,

@@ -87,7 +87,7 @@ struct ConditionalRequestTests {
       let ada = try await users.signUp()
       try await users.register("standard", #"{"theme":"light"}"#)
       let href = try await ada.open("photoDetail", #"{"arguments":{"photoId":"a"}}"#).href
-      let screen = try #require(users.running.withLock { $0?.components.screens?.open.first })
+      let screen = try #require(users.running.withLock { $0?.components.screens.open.first })
       let reads = [
         ("/", ada.token), ("/lockstep.js", ada.token), ("/openapi.json", ada.token), (href, ada.token),
         ("/v1/admin/registered/standard", ServerFixture.administrator),

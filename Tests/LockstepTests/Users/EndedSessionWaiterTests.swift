@@ -11,7 +11,7 @@ struct EndedSessionWaiterTests {
   @Test("An ended session notifies only the requests of its user, and its own request gets 401")
   func ended() async throws {
     try await ServerFixture.run { users in
-      let waiters = try #require(users.running.withLock { $0 }?.services.users?.waiters)
+      let waiters = try #require(users.running.withLock { $0 }?.services.users.states.waiters)
       let (ada, bob) = (try await users.signUp("ada"), try await users.signUp("bob"))
       let phone = try await users.logIn("bob")
       var waiting: [RawClient] = []

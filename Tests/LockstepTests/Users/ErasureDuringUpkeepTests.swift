@@ -21,7 +21,7 @@ struct ErasureDuringUpkeepTests {
     func configure(_ configuration: inout Configuration) { configuration.defaultsQuota.bytes = 16_000_000 }
     try await ServerFixture.run(configure) { users in
       let services = try #require(users.running.withLock { $0 }?.services.users)
-      let (readers, writer) = (services.readers.readers, services.writer)
+      let (readers, writer) = (services.storage.store.readers, services.storage.writer)
       let ada = try await users.signUp()
       let gate = ThreadGate()
       try readers.submit(length: .long) { _ in
@@ -60,7 +60,7 @@ struct ErasureDuringUpkeepTests {
   func refusal() async throws {
     try await ServerFixture.run { users in
       let services = try #require(users.running.withLock { $0 }?.services.users)
-      let (ledger, writer) = (services.accountsLedger, services.writer)
+      let (ledger, writer) = (services.states.accountsLedger, services.storage.writer)
       let ada = try await users.signUp()
       let user = UserID(try #require(UUIDv7(ada.user)))
       let refusal = StoredResponse(status: 403, fields: [], body: Array(Self.marker.utf8))

@@ -59,7 +59,7 @@ struct FullDiskTests {
 
   /// Limits the number of pages of the store. It cannot be less than the present number.
   private func setLargest(_ pages: Int, _ users: ServerFixture) async throws {
-    let writer = try #require(users.running.withLock { $0?.services.users?.writer })
+    let writer = try #require(users.running.withLock { $0?.services.users.storage.writer })
     try await writer.write { try $0.execute("PRAGMA max_page_count = \(pages)") }
   }
 }

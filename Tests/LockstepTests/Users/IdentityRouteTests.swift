@@ -215,7 +215,7 @@ struct IdentityRouteTests {
       defer { client.close() }
       let fields = ["Authorization: Bearer \(identity.token())", "Accept: text/event-stream"]
       try await client.send(StubbedServer.request("GET", "/v1/changes", fields))
-      await eventually { identity.users.running.withLock { $0?.services.users?.waiters.metrics.waiting } == 1 }
+      await eventually { identity.users.running.withLock { $0?.services.users.states.waiters.metrics.waiting } == 1 }
       identity.users.time.advance(by: 3661)
       identity.users.running.withLock { $0 }?.lookAtClock()
       #expect(try await client.response().status == 200)

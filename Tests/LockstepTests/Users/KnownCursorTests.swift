@@ -65,7 +65,7 @@ struct KnownCursorTests {
       #expect(first.status == 200 && first.body.count > 100_000)
       let tag = try #require(first.field("ETag"))
       #expect(try await ada.get("/v1/favorites", ["If-None-Match: \(tag)"]).status == 304)
-      let cache = try #require(users.running.withLock { $0?.services.users?.cache })
+      let cache = try #require(users.running.withLock { $0?.services.users.states.cache })
       let id = try #require(UserID(ada.user))
       let cached = try #require(cache.state(of: id))
       #expect(cached.representation(of: Self.favorites, registered: .none) == nil)

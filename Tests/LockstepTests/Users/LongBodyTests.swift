@@ -99,7 +99,7 @@ struct LongBodyTests {
     } _: { users in
       let ada = try await users.signUp()
       let services = try #require(users.running.withLock { $0?.services.users })
-      let (memory, encoder) = (services.bodies.long.networks, services.backgroundEncoder)
+      let (memory, encoder) = (services.encoding.bodies.long.networks, services.encoding.background)
       var others = [try await memory.reserve(limit, for: 1), try await memory.reserve(limit, for: 2)]
       // The rest is for short bodies.
       #expect(memory.reserved == limit / 8 * 7)
@@ -107,17 +107,17 @@ struct LongBodyTests {
       await eventually { memory.waitingCount == 1 }
       let patient = try await Self.begin(Self.sent[3], ada)
       // The first one has the user's memory.
-      await eventually { services.bodies.long.users.waitingCount == 1 }
+      await eventually { services.encoding.bodies.long.users.waitingCount == 1 }
       // A very short body needs none, and a short one does not wait for long ones.
       #expect(try await ada.put("/v1/favorites/short", "{}").status == 201)
       #expect(try await ada.put("/v1/favorites/longer", #"{"data":"\#(Self.text.dropFirst(8_000))"}"#).status == 201)
       #expect(encoder.shares.waitingCount == 0)
       gone.close()
-      await eventually { services.bodies.long.users.waitingCount == 0 && memory.waitingCount == 1 }
+      await eventually { services.encoding.bodies.long.users.waitingCount == 0 && memory.waitingCount == 1 }
       others.removeAll()
       #expect(try await patient.response().status == 201)
       #expect(try await ada.get("/v1/defaults/standard/a").status == 404)
-      await eventually { memory.reserved == 0 && services.bodies.long.users.reserved == 0 }
+      await eventually { memory.reserved == 0 && services.encoding.bodies.long.users.reserved == 0 }
     }
   }
 
@@ -125,7 +125,7 @@ struct LongBodyTests {
   func untilTheEnd() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
-      let bodies = try #require(users.running.withLock { $0?.services.users?.bodies })
+      let bodies = try #require(users.running.withLock { $0?.services.users.encoding.bodies })
       let held = try await users.holdWriter()
       defer { held.letGo() }
       let waiting = held.waiting
@@ -164,7 +164,7 @@ struct LongBodyTests {
   func first(sent: Sent) async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
-      let bodies = try #require(users.running.withLock { $0?.services.users?.bodies })
+      let bodies = try #require(users.running.withLock { $0?.services.users.encoding.bodies })
       let response = try await Self.begin(sent, ada).response()
       #expect(response.status == sent.status, "\(response.text)")
       await Self.isFree(bodies)

@@ -367,7 +367,7 @@ struct LongResponseTests {
       let ada = try await users.signUp()
       _ = try await Self.fill(ada, title: "a")
       let services = try #require(users.running.withLock { $0?.services.users })
-      try await Self.hold(services.backgroundEncoder.networks, ClientNetwork(host: "127.0.0.1").hashValue) {
+      try await Self.hold(services.encoding.background.networks, ClientNetwork(host: "127.0.0.1").hashValue) {
         try await ada.waiting(path)
       }
     }
@@ -383,9 +383,9 @@ struct LongResponseTests {
       let cursor = try #require(try await ada.put("/v1/favorites/x", "{}").cursor)
       for number in 0..<40 { _ = try await ada.put("/v1/favorites/y", #"{"title":"\#(number)"}"#) }
       let services = try #require(users.running.withLock { $0?.services.users })
-      services.cache.forgetAll()
+      services.states.cache.forgetAll()
       let network = ClientNetwork(host: "127.0.0.1").hashValue
-      try await Self.hold(services.readers.networks, UserReaders.NetworkReads(network: network)) {
+      try await Self.hold(services.storage.readers.networks, UserReaders.NetworkReads(network: network)) {
         try await ada.waiting(path.replacing("CURSOR", with: cursor))
       }
     }

@@ -55,7 +55,7 @@ struct MailFixture: Sendable {
 
   /// Waits until the server has done what clients have asked for.
   func settle() async {
-    await eventually { users.running.withLock { $0?.services.users?.mail.queue.isIdle } ?? true }
+    await eventually { users.running.withLock { $0?.services.users.delivery.mail.queue.isIdle } ?? true }
   }
 
   /// The events of a type, once there are this many and no attempt runs.
@@ -73,7 +73,7 @@ struct MailFixture: Sendable {
   }
 
   private var isDelivering: Bool {
-    users.running.withLock { $0?.services.users?.deliveries.contents.withLock { $0.running > 0 } } ?? false
+    users.running.withLock { $0?.services.users.delivery.worker.contents.withLock { $0.running > 0 } } ?? false
   }
 
   /// The token in the last of this many events.

@@ -162,7 +162,7 @@ struct PasswordResetTests {
       mail.users.time.advance(by: 1)
       #expect(try await mail.reset(tokens[1], to: "battery staple").problem == ProblemSummary("not-found"))
       #expect(try await mail.links() == 2)
-      try await mail.users.running.withLock({ $0?.services.users?.deliveries })?.upkeep()
+      try await mail.users.running.withLock({ $0?.services.users.delivery.worker })?.upkeep()
       #expect(try await mail.links() == 0)
     }
   }

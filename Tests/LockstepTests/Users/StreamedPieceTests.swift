@@ -40,12 +40,12 @@ struct StreamedPieceTests {
       let services = try #require(users.running.withLock { $0 }?.services.users)
       let user = UserID(try #require(UUIDv7(ada.user)))
       let export = UserExport(
-        store: services.store,
+        store: services.storage.id,
         account: { _, _ in ["user": "x"] },
-        states: services.states,
+        states: services.modules.tables,
         present: { _ in nil },
         registered: { .none },
-        readers: services.readers,
+        readers: services.storage.readers,
         own: []
       )
       let contents = try #require(try await export.contents(of: user, from: nil))
