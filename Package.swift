@@ -261,6 +261,26 @@ let package = Package(
       resources: [.embedInCode("hostile-catalogue.json"), .embedInCode("test-keys.json")]
     ),
     .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
+    // Fixtures of the tests of several targets: of states, stores and accounts, and of whole servers. They are test
+    // targets, so only a build of tests compiles them.
+    .testTarget(
+      name: "LockstepStateTestSupport",
+      dependencies: [
+        "CLockstepSQLite", "LockstepAccounts", "LockstepCollections", "LockstepJSON", "LockstepModules",
+        "LockstepPostgreSQL", "LockstepSQLite", "LockstepStore", "LockstepSync", "LockstepTestSupport",
+        "LockstepThreading", "LockstepTime",
+      ]
+    ),
+    .testTarget(
+      name: "LockstepServerTestSupport",
+      dependencies: [
+        "CLockstepZlib", "LockstepAccounts", "LockstepCollections", "LockstepComposition", "LockstepHTTP",
+        "LockstepHTTPClient", "LockstepHTTPServer", "LockstepJSON", "LockstepLogging", "LockstepMaintenance",
+        "LockstepMiddleware", "LockstepModules", "LockstepPostgreSQL", "LockstepReactor", "LockstepReactorTesting",
+        "LockstepRoutes", "LockstepScreens", "LockstepSQLite", "LockstepStateTestSupport", "LockstepStore",
+        "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime", "LockstepWebhooks",
+      ]
+    ),
     .testTarget(
       name: "LockstepJSONTests",
       dependencies: ["CAllocationCounter", "LockstepJSON", "LockstepTestSupport"]
@@ -285,6 +305,11 @@ let package = Package(
       dependencies: ["LockstepPostgreSQL", "LockstepTestSupport", "LockstepThreading"]
     ),
     .testTarget(name: "LockstepMigrationsTests", dependencies: ["LockstepMigrations"]),
+    .testTarget(name: "LockstepTimeTests", dependencies: ["LockstepTime"]),
+    .testTarget(
+      name: "LockstepLoggingTests",
+      dependencies: ["LockstepJSON", "LockstepLogging", "LockstepTestSupport", "LockstepThreading", "LockstepTime"]
+    ),
     .testTarget(name: "LockstepHTTPTests", dependencies: ["LockstepHTTP", "LockstepJSON", "LockstepTime"]),
     .testTarget(
       name: "LockstepHTTPServerTests",
@@ -311,6 +336,21 @@ let package = Package(
       dependencies: ["LockstepHTTP", "LockstepHTTPClient", "LockstepMail", "LockstepTestSupport", "LockstepTime"]
     ),
     .testTarget(
+      name: "LockstepCollectionsTests",
+      dependencies: [
+        "CAllocationCounter", "LockstepCollections", "LockstepJSON", "LockstepReactor", "LockstepStateTestSupport",
+        "LockstepTestSupport", "LockstepTime",
+      ]
+    ),
+    .testTarget(
+      name: "LockstepStoreTests",
+      dependencies: [
+        "LockstepAccounts", "LockstepCollections", "LockstepJSON", "LockstepLogging", "LockstepMigrations",
+        "LockstepModules", "LockstepPostgreSQL", "LockstepSQLite", "LockstepStateTestSupport", "LockstepStore",
+        "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime",
+      ]
+    ),
+    .testTarget(
       name: "LockstepWebhooksTests",
       dependencies: [
         "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepLogging", "LockstepPostgreSQL", "LockstepStore",
@@ -318,15 +358,73 @@ let package = Package(
       ]
     ),
     .testTarget(
-      name: "LockstepTests",
+      name: "LockstepAccountsTests",
       dependencies: [
-        "CAllocationCounter", "CLockstepSQLite", "CLockstepZlib", "Lockstep", "LockstepAccounts", "LockstepClient",
-        "LockstepCollections", "LockstepComposition", "LockstepCryptography", "LockstepHTTP", "LockstepHTTPClient",
-        "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMail",
-        "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL",
-        "LockstepReactor", "LockstepReactorTesting", "LockstepRoutes", "LockstepSQLite", "LockstepScreens",
-        "LockstepStore", "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime", "LockstepWebFiles",
+        "LockstepAccounts", "LockstepCollections", "LockstepJSON", "LockstepSQLite", "LockstepStateTestSupport",
+        "LockstepStore", "LockstepTestSupport", "LockstepThreading", "LockstepTime",
+      ]
+    ),
+    .testTarget(
+      name: "LockstepSyncTests",
+      dependencies: [
+        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepMigrations",
+        "LockstepModules", "LockstepPostgreSQL", "LockstepSQLite", "LockstepStateTestSupport", "LockstepStore",
+        "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime",
+      ]
+    ),
+    .testTarget(
+      name: "LockstepModulesTests",
+      dependencies: [
+        "LockstepCollections", "LockstepJSON", "LockstepModules", "LockstepStateTestSupport", "LockstepTestSupport",
+        "LockstepTime",
+      ]
+    ),
+    .testTarget(
+      name: "LockstepMaintenanceTests",
+      dependencies: [
+        "LockstepAccounts", "LockstepCollections", "LockstepComposition", "LockstepHTTP", "LockstepHTTPServer",
+        "LockstepJSON", "LockstepLogging", "LockstepMaintenance", "LockstepMigrations", "LockstepModules",
+        "LockstepPostgreSQL", "LockstepRoutes", "LockstepScreens", "LockstepServerTestSupport", "LockstepSQLite",
+        "LockstepStateTestSupport", "LockstepStore", "LockstepSync", "LockstepTestSupport", "LockstepThreading",
+        "LockstepTime",
+      ]
+    ),
+    .testTarget(
+      name: "LockstepScreensTests",
+      dependencies: [
+        "LockstepAccounts", "LockstepCollections", "LockstepComposition", "LockstepHTTP", "LockstepHTTPClient",
+        "LockstepJSON", "LockstepLogging", "LockstepMiddleware", "LockstepModules", "LockstepReactor",
+        "LockstepReactorTesting", "LockstepScreens", "LockstepServerTestSupport", "LockstepStateTestSupport",
+        "LockstepStore", "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime",
+      ]
+    ),
+    .testTarget(
+      name: "LockstepMiddlewareTests",
+      dependencies: [
+        "LockstepAccounts", "LockstepCollections", "LockstepComposition", "LockstepHTTP", "LockstepHTTPServer",
+        "LockstepJSON", "LockstepLogging", "LockstepMail", "LockstepMiddleware", "LockstepRoutes",
+        "LockstepServerTestSupport", "LockstepStateTestSupport", "LockstepTestSupport", "LockstepThreading",
+      ]
+    ),
+    .testTarget(
+      name: "LockstepRoutesTests",
+      dependencies: [
+        "LockstepAccounts", "LockstepClient", "LockstepCollections", "LockstepComposition", "LockstepHTTP",
+        "LockstepHTTPClient", "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepMail",
+        "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepRoutes",
+        "LockstepScreens", "LockstepServerTestSupport", "LockstepSQLite", "LockstepStateTestSupport", "LockstepStore",
+        "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime", "LockstepWebFiles",
         "LockstepWebhooks",
+      ]
+    ),
+    .testTarget(
+      name: "LockstepCompositionTests",
+      dependencies: [
+        "Lockstep", "LockstepAccounts", "LockstepCollections", "LockstepComposition", "LockstepHTTP",
+        "LockstepHTTPServer", "LockstepJSON", "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware",
+        "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL", "LockstepReactorTesting", "LockstepRoutes",
+        "LockstepScreens", "LockstepServerTestSupport", "LockstepSQLite", "LockstepStateTestSupport", "LockstepStore",
+        "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime",
       ]
     ),
     .testTarget(
