@@ -36,7 +36,7 @@ struct ReadmeTests {
 
   @Test("The printed module is compiled and tested")
   func module() throws {
-    let file = "Tests/LockstepTests/Modules/ReadmeModule.swift"
+    let file = "Tests/LockstepCompositionTests/ReadmeModule.swift"
     #expect(try Self.blocks("swift", below: file) == [try Self.text(of: file)])
   }
 

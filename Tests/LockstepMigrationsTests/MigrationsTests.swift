@@ -4,26 +4,27 @@ import Testing
 
 @Suite("The folder of migrations", .timeLimit(.minutes(10)))
 struct MigrationsTests {
-  private static let folder = URL(fileURLWithPath: #filePath)
-    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    .appendingPathComponent("migrations/sqlite")
+  private static let lists: [(folder: String, migrations: [Migration])] = [
+    ("sqlite", Migration.all), ("postgresql", Migration.postgreSQL),
+  ]
 
-  private var files: [String] {
-    get throws {
-      try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).filter { $0.hasSuffix(".sql") }.sorted()
-    }
+  private static func url(_ folder: String) -> URL {
+    URL(fileURLWithPath: #filePath)
+      .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+      .appendingPathComponent("migrations/\(folder)")
   }
 
-  @Test("Every SQL file in the folder is in the list, in order, and the list has no other")
-  func allListed() throws {
-    #expect(try files == Migration.all.map { $0.name + ".sql" })
-    #expect(try !files.isEmpty)
+  @Test("Every file in the folder is in the list, in order, and the list has no other", arguments: lists)
+  func allListed(folder: String, migrations: [Migration]) throws {
+    let files = try FileManager.default.contentsOfDirectory(atPath: Self.url(folder).path).sorted()
+    #expect(files == migrations.map { $0.name + ".sql" })
+    #expect(!files.isEmpty)
   }
 
-  @Test("Numbers have four digits, begin at 1 and have no gap")
-  func numbers() throws {
-    #expect(Migration.all.map(\.number) == Array(1...Migration.all.count))
-    for migration in Migration.all {
+  @Test("Numbers have four digits, begin at 1 and have no gap", arguments: lists)
+  func numbers(folder: String, migrations: [Migration]) throws {
+    #expect(migrations.map(\.number) == Array(1...migrations.count))
+    for migration in migrations {
       #expect(
         migration.name.hasPrefix(
           String(repeating: "0", count: 4 - "\(migration.number)".count) + "\(migration.number)_"
@@ -32,17 +33,20 @@ struct MigrationsTests {
     }
   }
 
-  @Test("The embedded SQL equals the files in the folder")
-  func embedded() throws {
-    for migration in Migration.all {
-      let file = Self.folder.appendingPathComponent(migration.name + ".sql")
+  @Test("The embedded SQL equals the files in the folder", arguments: lists)
+  func embedded(folder: String, migrations: [Migration]) throws {
+    for migration in migrations {
+      let file = Self.url(folder).appendingPathComponent(migration.name + ".sql")
       #expect(try String(contentsOf: file, encoding: .utf8) == migration.sql)
     }
   }
 
-  @Test("No migration begins or ends a transaction, because all missing migrations are applied in one")
-  func noTransactions() throws {
-    for migration in Migration.all {
+  @Test(
+    "No migration begins or ends a transaction, because all missing migrations are applied in one",
+    arguments: lists
+  )
+  func noTransactions(folder: String, migrations: [Migration]) throws {
+    for migration in migrations {
       let words = migration.sql.split(separator: "\n")
         .compactMap { $0.split(separator: "--", omittingEmptySubsequences: false).first }
         .flatMap { $0.uppercased().split { !$0.isLetter } }
