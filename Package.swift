@@ -44,7 +44,7 @@ let package = Package(
     .target(name: "LockstepReactorTesting", dependencies: ["LockstepReactor"]),
     .target(name: "LockstepThreading"),
     .target(name: "LockstepSQLite", dependencies: ["CLockstepSQLite", "LockstepThreading"]),
-    .target(name: "LockstepPostgreSQL", dependencies: ["CLockstepPostgreSQL", "LockstepThreading"]),
+    .target(name: "LockstepPostgreSQL", dependencies: ["CLockstepPostgreSQL"]),
     .target(
       name: "LockstepMigrations",
       path: "migrations",
@@ -153,14 +153,14 @@ let package = Package(
       name: "LockstepAccounts",
       dependencies: [
         "CLockstepSodium", "LockstepCollections", "LockstepCryptography", "LockstepIdentity", "LockstepJSON",
-        "LockstepSQLite", "LockstepStore", "LockstepThreading", "LockstepTime",
+        "LockstepStore", "LockstepThreading", "LockstepTime",
       ]
     ),
     .target(
       name: "LockstepSync",
       dependencies: [
-        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepReactor", "LockstepSQLite",
-        "LockstepStore", "LockstepThreading", "LockstepTime",
+        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepStore", "LockstepThreading",
+        "LockstepTime",
       ]
     ),
     .target(
@@ -175,7 +175,7 @@ let package = Package(
         "LockstepCollections", "LockstepJSON", "LockstepModules", "LockstepReactor", "LockstepSQLite", "LockstepTime",
       ]
     ),
-    .target(name: "LockstepClientUI", dependencies: ["LockstepClient", "LockstepReactor"]),
+    .target(name: "LockstepClientUI", dependencies: ["LockstepClient"]),
     .target(
       name: "LockstepClientTesting",
       dependencies: [
@@ -210,9 +210,9 @@ let package = Package(
       name: "LockstepRoutes",
       dependencies: [
         "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer", "LockstepIdentity",
-        "LockstepJSON", "LockstepMaintenance", "LockstepMiddleware", "LockstepModules", "LockstepReactor",
-        "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime",
-        "LockstepWebFiles", "LockstepWebhooks",
+        "LockstepJSON", "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepModules",
+        "LockstepReactor", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading",
+        "LockstepTime", "LockstepWebFiles", "LockstepWebhooks",
       ]
     ),
     .target(
@@ -228,10 +228,10 @@ let package = Package(
     .target(
       name: "LockstepCommand",
       dependencies: [
-        "LockstepAccounts", "LockstepComposition", "LockstepCryptography", "LockstepStore", "LockstepTime",
-        "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer",
-        "LockstepIdentity", "LockstepLogging", "LockstepMail", "LockstepMaintenance", "LockstepMiddleware",
-        "LockstepScreens", "LockstepTemplates", "LockstepThreading",
+        "LockstepAccounts", "LockstepCollections", "LockstepComposition", "LockstepCryptography", "LockstepHTTP",
+        "LockstepHTTPClient", "LockstepHTTPServer", "LockstepIdentity", "LockstepLogging", "LockstepMail",
+        "LockstepMaintenance", "LockstepMiddleware", "LockstepScreens", "LockstepStore", "LockstepSync",
+        "LockstepTemplates", "LockstepThreading", "LockstepTime",
       ]
     ),
     // Everything that a server of your own needs, as one module to import.
@@ -288,7 +288,7 @@ let package = Package(
     .testTarget(name: "LockstepHTTPTests", dependencies: ["LockstepHTTP", "LockstepJSON", "LockstepTime"]),
     .testTarget(
       name: "LockstepHTTPServerTests",
-      dependencies: ["LockstepHTTP", "LockstepHTTPServer", "LockstepTestSupport", "LockstepThreading"]
+      dependencies: ["LockstepHTTP", "LockstepHTTPServer", "LockstepTestSupport", "LockstepThreading", "LockstepTime"]
     ),
     .testTarget(
       name: "LockstepHTTPClientTests",
@@ -308,7 +308,7 @@ let package = Package(
     ),
     .testTarget(
       name: "LockstepMailTests",
-      dependencies: ["LockstepHTTP", "LockstepHTTPClient", "LockstepMail", "LockstepTestSupport", "LockstepTime"]
+      dependencies: ["LockstepMail", "LockstepTestSupport", "LockstepTime"]
     ),
     .testTarget(
       name: "LockstepWebhooksTests",
@@ -321,8 +321,8 @@ let package = Package(
       name: "LockstepTests",
       dependencies: [
         "CAllocationCounter", "CLockstepSQLite", "CLockstepZlib", "Lockstep", "LockstepAccounts", "LockstepClient",
-        "LockstepCollections", "LockstepComposition", "LockstepCryptography", "LockstepHTTP", "LockstepHTTPClient",
-        "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMail",
+        "LockstepCollections", "LockstepComposition", "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer",
+        "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMail",
         "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL",
         "LockstepReactor", "LockstepReactorTesting", "LockstepRoutes", "LockstepSQLite", "LockstepScreens",
         "LockstepStore", "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime", "LockstepWebFiles",
@@ -348,7 +348,7 @@ let package = Package(
     .testTarget(
       name: "LockstepAcceptanceTests",
       dependencies: [
-        "ContinueWatching", "FavoritesTerminal", "LockstepClient", "LockstepExecutable", "LockstepJSON",
+        "ContinueWatching", "FavoritesTerminal", "LockstepClient", "LockstepExecutable", "LockstepHTTP", "LockstepJSON",
         "LockstepPostgreSQL", "LockstepReactor", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading",
         "LockstepTime", "NewProject", "ShoppingList", "ShoppingScreens", "WatchingClient", "WatchingModule",
       ]
@@ -426,7 +426,7 @@ let package = Package(
     ),
     .testTarget(
       name: "FavoritesAppTests",
-      dependencies: ["FavoritesModel", "FavoritesTerminal", "LockstepClient", "LockstepClientTesting"],
+      dependencies: ["FavoritesModel", "FavoritesTerminal", "LockstepClient", "LockstepClientTesting", "LockstepJSON"],
       path: "Examples/FavoritesApp/Tests/FavoritesAppTests"
     ),
     .executableTarget(
