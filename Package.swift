@@ -118,7 +118,7 @@ let package = Package(
     ),
     .target(
       name: "LockstepMail",
-      dependencies: ["LockstepHTTP", "LockstepTime"],
+      dependencies: ["LockstepHTTP", "LockstepHTTPClient", "LockstepTime"],
       resources: [
         .embedInCode("Texts/password-reset.en.txt"), .embedInCode("Texts/password-reset.ja.txt"),
         .embedInCode("Texts/password-reset.de.txt"), .embedInCode("Texts/password-reset.fr.txt"),
@@ -308,7 +308,7 @@ let package = Package(
     ),
     .testTarget(
       name: "LockstepMailTests",
-      dependencies: ["LockstepMail", "LockstepTestSupport", "LockstepTime"]
+      dependencies: ["LockstepHTTPClient", "LockstepMail", "LockstepTestSupport", "LockstepTime"]
     ),
     .testTarget(
       name: "LockstepWebhooksTests",
@@ -332,8 +332,8 @@ let package = Package(
     .testTarget(
       name: "LockstepServerTestingTests",
       dependencies: [
-        "LockstepClient", "LockstepClientTesting", "LockstepCollections", "LockstepComposition", "LockstepHTTPClient",
-        "LockstepJSON", "LockstepMail", "LockstepReactor", "LockstepReactorTesting", "LockstepScreens",
+        "LockstepClient", "LockstepClientTesting", "LockstepCollections", "LockstepComposition", "LockstepJSON",
+        "LockstepMail", "LockstepReactor", "LockstepReactorTesting", "LockstepScreens",
         "LockstepServerTesting", "LockstepTime", "NewProject", "ShoppingList",
       ]
     ),
@@ -364,7 +364,7 @@ let package = Package(
     // The tool of scripts/outgoing.
     .executableTarget(
       name: "outgoing-sender",
-      dependencies: ["LockstepHTTPClient", "LockstepMail", "LockstepTime", "LockstepWebhooks"],
+      dependencies: ["LockstepMail", "LockstepTime", "LockstepWebhooks"],
       path: "Tests/OutgoingSender"
     ),
 
