@@ -207,12 +207,28 @@ let package = Package(
       ]
     ),
     .target(
+      name: "LockstepOpenAPI",
+      dependencies: [
+        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepMiddleware",
+        "LockstepStore", "LockstepSync",
+      ]
+    ),
+    .target(
       name: "LockstepRoutes",
       dependencies: [
         "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer", "LockstepIdentity",
         "LockstepJSON", "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepModules",
-        "LockstepReactor", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading",
-        "LockstepTime", "LockstepWebFiles", "LockstepWebhooks",
+        "LockstepOpenAPI", "LockstepReactor", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync",
+        "LockstepThreading", "LockstepTime", "LockstepWebFiles", "LockstepWebhooks",
+      ]
+    ),
+    .target(
+      name: "LockstepAdministration",
+      dependencies: [
+        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer", "LockstepIdentity",
+        "LockstepJSON", "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepModules",
+        "LockstepOpenAPI", "LockstepReactor", "LockstepRoutes", "LockstepSQLite", "LockstepScreens", "LockstepStore",
+        "LockstepSync", "LockstepThreading", "LockstepTime", "LockstepWebFiles", "LockstepWebhooks",
       ]
     ),
     .target(
@@ -222,7 +238,7 @@ let package = Package(
         "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMail",
         "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL",
         "LockstepReactor", "LockstepRoutes", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync",
-        "LockstepThreading", "LockstepTime", "LockstepWebhooks",
+        "LockstepThreading", "LockstepTime", "LockstepWebhooks", "LockstepAdministration",
       ]
     ),
     .target(
