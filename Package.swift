@@ -44,7 +44,7 @@ let package = Package(
     .target(name: "LockstepReactorTesting", dependencies: ["LockstepReactor"]),
     .target(name: "LockstepThreading"),
     .target(name: "LockstepSQLite", dependencies: ["CLockstepSQLite", "LockstepThreading"]),
-    .target(name: "LockstepPostgreSQL", dependencies: ["CLockstepPostgreSQL", "LockstepThreading"]),
+    .target(name: "LockstepPostgreSQL", dependencies: ["CLockstepPostgreSQL"]),
     .target(
       name: "LockstepMigrations",
       path: "migrations",
@@ -85,7 +85,7 @@ let package = Package(
     ),
     .target(
       name: "LockstepMail",
-      dependencies: ["LockstepHTTP", "LockstepTime"],
+      dependencies: ["LockstepHTTP", "LockstepHTTPClient", "LockstepTime"],
       resources: [.embedInCode("Texts")]
     ),
     .target(
@@ -103,14 +103,14 @@ let package = Package(
       name: "LockstepAccounts",
       dependencies: [
         "CLockstepSodium", "LockstepCollections", "LockstepCryptography", "LockstepIdentity", "LockstepJSON",
-        "LockstepSQLite", "LockstepStore", "LockstepThreading", "LockstepTime",
+        "LockstepStore", "LockstepThreading", "LockstepTime",
       ]
     ),
     .target(
       name: "LockstepSync",
       dependencies: [
-        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepReactor", "LockstepSQLite",
-        "LockstepStore", "LockstepThreading", "LockstepTime",
+        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepStore", "LockstepThreading",
+        "LockstepTime",
       ]
     ),
     .target(
@@ -133,7 +133,7 @@ let package = Package(
         "LockstepCollections", "LockstepJSON", "LockstepModules", "LockstepReactor", "LockstepSQLite", "LockstepTime",
       ]
     ),
-    .target(name: "LockstepClientUI", dependencies: ["LockstepClient", "LockstepReactor"]),
+    .target(name: "LockstepClientUI", dependencies: ["LockstepClient"]),
     .target(
       name: "LockstepClientTesting",
       dependencies: [
@@ -165,31 +165,46 @@ let package = Package(
       ]
     ),
     .target(
+      name: "LockstepOpenAPI",
+      dependencies: [
+        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepMiddleware",
+        "LockstepStore", "LockstepSync",
+      ]
+    ),
+    .target(
       name: "LockstepRoutes",
       dependencies: [
         "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer", "LockstepIdentity",
-        "LockstepJSON", "LockstepMaintenance", "LockstepMiddleware", "LockstepModules", "LockstepReactor",
-        "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime",
-        "LockstepWebFiles", "LockstepWebhooks",
+        "LockstepJSON", "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepModules",
+        "LockstepOpenAPI", "LockstepReactor", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync",
+        "LockstepThreading", "LockstepTime", "LockstepWebFiles", "LockstepWebhooks",
+      ]
+    ),
+    .target(
+      name: "LockstepAdministration",
+      dependencies: [
+        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepIdentity", "LockstepJSON",
+        "LockstepMaintenance", "LockstepMiddleware", "LockstepModules", "LockstepOpenAPI", "LockstepRoutes",
+        "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime", "LockstepWebhooks",
       ]
     ),
     .target(
       name: "LockstepComposition",
       dependencies: [
-        "CLockstepLinux", "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPClient",
-        "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMail",
-        "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL",
-        "LockstepReactor", "LockstepRoutes", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync",
-        "LockstepThreading", "LockstepTime", "LockstepWebhooks",
+        "CLockstepLinux", "LockstepAccounts", "LockstepAdministration", "LockstepCollections", "LockstepHTTP",
+        "LockstepHTTPClient", "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging",
+        "LockstepMail", "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules",
+        "LockstepPostgreSQL", "LockstepReactor", "LockstepRoutes", "LockstepSQLite", "LockstepScreens", "LockstepStore",
+        "LockstepSync", "LockstepThreading", "LockstepTime", "LockstepWebhooks",
       ]
     ),
     .target(
       name: "LockstepCommand",
       dependencies: [
-        "LockstepAccounts", "LockstepComposition", "LockstepCryptography", "LockstepStore", "LockstepTime",
-        "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer",
-        "LockstepIdentity", "LockstepLogging", "LockstepMail", "LockstepMaintenance", "LockstepMiddleware",
-        "LockstepScreens", "LockstepTemplates", "LockstepThreading",
+        "LockstepAccounts", "LockstepCollections", "LockstepComposition", "LockstepCryptography", "LockstepHTTP",
+        "LockstepHTTPClient", "LockstepHTTPServer", "LockstepIdentity", "LockstepLogging", "LockstepMail",
+        "LockstepMaintenance", "LockstepMiddleware", "LockstepScreens", "LockstepStore", "LockstepSync",
+        "LockstepTemplates", "LockstepThreading", "LockstepTime",
       ]
     ),
     // Everything that a server of your own needs, as one module to import.
@@ -271,7 +286,7 @@ let package = Package(
     .testTarget(name: "LockstepHTTPTests", dependencies: ["LockstepHTTP", "LockstepJSON", "LockstepTime"]),
     .testTarget(
       name: "LockstepHTTPServerTests",
-      dependencies: ["LockstepHTTP", "LockstepHTTPServer", "LockstepTestSupport", "LockstepThreading"]
+      dependencies: ["LockstepHTTP", "LockstepHTTPServer", "LockstepTestSupport", "LockstepThreading", "LockstepTime"]
     ),
     .testTarget(
       name: "LockstepHTTPClientTests",
@@ -291,7 +306,7 @@ let package = Package(
     ),
     .testTarget(
       name: "LockstepMailTests",
-      dependencies: ["LockstepHTTP", "LockstepHTTPClient", "LockstepMail", "LockstepTestSupport", "LockstepTime"]
+      dependencies: ["LockstepHTTPClient", "LockstepMail", "LockstepTestSupport", "LockstepTime"]
     ),
     .testTarget(
       name: "LockstepCollectionsTests",
@@ -368,11 +383,10 @@ let package = Package(
       name: "LockstepRoutesTests",
       dependencies: [
         "LockstepAccounts", "LockstepClient", "LockstepCollections", "LockstepComposition", "LockstepHTTP",
-        "LockstepHTTPClient", "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepMail",
-        "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepRoutes",
-        "LockstepScreens", "LockstepServerTestSupport", "LockstepSQLite", "LockstepStateTestSupport", "LockstepStore",
-        "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime", "LockstepWebFiles",
-        "LockstepWebhooks",
+        "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepMail", "LockstepMaintenance",
+        "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepRoutes", "LockstepSQLite",
+        "LockstepScreens", "LockstepServerTestSupport", "LockstepStateTestSupport", "LockstepStore", "LockstepSync",
+        "LockstepTestSupport", "LockstepThreading", "LockstepTime", "LockstepWebFiles", "LockstepWebhooks",
       ]
     ),
     .testTarget(
@@ -388,8 +402,8 @@ let package = Package(
     .testTarget(
       name: "LockstepServerTestingTests",
       dependencies: [
-        "LockstepClient", "LockstepClientTesting", "LockstepCollections", "LockstepComposition", "LockstepHTTPClient",
-        "LockstepJSON", "LockstepMail", "LockstepReactor", "LockstepReactorTesting", "LockstepScreens",
+        "LockstepClient", "LockstepClientTesting", "LockstepCollections", "LockstepComposition", "LockstepJSON",
+        "LockstepMail", "LockstepReactor", "LockstepReactorTesting", "LockstepScreens",
         "LockstepServerTesting", "LockstepTime", "NewProject", "ShoppingList",
       ]
     ),
@@ -404,9 +418,10 @@ let package = Package(
     .testTarget(
       name: "LockstepAcceptanceTests",
       dependencies: [
-        "ContinueWatching", "FavoritesTerminal", "LockstepClient", "LockstepExecutable", "LockstepJSON",
-        "LockstepPostgreSQL", "LockstepReactor", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading",
-        "LockstepTime", "NewProject", "ShoppingList", "ShoppingScreens", "WatchingClient", "WatchingModule",
+        "ContinueWatching", "FavoritesTerminal", "LockstepClient", "LockstepExecutable", "LockstepHTTP", "LockstepJSON",
+        "LockstepPostgreSQL", "LockstepReactor", "LockstepSQLite",
+        "LockstepTestSupport", "LockstepThreading", "LockstepTime", "NewProject", "ShoppingList", "ShoppingScreens",
+        "WatchingClient", "WatchingModule",
       ]
     ),
 
@@ -420,7 +435,7 @@ let package = Package(
     // The tool of scripts/outgoing.
     .executableTarget(
       name: "outgoing-sender",
-      dependencies: ["LockstepHTTPClient", "LockstepMail", "LockstepTime", "LockstepWebhooks"],
+      dependencies: ["LockstepMail", "LockstepTime", "LockstepWebhooks"],
       path: "Tests/OutgoingSender"
     ),
 
@@ -482,7 +497,7 @@ let package = Package(
     ),
     .testTarget(
       name: "FavoritesAppTests",
-      dependencies: ["FavoritesModel", "FavoritesTerminal", "LockstepClient", "LockstepClientTesting"],
+      dependencies: ["FavoritesModel", "FavoritesTerminal", "LockstepClient", "LockstepClientTesting", "LockstepJSON"],
       path: "Examples/FavoritesApp/Tests/FavoritesAppTests"
     ),
     .executableTarget(

@@ -13,15 +13,29 @@ import LockstepThreading
 package final class HTTPClient: Sendable {
   package struct Bounds: Sendable, Equatable {
     /// How long connecting may take, including name resolution and TLS.
-    package var connectTime = Duration.seconds(5)
-    package var totalTime = Duration.seconds(15)
+    package var connectTime: Duration
+    package var totalTime: Duration
     /// The largest response in bytes, including its head.
-    package var responseBytes = 64 * 1024
+    package var responseBytes: Int
     /// Whether a response with a longer body is returned with the beginning of the body, and its
     /// connection closed. If not, such a response is an error, as a longer head always is.
-    package var cutsBodies = false
+    package var cutsBodies: Bool
     /// How many transfers may run at a time, each with its own connection.
-    package var transfers = 32
+    package var transfers: Int
+
+    package init(
+      connectTime: Duration = .seconds(5),
+      totalTime: Duration = .seconds(15),
+      responseBytes: Int = 64 * 1024,
+      cutsBodies: Bool = false,
+      transfers: Int = 32
+    ) {
+      self.connectTime = connectTime
+      self.totalTime = totalTime
+      self.responseBytes = responseBytes
+      self.cutsBodies = cutsBodies
+      self.transfers = transfers
+    }
   }
 
   /// The addresses that a client connects to.
@@ -77,6 +91,16 @@ package final class HTTPClient: Sendable {
   /// Sends a `GET` request for JSON. Otherwise like `post`.
   nonisolated(nonsending) package func get(_ url: String) async throws(TransferError) -> TransferResponse {
     try await send(TransferRequest(url: url))
+  }
+
+  /// Sends a mail by SMTP through the relay of a URL, whose path is the name by which this client
+  /// greets it. Lines of the message end in CRLF. Throws unless the relay has accepted the mail.
+  nonisolated(nonsending) package func send(
+    _ message: [UInt8],
+    in envelope: MailEnvelope,
+    through relay: String
+  ) async throws(TransferError) {
+    _ = try await send(TransferRequest(body: message, url: relay, mail: envelope))
   }
 
   /// The line of a header field.

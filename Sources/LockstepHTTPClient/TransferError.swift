@@ -24,7 +24,7 @@ package struct TransferError: Error, Equatable, Sendable, CustomStringConvertibl
   /// A message for the operator. It may name the host, but never credentials or the body.
   package let detail: String
   /// The last status of the other server, or 0.
-  let status: Int
+  package let status: Int
 
   package init(_ kind: Kind, _ detail: String) { self.init(kind, detail, status: 0) }
 

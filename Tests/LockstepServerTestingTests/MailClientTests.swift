@@ -1,6 +1,5 @@
 import LockstepClient
 import LockstepComposition
-import LockstepHTTPClient
 import LockstepMail
 import LockstepReactorTesting
 import LockstepServerTesting

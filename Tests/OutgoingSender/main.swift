@@ -5,7 +5,6 @@
 //   outgoing-sender sign ID SECRET…
 //     prints the header fields of a webhook whose body is on stdin.
 
-import LockstepHTTPClient
 import LockstepMail
 import LockstepTime
 import LockstepWebhooks

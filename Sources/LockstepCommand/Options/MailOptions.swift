@@ -1,5 +1,4 @@
 import LockstepComposition
-import LockstepHTTPClient
 import LockstepMail
 
 /// The options for mails. A relay needs a sender and a public URL, and the others need a relay.

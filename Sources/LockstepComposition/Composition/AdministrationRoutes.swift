@@ -1,5 +1,6 @@
 import LockstepAccounts
 import LockstepCollections
+import LockstepAdministration
 import LockstepHTTP
 import LockstepLogging
 import LockstepMiddleware

@@ -1,4 +1,3 @@
-import LockstepHTTPClient
 import LockstepJSON
 import LockstepLogging
 import LockstepMail

@@ -1,3 +1,4 @@
+import LockstepAdministration
 import LockstepHTTP
 import LockstepLogging
 import LockstepMiddleware

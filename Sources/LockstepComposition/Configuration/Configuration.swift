@@ -1,6 +1,5 @@
 import LockstepAccounts
 import LockstepHTTP
-import LockstepHTTPClient
 import LockstepIdentity
 import LockstepLogging
 import LockstepMail

@@ -1,4 +1,3 @@
-import LockstepHTTPClient
 import LockstepJSON
 import LockstepMail
 import LockstepTestSupport

@@ -1,3 +1,5 @@
+import LockstepHTTPClient
+
 /// Why the relay has not accepted a mail.
 package struct MailError: Error, Equatable, Sendable, CustomStringConvertible {
   package enum Kind: Sendable, Equatable, CaseIterable {

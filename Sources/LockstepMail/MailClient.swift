@@ -1,3 +1,5 @@
+import LockstepHTTPClient
+
 /// Sends mails through a relay by SMTP, with libcurl.
 ///
 /// - Each mail has its own connection, and takes at most 30 seconds.
@@ -50,11 +52,11 @@ package final class MailClient: Sendable {
     let envelope = MailEnvelope(
       sender: sender,
       recipient: recipient,
-      login: relay.login,
+      login: relay.login.map { ($0.user, $0.password) },
       requiresTLS: relay.requiresTLS
     )
     do throws(TransferError) {
-      _ = try await client.send(TransferRequest(body: message, url: "\(relay)/\(domain)", mail: envelope))
+      try await client.send(message, in: envelope, through: "\(relay)/\(domain)")
     } catch {
       throw MailError(error)
     }
@@ -80,11 +82,4 @@ package final class MailClient: Sendable {
     }
     return last == lf
   }
-}
-
-struct MailEnvelope: Sendable {
-  let sender: String
-  let recipient: String
-  let login: MailRelay.Login?
-  let requiresTLS: Bool
 }

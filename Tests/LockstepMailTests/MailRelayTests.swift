@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LockstepHTTPClient
+@testable import LockstepMail
 
 @Suite("The URL of a mail relay", .timeLimit(.minutes(10)))
 struct MailRelayTests {

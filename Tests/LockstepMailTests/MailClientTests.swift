@@ -1,8 +1,9 @@
 import Glibc
+import LockstepHTTPClient
 import LockstepTestSupport
 import Testing
 
-@testable import LockstepHTTPClient
+@testable import LockstepMail
 
 @Suite("The mail client", .timeLimit(.minutes(10)))
 struct MailClientTests {
