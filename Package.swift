@@ -100,7 +100,7 @@ let package = Package(
         .embedInCode("project/gitignore"), .embedInCode("project/state-server.service"),
       ]
     ),
-    .target(name: "LockstepTime", dependencies: ["LockstepThreading"]),
+    .target(name: "LockstepTime"),
     .target(name: "LockstepLogging", dependencies: ["LockstepJSON", "LockstepThreading", "LockstepTime"]),
     .target(name: "LockstepHTTP", dependencies: ["LockstepJSON", "LockstepTime"]),
     .target(
@@ -193,10 +193,18 @@ let package = Package(
     .target(
       name: "LockstepScreens",
       dependencies: [
-        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPClient", "LockstepJSON",
-        "LockstepLogging", "LockstepModules", "LockstepReactor", "LockstepStore", "LockstepSync", "LockstepThreading",
-        "LockstepTime",
+        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepLogging", "LockstepModules",
+        "LockstepReactor", "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime",
       ]
+    ),
+    // Without access to `package` declarations: what these screens use, a program's own screens can use too.
+    .target(
+      name: "LockstepBuiltInScreens",
+      dependencies: [
+        "LockstepAccounts", "LockstepCollections", "LockstepHTTPClient", "LockstepJSON", "LockstepReactor",
+        "LockstepScreens", "LockstepThreading", "LockstepTime",
+      ],
+      packageAccess: false
     ),
     .target(
       name: "LockstepMiddleware",
@@ -218,11 +226,11 @@ let package = Package(
     .target(
       name: "LockstepComposition",
       dependencies: [
-        "CLockstepLinux", "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPClient",
-        "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMail",
-        "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL",
-        "LockstepReactor", "LockstepRoutes", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync",
-        "LockstepThreading", "LockstepTime", "LockstepWebhooks",
+        "CLockstepLinux", "LockstepAccounts", "LockstepBuiltInScreens", "LockstepCollections", "LockstepHTTP",
+        "LockstepHTTPClient", "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging",
+        "LockstepMail", "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules",
+        "LockstepPostgreSQL", "LockstepReactor", "LockstepRoutes", "LockstepSQLite", "LockstepScreens",
+        "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime", "LockstepWebhooks",
       ]
     ),
     .target(
@@ -238,8 +246,9 @@ let package = Package(
     .target(
       name: "Lockstep",
       dependencies: [
-        "LockstepCollections", "LockstepCommand", "LockstepComposition", "LockstepJSON", "LockstepMigrations",
-        "LockstepPostgreSQL", "LockstepReactor", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepTime",
+        "LockstepBuiltInScreens", "LockstepCollections", "LockstepCommand", "LockstepComposition", "LockstepJSON",
+        "LockstepMigrations", "LockstepPostgreSQL", "LockstepReactor", "LockstepSQLite", "LockstepScreens",
+        "LockstepStore", "LockstepTime",
       ]
     ),
     .executableTarget(name: "LockstepExecutable", dependencies: ["LockstepCommand"]),
@@ -247,8 +256,9 @@ let package = Package(
     .target(
       name: "LockstepServerTesting",
       dependencies: [
-        "LockstepAccounts", "LockstepClient", "LockstepComposition", "LockstepHTTP", "LockstepJSON", "LockstepReactor",
-        "LockstepReactorTesting", "LockstepScreens", "LockstepThreading", "LockstepTime",
+        "LockstepAccounts", "LockstepBuiltInScreens", "LockstepClient", "LockstepComposition", "LockstepHTTP",
+        "LockstepJSON", "LockstepReactor", "LockstepReactorTesting", "LockstepScreens", "LockstepThreading",
+        "LockstepTime",
       ]
     ),
 
@@ -320,7 +330,8 @@ let package = Package(
     .testTarget(
       name: "LockstepTests",
       dependencies: [
-        "CAllocationCounter", "CLockstepSQLite", "CLockstepZlib", "Lockstep", "LockstepAccounts", "LockstepClient",
+        "CAllocationCounter", "CLockstepSQLite", "CLockstepZlib", "Lockstep", "LockstepAccounts",
+        "LockstepBuiltInScreens", "LockstepClient",
         "LockstepCollections", "LockstepComposition", "LockstepCryptography", "LockstepHTTP", "LockstepHTTPClient",
         "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMail",
         "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL",
@@ -332,9 +343,9 @@ let package = Package(
     .testTarget(
       name: "LockstepServerTestingTests",
       dependencies: [
-        "LockstepClient", "LockstepClientTesting", "LockstepCollections", "LockstepComposition", "LockstepHTTPClient",
-        "LockstepJSON", "LockstepMail", "LockstepReactor", "LockstepReactorTesting", "LockstepScreens",
-        "LockstepServerTesting", "LockstepTime", "NewProject", "ShoppingList",
+        "LockstepBuiltInScreens", "LockstepClient", "LockstepClientTesting", "LockstepCollections",
+        "LockstepComposition", "LockstepHTTPClient", "LockstepJSON", "LockstepMail", "LockstepReactor",
+        "LockstepReactorTesting", "LockstepServerTesting", "LockstepTime", "NewProject", "ShoppingList",
       ]
     ),
     .testTarget(
@@ -411,7 +422,7 @@ let package = Package(
     ),
     .target(
       name: "FavoritesViews",
-      dependencies: ["FavoritesModel", "LockstepClient", "LockstepClientUI"],
+      dependencies: ["FavoritesModel", "LockstepClient", "LockstepClientUI", "LockstepReactor"],
       path: "Examples/FavoritesApp/Sources/FavoritesViews"
     ),
     .executableTarget(
@@ -421,12 +432,14 @@ let package = Package(
     ),
     .executableTarget(
       name: "FavoritesTerminal",
-      dependencies: ["FavoritesModel", "LockstepClient"],
+      dependencies: ["FavoritesModel", "LockstepClient", "LockstepReactor"],
       path: "Examples/FavoritesApp/Sources/FavoritesTerminal"
     ),
     .testTarget(
       name: "FavoritesAppTests",
-      dependencies: ["FavoritesModel", "FavoritesTerminal", "LockstepClient", "LockstepClientTesting"],
+      dependencies: [
+        "FavoritesModel", "FavoritesTerminal", "LockstepClient", "LockstepClientTesting", "LockstepReactor",
+      ],
       path: "Examples/FavoritesApp/Tests/FavoritesAppTests"
     ),
     .executableTarget(

@@ -1,3 +1,4 @@
+import LockstepBuiltInScreens
 import LockstepHTTP
 import LockstepScreens
 import LockstepThreading
@@ -27,8 +28,8 @@ package final class SocketlessServer: Sendable {
       placement: environment.placement
     )
     if var screens = services.users?.screens {
-      screens.upstream = upstream
-      validators(&screens.validators)
+      screens.builtIn.upstream = upstream
+      validators(&screens.builtIn.validators)
       services.users?.screens = screens
     }
     do {

@@ -1,4 +1,5 @@
 import LockstepAccounts
+import LockstepBuiltInScreens
 import LockstepHTTP
 import LockstepHTTPServer
 import LockstepLogging
@@ -115,7 +116,7 @@ extension UserServices {
     _ forwarder: ScreenForwarder?,
     _ logger: Logger
   ) -> ScreenRoutes {
-    let kinds = screens.declarations + ownScreens
+    let kinds = BuiltInScreens.declarations(screens.builtIn) + ownScreens
     return ScreenRoutes(
       kinds: kinds,
       catalogue: ModuleDocument(modules) { PreparedDocument(Catalogue.document(modules: $0.all, screens: kinds)) },

@@ -1,6 +1,8 @@
 import LockstepAccounts
+import LockstepBuiltInScreens
 import LockstepCollections
 import LockstepHTTP
+import LockstepHTTPClient
 import LockstepHTTPServer
 import LockstepLogging
 import LockstepMaintenance
@@ -96,7 +98,9 @@ struct UserServices: Sendable {
     hashing = try HashingPool(threads: 2, capacity: 64, counter: counter)
     encoding = try WorkerPool(name: "encode", threads: encoders, capacity: 4_096, counter: counter)
     zones = try WorkerPool(name: "zone", threads: 1, capacity: 64, counter: counter)
-    upstream = try configuration.profileUpstream.map { try HTTPProfileUpstream($0) }
+    upstream = try configuration.profileUpstream.map {
+      try HTTPProfileUpstream($0, HTTPClient.Configuration(userAgent: "lockstep/\(lockstepVersion)"))
+    }
     defaults = DefaultsModule(quota: configuration.defaultsQuota)
     modules = Modules([.favorites(quota: configuration.favoritesQuota), defaults.userModule, .profile] + own)
     states = ModuleTables(modules)
@@ -277,13 +281,15 @@ struct UserServices: Sendable {
       languages: { try await users.languages(of: $0, accepted: $1) }
     )
     screens = ScreenServices(
-      accounts: accounts,
-      validators: ScreenValidators(configuration.accounts.passwordRules) { [accounts] in
-        try await accounts.shortestPassword()
-      },
       users: users,
-      upstream: upstream ?? LocalProfileUpstream(),
-      dates: TimeZones(workers: zones)
+      builtIn: ScreenComponents(
+        accounts: AccountsLogIn(accounts: accounts),
+        validators: ScreenValidators(configuration.accounts.passwordRules) { [accounts] in
+          try await accounts.shortestPassword()
+        },
+        upstream: upstream ?? LocalProfileUpstream(),
+        dates: TimeZones(workers: zones)
+      )
     )
     store.onWriterConnection { [cache] isOtherHistory in
       eras.begin(Era(random: sodium.randomWord()))

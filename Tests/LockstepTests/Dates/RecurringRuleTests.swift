@@ -1,5 +1,6 @@
 import Testing
 
+@testable import LockstepBuiltInScreens
 @testable import LockstepCollections
 @testable import LockstepTime
 

@@ -1,6 +1,7 @@
 import LockstepTestSupport
 import Testing
 
+@testable import LockstepBuiltInScreens
 @testable import LockstepCollections
 @testable import LockstepTime
 
