@@ -67,7 +67,7 @@ let package = Package(
         .embedInCode("project"),
       ]
     ),
-    .target(name: "LockstepTime", dependencies: ["LockstepThreading"]),
+    .target(name: "LockstepTime"),
     .target(name: "LockstepLogging", dependencies: ["LockstepJSON", "LockstepThreading", "LockstepTime"]),
     .target(name: "LockstepHTTP", dependencies: ["LockstepJSON", "LockstepTime"]),
     .target(
@@ -151,10 +151,18 @@ let package = Package(
     .target(
       name: "LockstepScreens",
       dependencies: [
-        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPClient", "LockstepJSON",
-        "LockstepLogging", "LockstepModules", "LockstepReactor", "LockstepStore", "LockstepSync", "LockstepThreading",
-        "LockstepTime",
+        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepLogging", "LockstepModules",
+        "LockstepReactor", "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime",
       ]
+    ),
+    // Without access to `package` declarations: what these screens use, a program's own screens can use too.
+    .target(
+      name: "LockstepBuiltInScreens",
+      dependencies: [
+        "LockstepAccounts", "LockstepCollections", "LockstepHTTPClient", "LockstepJSON", "LockstepReactor",
+        "LockstepScreens", "LockstepThreading", "LockstepTime",
+      ],
+      packageAccess: false
     ),
     .target(
       name: "LockstepMiddleware",
@@ -191,11 +199,11 @@ let package = Package(
     .target(
       name: "LockstepComposition",
       dependencies: [
-        "CLockstepLinux", "LockstepAccounts", "LockstepAdministration", "LockstepCollections", "LockstepHTTP",
-        "LockstepHTTPClient", "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging",
-        "LockstepMail", "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules",
-        "LockstepPostgreSQL", "LockstepReactor", "LockstepRoutes", "LockstepSQLite", "LockstepScreens", "LockstepStore",
-        "LockstepSync", "LockstepThreading", "LockstepTime", "LockstepWebhooks",
+        "CLockstepLinux", "LockstepAccounts", "LockstepAdministration", "LockstepBuiltInScreens", "LockstepCollections",
+        "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON",
+        "LockstepLogging", "LockstepMail", "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations",
+        "LockstepModules", "LockstepPostgreSQL", "LockstepReactor", "LockstepRoutes", "LockstepSQLite",
+        "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime", "LockstepWebhooks",
       ]
     ),
     .target(
@@ -211,8 +219,9 @@ let package = Package(
     .target(
       name: "Lockstep",
       dependencies: [
-        "LockstepCollections", "LockstepCommand", "LockstepComposition", "LockstepJSON", "LockstepMigrations",
-        "LockstepPostgreSQL", "LockstepReactor", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepTime",
+        "LockstepBuiltInScreens", "LockstepCollections", "LockstepCommand", "LockstepComposition", "LockstepJSON",
+        "LockstepMigrations", "LockstepPostgreSQL", "LockstepReactor", "LockstepSQLite", "LockstepScreens",
+        "LockstepStore", "LockstepTime",
       ]
     ),
     .executableTarget(name: "LockstepExecutable", dependencies: ["LockstepCommand"]),
@@ -220,8 +229,9 @@ let package = Package(
     .target(
       name: "LockstepServerTesting",
       dependencies: [
-        "LockstepAccounts", "LockstepClient", "LockstepComposition", "LockstepHTTP", "LockstepJSON", "LockstepReactor",
-        "LockstepReactorTesting", "LockstepScreens", "LockstepThreading", "LockstepTime",
+        "LockstepAccounts", "LockstepBuiltInScreens", "LockstepClient", "LockstepComposition", "LockstepHTTP",
+        "LockstepJSON", "LockstepReactor", "LockstepReactorTesting", "LockstepScreens", "LockstepThreading",
+        "LockstepTime",
       ]
     ),
 
@@ -365,10 +375,11 @@ let package = Package(
     .testTarget(
       name: "LockstepScreensTests",
       dependencies: [
-        "LockstepAccounts", "LockstepCollections", "LockstepComposition", "LockstepHTTP", "LockstepHTTPClient",
-        "LockstepJSON", "LockstepLogging", "LockstepMiddleware", "LockstepModules", "LockstepReactor",
-        "LockstepReactorTesting", "LockstepScreens", "LockstepServerTestSupport", "LockstepStateTestSupport",
-        "LockstepStore", "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime",
+        "LockstepAccounts", "LockstepBuiltInScreens", "LockstepCollections", "LockstepComposition", "LockstepHTTP",
+        "LockstepHTTPClient", "LockstepJSON", "LockstepLogging", "LockstepMiddleware", "LockstepModules",
+        "LockstepReactor", "LockstepReactorTesting", "LockstepScreens", "LockstepServerTestSupport",
+        "LockstepStateTestSupport", "LockstepStore", "LockstepSync", "LockstepTestSupport", "LockstepThreading",
+        "LockstepTime",
       ]
     ),
     .testTarget(
@@ -402,8 +413,8 @@ let package = Package(
     .testTarget(
       name: "LockstepServerTestingTests",
       dependencies: [
-        "LockstepClient", "LockstepClientTesting", "LockstepCollections", "LockstepComposition", "LockstepJSON",
-        "LockstepMail", "LockstepReactor", "LockstepReactorTesting", "LockstepScreens",
+        "LockstepBuiltInScreens", "LockstepClient", "LockstepClientTesting", "LockstepCollections",
+        "LockstepComposition", "LockstepJSON", "LockstepMail", "LockstepReactor", "LockstepReactorTesting",
         "LockstepServerTesting", "LockstepTime", "NewProject", "ShoppingList",
       ]
     ),

@@ -1,5 +1,6 @@
 // Re-exports everything that a server of your own needs, so that it can import `Lockstep` alone.
 
+@_exported import LockstepBuiltInScreens
 @_exported import LockstepCollections
 @_exported import LockstepCommand
 @_exported import LockstepComposition

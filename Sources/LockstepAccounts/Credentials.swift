@@ -1,13 +1,18 @@
 import LockstepCollections
 
 /// The unchecked members of a sign-up or a login, and the network of the client that sent them.
-package struct Credentials: Sendable {
-  package let email: String
-  package let password: Password
-  package let device: String?
-  package let network: ClientNetwork
+public struct Credentials: Sendable {
+  /// The e-mail address.
+  public let email: String
+  /// The password.
+  public let password: Password
+  /// The name of the new session's device; `nil` if it has none.
+  public let device: String?
+  /// The network of the client.
+  public let network: ClientNetwork
 
-  package init(email: String, password: Password, device: String?, network: ClientNetwork) {
+  /// Credentials as a client sends them.
+  public init(email: String, password: Password, device: String?, network: ClientNetwork) {
     self.email = email
     self.password = password
     self.device = device
@@ -27,11 +32,13 @@ package struct ClientDevice: Sendable {
 }
 
 /// A user with a new session.
-package struct SignedIn: Sendable, Equatable {
-  package let user: User
-  package let session: Session
+public struct SignedIn: Sendable, Equatable {
+  /// The user.
+  public let user: User
+  /// The session.
+  public let session: Session
   /// The session's token, which only the response to this login or sign-up contains.
-  package let token: Token
+  public let token: Token
 }
 
 /// Collects all faults of a request, so that one response reports them all.

@@ -10,20 +10,23 @@ import LockstepThreading
 /// - TLS 1.2 or newer is required, and certificates are verified. Redirects are not followed.
 /// - The first client loads libcurl, which stays loaded.
 /// - A client that is released without `shutDown()` cancels its transfers.
-package final class HTTPClient: Sendable {
-  package struct Bounds: Sendable, Equatable {
+public final class HTTPClient: Sendable {
+  /// The limits of a client.
+  public struct Bounds: Sendable, Equatable {
     /// How long connecting may take, including name resolution and TLS.
-    package var connectTime: Duration
-    package var totalTime: Duration
+    public var connectTime: Duration
+    /// How long a transfer may take in total.
+    public var totalTime: Duration
     /// The largest response in bytes, including its head.
-    package var responseBytes: Int
+    public var responseBytes: Int
     /// Whether a response with a longer body is returned with the beginning of the body, and its
     /// connection closed. If not, such a response is an error, as a longer head always is.
-    package var cutsBodies: Bool
+    public var cutsBodies: Bool
     /// How many transfers may run at a time, each with its own connection.
-    package var transfers: Int
+    public var transfers: Int
 
-    package init(
+    /// The limits. Those that are left out have their default values.
+    public init(
       connectTime: Duration = .seconds(5),
       totalTime: Duration = .seconds(15),
       responseBytes: Int = 64 * 1024,
@@ -39,7 +42,8 @@ package final class HTTPClient: Sendable {
   }
 
   /// The addresses that a client connects to.
-  package enum Addresses: Sendable {
+  public enum Addresses: Sendable {
+    /// All of them.
     case any
     /// Only those that `PublicAddresses` contains. The client checks each address just before it
     /// connects, so a changed DNS record cannot lead to a private address. It uses no proxy,
@@ -47,16 +51,21 @@ package final class HTTPClient: Sendable {
     case `public`
   }
 
-  package struct Configuration: Sendable {
-    package var userAgent: String
-    package var bounds = Bounds()
+  /// The settings of a client.
+  public struct Configuration: Sendable {
+    /// The value of `User-Agent`.
+    public var userAgent: String
+    /// The limits.
+    public var bounds = Bounds()
     /// A PEM file of certificates to trust instead of the system's.
-    package var authorities: String?
-    package var addresses = Addresses.any
+    public var authorities: String?
+    /// The addresses that the client connects to.
+    public var addresses = Addresses.any
     /// Whether the client uses `https_proxy`, `http_proxy` and `no_proxy`, as curl does.
-    package var usesProxies = true
+    public var usesProxies = true
 
-    package init(userAgent: String) { self.userAgent = userAgent }
+    /// The settings of a client that sends this `User-Agent`.
+    public init(userAgent: String) { self.userAgent = userAgent }
   }
 
   let transfers: Transfers
@@ -64,7 +73,7 @@ package final class HTTPClient: Sendable {
 
   /// Throws `LibraryUnavailableError` if there is no libcurl, and `NamedThread.NotStarted` if the
   /// system has no more threads.
-  package init(_ configuration: Configuration) throws {
+  public init(_ configuration: Configuration) throws {
     let transfers = try Transfers(configuration)
     self.transfers = transfers
     // The thread retains the transfers but not the client, so that an unused client is released.
@@ -73,12 +82,13 @@ package final class HTTPClient: Sendable {
 
   deinit { stop()?.detach() }
 
-  package var running: Int { transfers.count }
+  /// How many transfers run.
+  public var running: Int { transfers.count }
 
   /// Sends a `POST` request and returns the response. Throws only if there is no complete response.
   /// A user name and a password in the URL are sent as Basic authentication. `fields` are added to
   /// the head: their values are visible ASCII, with spaces only inside.
-  nonisolated(nonsending) package func post(
+  nonisolated(nonsending) public func post(
     _ body: [UInt8],
     type: String,
     fields: [(name: String, value: String)] = [],
@@ -89,7 +99,7 @@ package final class HTTPClient: Sendable {
   }
 
   /// Sends a `GET` request for JSON. Otherwise like `post`.
-  nonisolated(nonsending) package func get(_ url: String) async throws(TransferError) -> TransferResponse {
+  nonisolated(nonsending) public func get(_ url: String) async throws(TransferError) -> TransferResponse {
     try await send(TransferRequest(url: url))
   }
 
@@ -126,7 +136,7 @@ package final class HTTPClient: Sendable {
 
   /// Cancels running transfers and refuses later ones. Blocks its caller for a moment, until the
   /// thread has ended. A second call returns at once.
-  package func shutDown() { stop()?.join() }
+  public func shutDown() { stop()?.join() }
 
   /// The caller must join or detach the returned thread.
   private func stop() -> NamedThread? {

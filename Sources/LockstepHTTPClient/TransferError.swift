@@ -1,7 +1,10 @@
 /// Why a transfer has no complete response.
-package struct TransferError: Error, Equatable, Sendable, CustomStringConvertible {
-  package enum Kind: Sendable, Equatable, CaseIterable {
+public struct TransferError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The kind of failure.
+  public enum Kind: Sendable, Equatable, CaseIterable {
+    /// The host's name is unknown.
     case name
+    /// The connection failed.
     case connection
     /// The host has no public address, and the client connects to no other.
     case privateAddress
@@ -9,10 +12,13 @@ package struct TransferError: Error, Equatable, Sendable, CustomStringConvertibl
     case encryption
     /// The connection broke before the response was complete, or the response is not HTTP.
     case broken
+    /// The response is longer than the client's limit.
     case tooLong
     /// The mail server rejected the user or the password.
     case login
+    /// The transfer took too long.
     case timeOut
+    /// Too many transfers are running.
     case overloaded
     /// The waiting task was cancelled, or the client was shut down.
     case cancelled
@@ -20,9 +26,10 @@ package struct TransferError: Error, Equatable, Sendable, CustomStringConvertibl
     case notBegun
   }
 
-  package let kind: Kind
+  /// The kind of failure.
+  public let kind: Kind
   /// A message for the operator. It may name the host, but never credentials or the body.
-  package let detail: String
+  public let detail: String
   /// The last status of the other server, or 0.
   package let status: Int
 
@@ -34,5 +41,6 @@ package struct TransferError: Error, Equatable, Sendable, CustomStringConvertibl
     self.status = status
   }
 
-  package var description: String { "\(detail) (\(kind))" }
+  /// The detail and the kind.
+  public var description: String { "\(detail) (\(kind))" }
 }

@@ -1,12 +1,14 @@
 /// A complete response.
-package struct TransferResponse: Sendable, Equatable {
-  package let status: Int
-  package let body: [UInt8]
+public struct TransferResponse: Sendable, Equatable {
+  /// The status.
+  public let status: Int
+  /// The body.
+  public let body: [UInt8]
   /// How long a cache may use the response, by `max-age` of its field `Cache-Control`. Zero for `no-cache` and
   /// `no-store`. Nil if the field does not say it.
-  package let maxAge: Duration?
+  public let maxAge: Duration?
   /// The time in `Retry-After`, from now. Nil without the field, or if it is 0.
-  package let retryAfter: Duration?
+  public let retryAfter: Duration?
 
   package init(status: Int, body: [UInt8], maxAge: Duration? = nil, retryAfter: Duration? = nil) {
     (self.status, self.body, self.maxAge, self.retryAfter) = (status, body, maxAge, retryAfter)

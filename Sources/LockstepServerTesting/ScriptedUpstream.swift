@@ -1,6 +1,6 @@
+import LockstepBuiltInScreens
 import LockstepReactor
 import LockstepReactorTesting
-import LockstepScreens
 import Synchronization
 
 /// The upstream of a test. It responds to profiles in the order in which they arrive, at the times of a script.

@@ -1,5 +1,6 @@
 import LockstepComposition
 import LockstepAccounts
+import LockstepBuiltInScreens
 import LockstepClient
 import LockstepHTTP
 import LockstepJSON

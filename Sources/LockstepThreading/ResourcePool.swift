@@ -128,7 +128,8 @@ extension ResourcePool<Void> {
     try self.init(name: name, threads: threads, capacity: capacity, counter: counter, resource: {})
   }
 
-  nonisolated(nonsending) package func run<Result: Sendable>(
+  /// Runs `work` on one of the pool's threads, and returns its result or throws its error.
+  nonisolated(nonsending) public func run<Result: Sendable>(
     _ work: @escaping @Sendable () throws -> Result
   ) async throws -> Result {
     try await run { (_: inout Void) in try work() }

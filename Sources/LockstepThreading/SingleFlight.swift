@@ -8,7 +8,7 @@
 /// - If the work throws `CancellationError`, only the caller that ran it fails. Another waiting
 ///   caller runs the work instead.
 /// - `invalidate(_:)` marks running work as outdated. When the work ends, its caller repeats it.
-package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
+public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
   private typealias Outcome = Result<Value, Failure>
 
   private enum Turn: Sendable {
@@ -26,11 +26,12 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Fail
 
   private let flights = LockedState<[Key: Flight]>([:])
 
-  package init() {}
+  /// A new one, without work.
+  public init() {}
 
   /// `keep` stores a result that is not outdated, and returns what all callers get. It runs under a
   /// lock that `invalidate(_:)` takes too, so it must be short.
-  nonisolated(nonsending) package func value(
+  nonisolated(nonsending) public func value(
     of key: Key,
     keep: (Value) -> Value = { $0 },
     _ work: () async throws(Failure) -> Value

@@ -2,11 +2,12 @@
 ///
 /// A scope has several task groups, because a group searches its older tasks whenever a task ends.
 /// In one group of 50,000 tasks, a search takes 0.5 ms, so ending all tasks takes many seconds.
-package final class TaskScope: Sendable {
-  package typealias Work = @Sendable () async -> Void
+public final class TaskScope: Sendable {
+  /// The work of a task.
+  public typealias Work = @Sendable () async -> Void
 
   /// The scope accepts no more tasks, because the server is shutting down.
-  package struct ShutDownError: Error {}
+  public struct ShutDownError: Error {}
 
   /// Groups start on demand, so that a new server has none.
   private struct Groups {
@@ -23,11 +24,12 @@ package final class TaskScope: Sendable {
 
   /// `branches` is the number of task groups. A group works well with a few hundred tasks. The tasks run on
   /// `executor`, or on Swift's own threads.
-  package init(branches: Int = 1, executor: (any TaskExecutor)? = nil) {
+  public init(branches: Int = 1, executor: (any TaskExecutor)? = nil) {
     (limit, self.executor) = (branches, executor)
   }
 
-  package func start(_ work: @escaping Work) throws(ShutDownError) {
+  /// Starts a task.
+  public func start(_ work: @escaping Work) throws(ShutDownError) {
     guard let group = nextGroup(), case .enqueued = group.yield(work) else { throw ShutDownError() }
   }
 
@@ -45,7 +47,7 @@ package final class TaskScope: Sendable {
   package var isIdle: Bool { groups.withLock { $0.running == 0 } }
 
   /// Cancels all tasks, and blocks until the last one has ended.
-  package func shutDown() {
+  public func shutDown() {
     cancel()
     groups.wait { $0.running == 0 ? () : nil }
   }

@@ -1,12 +1,16 @@
 /// A date and a time of day, such as those of a time zone.
-package struct LocalTime: Sendable {
-  package let date: CivilDate
-  package let hour: Int
-  package let minute: Int
-  package let second: Int
+public struct LocalTime: Sendable {
+  /// The date.
+  public let date: CivilDate
+  /// The hour, from 0 to 23.
+  public let hour: Int
+  /// The minute, from 0 to 59.
+  public let minute: Int
+  /// The second, from 0 to 59.
+  public let second: Int
 
   /// `seconds` are local seconds since 1970.
-  package init(_ seconds: Int) {
+  public init(_ seconds: Int) {
     let second = (seconds % 86_400 + 86_400) % 86_400
     date = CivilDate(daysSince1970: (seconds - second) / 86_400)
     hour = second / 3_600
@@ -15,12 +19,12 @@ package struct LocalTime: Sendable {
   }
 
   /// For example `2026-11-21T09:05:00`.
-  package var standardText: String {
+  public var standardText: String {
     "\(date.year.padded(to: 4))-\(date.month.padded(to: 2))-\(date.day.padded(to: 2))T\(clock):\(second.padded(to: 2))"
   }
 
   /// For example `09:05`.
-  package var clock: String { "\(hour.padded(to: 2)):\(minute.padded(to: 2))" }
+  public var clock: String { "\(hour.padded(to: 2)):\(minute.padded(to: 2))" }
 }
 
 extension Int {

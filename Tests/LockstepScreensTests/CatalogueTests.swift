@@ -3,7 +3,9 @@ import LockstepReactor
 import LockstepTestSupport
 import Testing
 
+@testable import LockstepBuiltInScreens
 @testable import LockstepCollections
+@testable import LockstepComposition
 @testable import LockstepScreens
 @testable import LockstepServerTestSupport
 @testable import LockstepStateTestSupport
@@ -78,7 +80,7 @@ struct CatalogueTests {
   )
   func screens(index: Int) async throws {
     let (name, samples) = Self.actions[index]
-    try await ServerFixture.run(replacing: { $0.upstream = RefusingUpstream() }) { users in
+    try await ServerFixture.run(replacing: { $0.builtIn.upstream = RefusingUpstream() }) { users in
       let item = try Self.item(name, in: try await users.ask("GET", "/v1/reactors").json)
       Self.check(samples, item)
       let phone = try await users.signUp()

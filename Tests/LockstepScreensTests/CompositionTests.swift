@@ -1,8 +1,13 @@
 import LockstepJSON
+import LockstepReactor
+import LockstepReactorTesting
+import LockstepTime
 import Testing
 
 @testable import LockstepAccounts
+@testable import LockstepBuiltInScreens
 @testable import LockstepCollections
+@testable import LockstepComposition
 @testable import LockstepScreens
 @testable import LockstepServerTestSupport
 @testable import LockstepStateTestSupport
@@ -15,11 +20,8 @@ struct CompositionTests {
     let states = StubUserStates(.favorites("stub"))
     let replace = { @Sendable (services: inout ScreenServices) in
       services = ScreenServices(
-        accounts: accounts,
-        validators: .stub(),
         users: states,
-        upstream: upstream,
-        dates: StubDates()
+        builtIn: ScreenComponents(accounts: accounts, validators: .stub(), upstream: upstream, dates: StubDates())
       )
     }
     try await ServerFixture.run(replacing: replace) { users in
@@ -58,18 +60,47 @@ struct CompositionTests {
 
   @Test("Every screen has a name of its own, and every route leads to a screen")
   func routes() {
-    let services = ScreenServices(
+    let components = ScreenComponents(
       accounts: StubLogIn(nil, []),
       validators: .stub(),
-      users: StubUserStates(),
       upstream: LocalProfileUpstream(),
       dates: StubDates()
     )
-    let names = services.declarations.map(\.name)
-    #expect(Set(names).count == names.count && Set(names) == ScreenServices.names)
+    let names = BuiltInScreens.declarations(components).map(\.name)
+    #expect(Set(names).count == names.count && Set(names) == BuiltInScreens.names)
+    let coordinators = CoordinatorFactory(components)
     let link = ScreenLink("photoDetail", ["photoId": "a"])
-    #expect(FavoritesCoordinator().next(for: .photoDetail(photoId: "a")) == link)
-    #expect(RecentFavoritesCoordinator().next(for: .photoDetail(photoId: "a")) == link)
-    #expect(names.contains(link.name))
+    #expect(coordinators.favorites().next(for: .photoDetail(photoId: "a")) == link)
+    #expect(coordinators.recentFavorites().next(for: .photoDetail(photoId: "a")) == link)
+    #expect(coordinators.login().next(for: .favorites) == coordinators.favorites().start())
+    let starts = [
+      coordinators.login().start(), coordinators.favorites().start(), coordinators.recentFavorites().start(), link,
+    ]
+    #expect(starts.allSatisfy { names.contains($0.name) })
   }
+
+  @Test("A service that is replaced in the components reaches the reactors of the screens, and the others stay")
+  func swap() async throws {
+    let ada = InMemoryUser()
+    try ada.change("favorites", "add", ["id": "1"])
+    var components = ScreenComponents(
+      accounts: StubLogIn(nil, []),
+      validators: .stub(),
+      upstream: LocalProfileUpstream(),
+      dates: StubDates()
+    )
+    let screen = ScreenContext(clock: VirtualClock(), languages: ["de"])
+    let before = await ReactorFactory(components).photoDetail("1", screen, ada.screenUser)
+    components.dates = NoDates()
+    let reactors = ReactorFactory(components)
+    let after = await reactors.photoDetail("1", screen, ada.screenUser)
+    #expect(before.initialState.dateAdded == "1970-01-01T00:00:00.000Z de -" && after.initialState.dateAdded == "never")
+    #expect(before.initialState.isFavorite && after.initialState.isFavorite)
+    #expect(reactors.workingHistory(screen, ada.screenUser).upstream is LocalProfileUpstream)
+  }
+}
+
+/// Writes no dates.
+private struct NoDates: DateTexts {
+  func text(_ timestamp: Timestamp, languages: [String], timeZone: String?) async -> String { "never" }
 }

@@ -4,6 +4,7 @@ import LockstepReactorTesting
 import Testing
 
 @testable import LockstepAccounts
+@testable import LockstepBuiltInScreens
 @testable import LockstepCollections
 @testable import LockstepScreens
 @testable import LockstepServerTestSupport
@@ -19,7 +20,7 @@ struct LoginReactorTests {
 
     /// A user's password may have `shortest` characters. Nil: that cannot be read at present.
     init(
-      _ results: AccountsError?...,
+      _ results: LogInError?...,
       shortest: Int? = 1,
       languages: [String] = [],
       validators change: (inout ScreenValidators, VirtualClock) -> Void = { _, _ in }
@@ -228,7 +229,8 @@ struct LoginReactorTests {
 
   @Test("The texts are in the user's language, and a failure of the store is reported to the operator")
   func languages() {
-    let world = World(.tooManyAttempts(retryAfter: 7), .outOfMemory, languages: ["sv", "ja-JP"])
+    let failure = LogInError.unavailable(reason: "the disk is full")
+    let world = World(.tooManyAttempts(retryAfter: 7), failure, languages: ["sv", "ja-JP"])
     let test = world.test
     test.send(.setUsername("ada")) { state in
       state.username = "ada"
@@ -252,7 +254,7 @@ struct LoginReactorTests {
         state.error = message
       }
     }
-    #expect(world.reports.entries == ["login: \(AccountsError.outOfMemory)"])
+    #expect(world.reports.entries == ["login: the disk is full"])
     test.finish()
   }
 

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import LockstepAccounts
+@testable import LockstepBuiltInScreens
 @testable import LockstepCollections
 @testable import LockstepScreens
 @testable import LockstepServerTestSupport

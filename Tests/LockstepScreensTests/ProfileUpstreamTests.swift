@@ -6,6 +6,7 @@ import LockstepTestSupport
 import Synchronization
 import Testing
 
+@testable import LockstepBuiltInScreens
 @testable import LockstepComposition
 @testable import LockstepCollections
 @testable import LockstepHTTPClient

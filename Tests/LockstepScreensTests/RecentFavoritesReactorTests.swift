@@ -2,6 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
+@testable import LockstepBuiltInScreens
 @testable import LockstepCollections
 @testable import LockstepScreens
 @testable import LockstepStateTestSupport

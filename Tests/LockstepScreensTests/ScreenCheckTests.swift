@@ -2,6 +2,7 @@ import LockstepJSON
 import LockstepReactor
 import Testing
 
+@testable import LockstepBuiltInScreens
 @testable import LockstepComposition
 @testable import LockstepCollections
 @testable import LockstepScreens
@@ -29,7 +30,7 @@ struct ScreenCheckTests {
     try ScreenCheck.check(screens, modules: [])
   }
 
-  @Test("A built-in screen's name is refused, and so is a module's name", arguments: ScreenServices.names.sorted())
+  @Test("A built-in screen's name is refused, and so is a module's name", arguments: BuiltInScreens.names.sorted())
   func taken(name: String) throws {
     #expect(throws: InvalidScreenError(name, "Lockstep itself has a screen with this name. Choose another name.")) {
       try Self.check(Self.screen(name))

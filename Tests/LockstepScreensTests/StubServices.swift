@@ -3,6 +3,7 @@ import LockstepReactorTesting
 import Synchronization
 
 @testable import LockstepAccounts
+@testable import LockstepBuiltInScreens
 @testable import LockstepCollections
 @testable import LockstepScreens
 @testable import LockstepServerTestSupport
@@ -47,9 +48,9 @@ final class StubUpstream: ProfileUpstream {
 /// A login service that takes two seconds to accept or refuse.
 final class StubLogIn: LogInService {
   private let clock: VirtualClock?
-  private let state: Mutex<(results: [AccountsError?], attempts: [String])>
+  private let state: Mutex<(results: [LogInError?], attempts: [String])>
 
-  init(_ clock: VirtualClock?, _ results: [AccountsError?]) {
+  init(_ clock: VirtualClock?, _ results: [LogInError?]) {
     self.clock = clock
     state = Mutex((results, []))
   }
@@ -74,7 +75,7 @@ final class StubLogIn: LogInService {
     token: Token(secret: .zero, tag: .zero)
   )
 
-  func logIn(_ credentials: Credentials) async throws(AccountsError) -> SignedIn {
+  func logIn(_ credentials: Credentials) async throws(LogInError) -> SignedIn {
     let password = credentials.password.withBytes { String(decoding: $0.map(UInt8.init(bitPattern:)), as: UTF8.self) }
     let error = state.withLock { state in
       state.attempts.append("\(credentials.email) \(password) \(credentials.network)")

@@ -4,6 +4,7 @@ import LockstepReactorTesting
 import Synchronization
 import Testing
 
+@testable import LockstepBuiltInScreens
 @testable import LockstepCollections
 @testable import LockstepScreens
 @testable import LockstepServerTestSupport

@@ -1,8 +1,8 @@
+import LockstepBuiltInScreens
 import LockstepClient
 import LockstepJSON
 import LockstepReactor
 import LockstepReactorTesting
-import LockstepScreens
 import LockstepServerTesting
 import Testing
 

@@ -6,10 +6,11 @@ import Synchronization
 /// A password as the user typed it. It never appears in logs.
 ///
 /// Its bytes are wiped when it is released. The buffers of the request are not wiped.
-package final class Password: Sendable, Redacted {
+public final class Password: Sendable, Redacted {
   private let bytes: Mutex<[CChar]>
 
-  package init(_ text: String) {
+  /// A password. `text` itself is not wiped.
+  public init(_ text: String) {
     bytes = Mutex(text.utf8.map(CChar.init(bitPattern:)))
   }
 
@@ -20,10 +21,11 @@ package final class Password: Sendable, Redacted {
     }
   }
 
-  package var byteCount: Int { bytes.withLock { $0.count } }
+  /// The number of bytes in UTF-8.
+  public var byteCount: Int { bytes.withLock { $0.count } }
 
   /// The number of Unicode scalars: all bytes except those that continue a character.
-  package var characterCount: Int {
+  public var characterCount: Int {
     bytes.withLock { bytes in bytes.count { UInt8(bitPattern: $0) & 0xC0 != 0x80 } }
   }
 

@@ -8,7 +8,7 @@ import LockstepStore
 /// (`TokenIssuer`). The digits are the same in all tokens of a user, so that a load balancer can send
 /// all requests of a user to the same server. Tokens of earlier versions have no digits and no second
 /// `_`, and neither have service tokens, which begin with `lsa_`.
-package struct Token: Sendable, Equatable, Redacted {
+public struct Token: Sendable, Equatable, Redacted {
   /// The prefix by which people and scanners for leaked secrets recognise a token.
   static let prefix = Array("ls_".utf8)
   static let servicePrefix = Array("lsa_".utf8)
@@ -65,7 +65,7 @@ package struct Token: Sendable, Equatable, Redacted {
   }
 
   /// The token as text, for the one response that contains it.
-  package var text: String { text(after: Self.prefix + (userDigits.map { $0.text + [UInt8(ascii: "_")] } ?? [])) }
+  public var text: String { text(after: Self.prefix + (userDigits.map { $0.text + [UInt8(ascii: "_")] } ?? [])) }
 
   /// The service token as text.
   var serviceText: String { text(after: Self.servicePrefix) }

@@ -1,3 +1,4 @@
+import LockstepBuiltInScreens
 import LockstepMaintenance
 import LockstepScreens
 import LockstepStore
@@ -8,7 +9,7 @@ extension Services {
   /// The names that no collection can be declared with, besides those of the program's modules and
   /// screens.
   package static let namesWithoutDeclarations = ModuleCheck.reserved.union(UserExport.members)
-    .union(ScreenServices.names)
+    .union(BuiltInScreens.names)
 
   /// Opens a store, changes its declared collections, and closes it. Throws `StoreError.inUse` if a server
   /// uses the file. With PostgreSQL, this process is a node of the fleet for this time.

@@ -1,3 +1,4 @@
+import LockstepBuiltInScreens
 import LockstepScreens
 
 /// Checks the declarations of screens when the server starts. An invalid declaration is a mistake in
@@ -8,7 +9,7 @@ enum ScreenCheck {
     let collections = Set(["favorites", "profile", "defaults"] + modules.map(\.name))
     for screen in screens {
       func fault(_ text: String) -> InvalidScreenError { InvalidScreenError(screen.name, text) }
-      if ScreenServices.names.contains(screen.name) {
+      if BuiltInScreens.names.contains(screen.name) {
         throw fault("Lockstep itself has a screen with this name. Choose another name.")
       }
       if collections.contains(screen.name) { throw fault("a module has the same name. Choose another name.") }

@@ -1,3 +1,6 @@
+import LockstepBuiltInScreens
+import LockstepHTTP
+import LockstepHTTPClient
 import LockstepScreens
 import LockstepStore
 import LockstepSync
@@ -26,7 +29,9 @@ struct ScreenHosting: Sendable {
     counter: WorkCounter?
   ) throws {
     self.own = own
-    upstream = try configuration.profileUpstream.map { try HTTPProfileUpstream($0) }
+    upstream = try configuration.profileUpstream.map {
+      try HTTPProfileUpstream($0, HTTPClient.Configuration(userAgent: "lockstep/\(lockstepVersion)"))
+    }
     zones = try WorkerPool(name: "zone", threads: 1, capacity: 64, counter: counter)
     users = LedgerUsers(
       cache: states.cache,
@@ -37,18 +42,20 @@ struct ScreenHosting: Sendable {
       turns: writes
     )
     services = ScreenServices(
-      accounts: accounts.stored,
-      validators: ScreenValidators(configuration.accounts.passwordRules) { [accounts = accounts.stored] in
-        try await accounts.shortestPassword()
-      },
       users: users,
-      upstream: upstream ?? LocalProfileUpstream(),
-      dates: TimeZones(workers: zones)
+      builtIn: ScreenComponents(
+        accounts: AccountsLogIn(accounts: accounts.stored),
+        validators: ScreenValidators(configuration.accounts.passwordRules) { [accounts = accounts.stored] in
+          try await accounts.shortestPassword()
+        },
+        upstream: upstream ?? LocalProfileUpstream(),
+        dates: TimeZones(workers: zones)
+      )
     )
   }
 
   /// All screens: the built-in ones, then those of the program.
-  var declarations: [ScreenDeclaration] { services.declarations + own }
+  var declarations: [ScreenDeclaration] { BuiltInScreens.declarations(services.builtIn) + own }
 
   var waitingZones: Int { zones.waiting }
 

@@ -1,3 +1,4 @@
+import LockstepBuiltInScreens
 import LockstepHTTP
 import LockstepScreens
 import LockstepThreading
@@ -26,8 +27,8 @@ package final class SocketlessServer: Sendable {
       time: environment.time,
       placement: environment.placement
     )
-    services.users.screens.services.upstream = upstream
-    validators(&services.users.screens.services.validators)
+    services.users.screens.services.builtIn.upstream = upstream
+    validators(&services.users.screens.services.builtIn.validators)
     do {
       components = try Components(
         configuration,

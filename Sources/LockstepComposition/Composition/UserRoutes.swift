@@ -1,4 +1,5 @@
 import LockstepAccounts
+import LockstepBuiltInScreens
 import LockstepHTTP
 import LockstepHTTPServer
 import LockstepLogging

@@ -1,14 +1,16 @@
 /// A secret that must not appear in logs, errors or debugger output. Every printed form of it shows
 /// only the type's name.
-package protocol Redacted: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
+public protocol Redacted: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
 
 extension Redacted {
   /// For example `(Password)`.
-  package var description: String { "(\(Self.self))" }
+  public var description: String { "(\(Self.self))" }
 
-  package var debugDescription: String { description }
+  /// The same as `description`.
+  public var debugDescription: String { description }
 
-  package var customMirror: Mirror { Mirror(self, children: [:]) }
+  /// A mirror that shows nothing.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// The stored form of a password, from which the password cannot be computed.

@@ -1,6 +1,7 @@
 import Testing
 
-@testable import LockstepScreens
+@testable import LockstepBuiltInScreens
+@testable import LockstepCollections
 @testable import LockstepTime
 
 @Suite("Dates are written as people write them", .timeLimit(.minutes(10)))

@@ -1,5 +1,7 @@
 import Testing
 
+@testable import LockstepBuiltInScreens
+@testable import LockstepCollections
 @testable import LockstepTime
 
 @Suite("Rules for the clock changes of every year", .timeLimit(.minutes(10)))

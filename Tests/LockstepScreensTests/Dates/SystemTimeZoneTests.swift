@@ -2,6 +2,8 @@ import Foundation
 import LockstepTestSupport
 import Testing
 
+@testable import LockstepBuiltInScreens
+@testable import LockstepCollections
 @testable import LockstepTime
 
 /// The folder of the system's time zones.

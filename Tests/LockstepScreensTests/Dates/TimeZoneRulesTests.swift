@@ -1,6 +1,8 @@
 import LockstepTestSupport
 import Testing
 
+@testable import LockstepBuiltInScreens
+@testable import LockstepCollections
 @testable import LockstepTime
 
 @Suite("Reading a compiled time zone", .timeLimit(.minutes(10)))

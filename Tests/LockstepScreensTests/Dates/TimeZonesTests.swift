@@ -3,7 +3,8 @@ import LockstepTestSupport
 import LockstepThreading
 import Testing
 
-@testable import LockstepScreens
+@testable import LockstepBuiltInScreens
+@testable import LockstepCollections
 @testable import LockstepTime
 
 @Suite("Time zones are looked up by name", .timeLimit(.minutes(10)))
