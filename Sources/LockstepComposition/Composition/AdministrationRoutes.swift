@@ -24,11 +24,7 @@ extension UserServices {
     let clock = MonotonicTimeConverter(time)
     let wait = configuration.longestWait
     var routes = ServiceTokenRoutes(gate, accountsLedger).routes
-    routes +=
-      AdminUserRoutes(gate, plain, accounts, accountsLedger, now: time.now) { [states] in
-        try states.load($0, from: $1)
-      }
-      .routes
+    routes += userAdministration(gate, plain).routes
     routes += RegisteredRoutes(plain, gate: gate, quota: defaults.quota).routes
     routes += AdminCollectionRoutes(gate, declared, ledger).routes
     routes +=
@@ -82,6 +78,37 @@ extension UserServices {
     let ending = reader(configuration, sessions.acting(gate, changing: .users, cache: cache, readers: readers))
     routes += AccountsRoutes(ending, accounts, accountsLedger, mail, export).routesOfUser.map(\.ofUser)
     return routes + stateRoutes(acting(configuration, gate)).map(\.ofUser)
+  }
+
+  private func userAdministration(_ gate: AdministratorGate, _ plain: StateReader) -> AdminUserRoutes {
+    AdminUserRoutes(gate, plain, accounts, accountsLedger, now: time.now) { [states] in try states.load($0, from: $1) }
+  }
+
+  /// The routes that only the socket for the operator's commands has.
+  func operatorRoutes(_ configuration: Configuration, _ logger: Logger) -> [Route] {
+    OperatorRoutes(gate(configuration, logger), accounts, accountsLedger) { try await perform($0, key: $1) }.routes
+  }
+
+  /// Responds to the requests of an operator's command without a server.
+  func operatorApplication(_ configuration: Configuration, _ logger: Logger) throws -> Application {
+    let plain = reader(configuration, authenticator(nil))
+    let routes =
+      userAdministration(gate(configuration, logger), plain).routes + operatorRoutes(configuration, logger)
+    let (metrics, cors) = (RequestMetrics(loops: 1), CORSPolicy(origins: []))
+    return Application(
+      tables: RouteTables(try RouteTable(routes, metrics)),
+      cors: cors,
+      origins: OriginCheck(cors, own: nil, logger: logger, monotonic: time.monotonic),
+      limits: .forOperator,
+      proxies: nil,
+      isForOperator: true,
+      ids: RequestIDs(start: time.millisecondsSince1970(), loop: 0),
+      rates: nil,
+      metrics: metrics.shard(ofLoop: 0),
+      accessLog: nil,
+      logger: logger,
+      monotonic: time.monotonic
+    )
   }
 
   private func gate(_ configuration: Configuration, _ logger: Logger) -> AdministratorGate {

@@ -14,6 +14,8 @@ struct Components: Sendable {
   let readiness: Readiness
   /// One for each event loop. They are alike, but each has its own routes.
   let applications: [Application]
+  /// Responds to the requests on the socket for the operator's commands; nil if there is no such socket.
+  let operatorApplication: Application?
   let screens: ScreenDirectory?
   /// Nil: there are no other nodes.
   let forwarder: ScreenForwarder?
@@ -84,7 +86,7 @@ struct Components: Sendable {
         )
       return routes + own.map { route in users.feed.map { route.refusing(without: $0.lease) } ?? route }
     }
-    let metrics = RequestMetrics(loops: loops)
+    let metrics = RequestMetrics(loops: loops + 1)
     let modules = services.users?.modules
     let declaredRoutes = { @Sendable () -> DeclaredRoutes? in
       services.users.map { users in
@@ -119,26 +121,30 @@ struct Components: Sendable {
       logger: logger,
       monotonic: time.monotonic
     )
-    applications = try (0..<loops).map { loop in
+    let application = { (loop: Int, isForOperator: Bool) throws -> Application in
       let declared = declaredRoutes()
       var routes = plainRoutes() + [metricsRoute.route, openAPI.route]
       routes.append(IndexRoute.route(modules) { [routes] in routes + (declared?.all ?? []) })
+      if isForOperator { routes += services.users?.operatorRoutes(configuration, logger) ?? [] }
       let fixed = try RouteTable(routes, metrics)
       return Application(
         tables: RouteTables(fixed) { head throws(Problem) in try declared?.table(for: head) },
         cors: cors,
         origins: origins,
-        limits: configuration.limits,
-        proxies: TrustedProxies(configuration.trustedProxies),
-        nodes: forwarder?.credentials,
+        limits: isForOperator ? .forOperator : configuration.limits,
+        proxies: isForOperator ? nil : TrustedProxies(configuration.trustedProxies),
+        isForOperator: isForOperator,
+        nodes: isForOperator ? nil : forwarder?.credentials,
         ids: RequestIDs(start: startedAt, loop: loop),
-        rates: addressRates,
+        rates: isForOperator ? nil : addressRates,
         metrics: metrics.shard(ofLoop: loop),
         accessLog: configuration.accessLog ? AccessLog(logger) : nil,
         logger: logger,
         monotonic: time.monotonic
       )
     }
+    applications = try (0..<loops).map { try application($0, false) }
+    operatorApplication = services.users?.operatorSocket == nil ? nil : try application(loops, true)
   }
 
   /// The URL at which other nodes reach this one: the operator's, or the one that the server listens

@@ -316,20 +316,8 @@ struct UserServices: Sendable {
     return { [readers = readers.readers] in try await readers.read { try NodeRecords.live(in: $0) } }
   }
 
-  func adminCommands(logger: Logger) -> AdminCommandProcessor {
-    AdminCommandProcessor(
-      accounts: accounts,
-      readers: readers.readers,
-      writer: writer,
-      evict: { [cache, waiters] user in
-        cache.forget(user)
-        waiters.wake(user)
-      },
-      collections: { try await self.perform($0, key: $1) },
-      now: time.now,
-      logger: logger
-    )
-  }
+  /// The path of the socket for the operator's commands; nil in PostgreSQL.
+  var operatorSocket: String? { path.flatMap { StorePath.socket(of: $0) } }
 
   /// Changes the declared collections for an operator.
   func perform(_ work: CollectionsWork, key: IdempotencyKey?) async throws -> CollectionsOutcome {

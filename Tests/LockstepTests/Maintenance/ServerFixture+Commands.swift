@@ -1,29 +1,24 @@
+import Glibc
+import LockstepHTTP
+import LockstepJSON
 import LockstepTestSupport
-import LockstepThreading
-import Testing
+
+@testable import LockstepComposition
 
 extension ServerFixture {
-  /// Runs an operator's command while the server polls for commands, as it does once a second by itself.
-  func run<Value: Sendable>(
-    _ command: @escaping @Sendable () throws -> Value,
-    polling poll: () async throws -> Void
+  /// Sends a request as an operator's command does, while the server runs or not. It never times out, because its
+  /// clock stands still.
+  @discardableResult
+  func command(_ method: Method, _ target: String, _ body: JSON? = nil) async throws -> JSON {
+    try await withChannel { try $0.send(method, target, body) }
+  }
+
+  func withChannel<Value: Sendable>(
+    _ body: @escaping @Sendable (AdministrationChannel) throws -> Value
   ) async throws -> Value {
-    let outcome = LockedState<Result<Value, any Error>?>(nil)
-    async let end: Void = aside {
-      let result = Result { try command() }
-      outcome.withLock { $0 = result }
+    let (configuration, time) = (configuration, time.serverTime)
+    return try await valueAside {
+      try body(AdministrationChannel(configuration, time: time) { _ in usleep(1000) })
     }
-    do {
-      try await eventually {
-        try await poll()
-        return outcome.withLock { $0 != nil }
-      }
-    } catch {
-      Issue.record(error)
-    }
-    // A command that the server has not run times out now.
-    if outcome.withLock({ $0 == nil }) { time.advance(by: 3600) }
-    await end
-    return try #require(outcome.withLock { $0 }).get()
   }
 }
