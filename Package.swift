@@ -367,7 +367,7 @@ let package = Package(
       dependencies: [
         "LockstepAccounts", "LockstepCollections", "LockstepComposition", "LockstepHTTP", "LockstepHTTPServer",
         "LockstepJSON", "LockstepLogging", "LockstepMaintenance", "LockstepMigrations", "LockstepModules",
-        "LockstepPostgreSQL", "LockstepRoutes", "LockstepScreens", "LockstepServerTestSupport", "LockstepSQLite",
+        "LockstepPostgreSQL", "LockstepRoutes", "LockstepSQLite", "LockstepServerTestSupport",
         "LockstepStateTestSupport", "LockstepStore", "LockstepSync", "LockstepTestSupport", "LockstepThreading",
         "LockstepTime",
       ]

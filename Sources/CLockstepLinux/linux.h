@@ -1,5 +1,5 @@
-// Parts of Linux that `import Glibc` does not show: epoll, eventfd, accept4, prctl, malloc_trim and
-// the cores that a process may use.
+// Parts of Linux that `import Glibc` does not show: epoll, eventfd, accept4, peer credentials, prctl,
+// malloc_trim and the cores that a process may use.
 #ifndef LOCKSTEP_CLINUX_H
 #define LOCKSTEP_CLINUX_H
 
@@ -19,6 +19,14 @@ extern int accept4(int descriptor, struct sockaddr *address, socklen_t *length, 
 // pointer at every call.
 static inline int lockstep_accept(int descriptor, struct sockaddr_storage *address, socklen_t *length) {
   return accept4(descriptor, (struct sockaddr *)address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+// The user of the process at the other end of a Unix socket, or -1. The C library declares the kernel's struct
+// only with _GNU_SOURCE.
+static inline long lockstep_peer_user(int descriptor) {
+  struct { pid_t process; uid_t user; gid_t group; } peer;
+  socklen_t length = sizeof peer;
+  return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? (long)peer.user : -1;
 }
 
 // Writes the cores that this process may run on, one bit for each. Makes the system call itself,

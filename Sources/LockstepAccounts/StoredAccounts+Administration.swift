@@ -92,6 +92,25 @@ extension StoredAccounts {
     run([AdminCommand(.erase, user)]) { _ in }
   }
 
+  /// Prepares to add the users whose address no user has. The value is the indices of the others.
+  package func prepareImport(_ users: [ImportedUser]) -> PreparedAccountsWrite<[Int]> {
+    PreparedAccountsWrite { [ids, now] connection in
+      if users.contains(where: { $0.passwordHash != nil }) {
+        try ShortestPassword(connection: connection).lower(to: ShortestPassword.imported)
+      }
+      let records = UserRecords(connection: connection)
+      let taken = try users.indices.filter { index in
+        let (user, id) = (users[index], UserID(ids.next()))
+        let account = Account(id, user.address, user.passwordHash, at: user.createdAt ?? now)
+        guard try records.insert(account) else { return true }
+        if user.isEmailVerified { try records.setEmailVerified(id, at: now) }
+        if user.isDisabled { _ = try records.setDisabled(id, since: now) }
+        return false
+      }
+      return (taken, [])
+    }
+  }
+
   package static let passwordWithoutAddress =
     "The user has no e-mail address, so a password is of no use. Set an address too."
 

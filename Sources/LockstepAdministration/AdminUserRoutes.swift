@@ -196,9 +196,7 @@ package struct AdminUserRoutes: Sendable {
     let (email, password) = (reader.text("email") ?? "", Password(reader.text("password") ?? ""))
     reader.add(accounts.faults(adding: email, password))
     try reader.finishProblem()
-    let key = try IdempotencyKey(of: request, body: body, secret: request.token).map {
-      AccountsLedger.Key(key: $0, owner: agent.keyOwner)
-    }
+    let key = try key(of: request, body).map { AccountsLedger.Key(key: $0, owner: agent.keyOwner) }
     return .making(Problem.init(accounts:)) {
       let keyed = try await ledger.commit(
         key: key,
@@ -227,6 +225,13 @@ package struct AdminUserRoutes: Sendable {
     }
   }
 
+  /// The idempotency key of a request whose body may have a password. Only a token protects the stored fingerprint of
+  /// a password from guesses, and a request on the operator's socket needs none. Then the body is left out.
+  private func key(of request: Request, _ body: [UInt8]) throws(Problem) -> IdempotencyKey? {
+    let token = request.token
+    return try IdempotencyKey(of: request, body: token.isEmpty ? [] : body, secret: token)
+  }
+
   /// The response with a new user.
   private static func created(_ item: Item) -> Response {
     var response = item.document.changed
@@ -248,7 +253,7 @@ package struct AdminUserRoutes: Sendable {
     try reader.finishProblem()
     let (user, preconditions) = (try request.user, try Preconditions(of: request.head))
     let session = LiveSession(of: user, for: agent)
-    let key = try IdempotencyKey(of: request, body: body, secret: request.token).map {
+    let key = try key(of: request, body).map {
       AccountsLedger.Key(key: $0.owned(by: session), owner: .user(user))
     }
     let now = now()

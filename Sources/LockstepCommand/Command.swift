@@ -5,11 +5,12 @@ import LockstepHTTP
 enum Command {
   /// Every command of a server with these modules and screens. To add a command, add it here.
   static func all(_ modules: [UserModule] = [], _ screens: [ScreenDeclaration] = []) -> [CommandEntry] {
-    [
+    let program = Program(modules: modules, screens: screens)
+    return [
       ServeCommand.entry(modules, screens), BackupCommand.entry, RestoreCommand.entry(modules),
       CheckCommand.entry(modules),
       MigrateCommand.entry(modules), CopyCommand.entry(modules),
-    ] + UserCommands.entries(modules) + CollectionsCommands.entries(modules, screens) + [
+    ] + UserCommands.entries(program) + CollectionsCommands.entries(program) + [
       TailCommand.entry, HealthCommand.entry, OpenAPICommand.entry(modules, screens),
       TypesCommand.swift, TypesCommand.typeScript, NewCommand.entry, CompletionsCommand.entry, ManCommand.entry,
     ]

@@ -39,6 +39,7 @@ enum ExitCode: Int32, CaseIterable {
       switch error {
       case let error as CommandError: error.code
       case let error as MaintenanceError: Self.code(for: error)
+      case let error as AdministrationRefusal: Self.code(for: error)
       case is InvalidModuleError, is InvalidScreenError: .program
       case let error as StoreError: Self.code(for: error)
       case let error as SQLiteError: Self.code(for: error)
@@ -64,7 +65,7 @@ enum ExitCode: Int32, CaseIterable {
     case .store:
       "The store cannot be read, written or locked, or the output cannot be written. serve with a file: any error of "
         + "the store except a newer schema."
-    case .temporary: "Another process uses the store, or the server did not run the command in time. Try again later."
+    case .temporary: "Another process uses the store, or the server did not take the command in time. Try again later."
     case .noPermission:
       "The role of the database lacks a right or its password is wrong, or a proxy refuses the request."
     case .configuration: "The database does not exist, TLS fails, or the database cannot hold this program's store."
@@ -80,7 +81,17 @@ enum ExitCode: Int32, CaseIterable {
     case .damaged, .incompleteCopy: .data
     case .sameFile, .ownCopy, .unknownCursor: .usage
     case .noSuchUser, .erased: .noUser
-    case .beingMade, .notTaken, .olderSchema, .replaced: .temporary
+    case .beingMade, .notTaken, .notAnswered, .olderSchema, .replaced: .temporary
+    }
+  }
+
+  private static func code(for refusal: AdministrationRefusal) -> ExitCode {
+    switch refusal.status {
+    case 404: .noUser
+    case 409, 507: .cannotCreate
+    case 422: .usage
+    case 429, 503: .temporary
+    default: .store
     }
   }
 

@@ -1,5 +1,5 @@
 import Glibc
-import LockstepMaintenance
+import LockstepComposition
 import LockstepThreading
 
 extension sigset_t {
@@ -68,9 +68,8 @@ struct ShutdownSignals {
   }
 }
 
-/// Handles SIGINT and SIGTERM for a process that has sent an admin command to a server. The process
-/// must not end before the server has run the command or the process has withdrawn it. A thread
-/// waits for the signals.
+/// Handles SIGINT and SIGTERM for a process that sends an admin command to a server. The process
+/// must not end before it has withdrawn the command or knows that the server has it. A thread waits for the signals.
 ///
 /// Between `hold()` and `release()`, the first signal is recorded, and the second ends the process
 /// with a warning. At other times, the first signal ends the process as usual.
@@ -98,7 +97,7 @@ final class SignalInterceptor: Interruption {
         }
         if isRecorded { continue }
         if state.withLock(\.isHeld) {
-          Terminal.error("The admin command is not withdrawn yet: the server may still run it within a minute.\n")
+          Terminal.error("The admin command is not withdrawn yet: the server may still run it.\n")
         }
         Self.end(by: number)
       }
@@ -108,7 +107,14 @@ final class SignalInterceptor: Interruption {
   deinit { thread.detach() }
 
   /// The exit code for the recorded signal; nil if there is none.
-  var code: ExitCode? { state.withLock(\.recorded).map { $0 == SIGTERM ? .terminated : .interrupted } }
+  private var code: ExitCode? { state.withLock(\.recorded).map { $0 == SIGTERM ? .terminated : .interrupted } }
+
+  /// Sends an admin command. An interruption becomes an error with its exit code.
+  func report<Value>(_ send: () throws -> Value) throws -> Value {
+    do { return try send() } catch let error as AdministrationInterruptedError {
+      throw CommandError(code ?? .interrupted, "\(error)")
+    }
+  }
 
   var isInterrupted: Bool { state.withLock { $0.recorded != nil } }
 

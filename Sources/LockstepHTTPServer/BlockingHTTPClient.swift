@@ -97,6 +97,13 @@ package struct BlockingHTTPClient {
       case .broken: throw SystemError("recv", purpose: purpose)
       }
     }
+    return try Response(parsing: bytes, purpose: purpose)
+  }
+}
+
+extension BlockingHTTPClient.Response {
+  /// Parses a response. The body may be incomplete.
+  init(parsing bytes: [UInt8], purpose: String) throws(SystemError) {
     let text = String(decoding: bytes, as: UTF8.self)
     let words = text.prefix { $0 != "\r\n" && $0 != "\n" }.split(separator: " ", maxSplits: 2)
     guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
@@ -104,6 +111,6 @@ package struct BlockingHTTPClient {
     }
     let lines = text.split(separator: "\r\n", omittingEmptySubsequences: false)
     let head = lines.prefix { !$0.isEmpty }
-    return Response(status: status, body: lines.dropFirst(head.count + 1).joined(separator: "\r\n"))
+    self.init(status: status, body: lines.dropFirst(head.count + 1).joined(separator: "\r\n"))
   }
 }

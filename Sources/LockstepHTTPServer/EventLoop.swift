@@ -195,6 +195,10 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
         if errno != EAGAIN { pauseAccepting(SystemError("accept", purpose: "accept a connection")) }
         return false
       }
+      guard listener.admits(descriptor) else {
+        Socket(descriptor: descriptor).close()
+        continue
+      }
       admit(Socket(descriptor: descriptor), address, length)
     }
     return true

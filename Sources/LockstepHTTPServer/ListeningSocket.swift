@@ -6,6 +6,8 @@ import LockstepHTTP
 struct ListeningSocket {
   let descriptor: Int32
   let address: PeerAddress
+  /// The file of a Unix socket; nil for a socket with an address.
+  private var file: UnixSocketFile?
 
   /// With `isShared`, other sockets of the same system user may listen on this port too.
   init(host: String, port: Int, isShared: Bool) throws(SystemError) {
@@ -17,9 +19,51 @@ struct ListeningSocket {
     self.address = Self.localAddress(of: descriptor)
   }
 
+  /// Listens on a Unix socket, to which only processes of this user and of root can connect. Replaces the socket
+  /// of a server that was killed. So no other server may use this path.
+  init(path: String) throws(SystemError) {
+    let purpose = "listen on \(path)"
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { throw SystemError("socket", purpose: purpose) }
+    do throws(SystemError) {
+      // The kernel gives the file the permissions of the socket, so there is no moment with others.
+      guard fchmod(descriptor, 0o600) == 0 else { throw SystemError("fchmod", purpose: purpose) }
+      let path = UnixSocketPath(path)
+      UnixSocketFile(at: path)?.remove()
+      try path.withAddress(purpose: purpose) { address, length throws(SystemError) in
+        guard bind(descriptor, address, length) == 0 else { throw SystemError("bind", purpose: purpose) }
+      }
+      file = UnixSocketFile(at: path)
+      guard let file, file.isPrivate else {
+        self.file?.remove()
+        throw SystemError("bind", purpose: purpose, code: EPERM, reason: "its file would be open to other users")
+      }
+      guard listen(descriptor, 64) == 0 else {
+        file.remove()
+        throw SystemError("listen", purpose: purpose)
+      }
+    } catch {
+      _ = Glibc.close(descriptor)
+      throw error
+    }
+    self.descriptor = descriptor
+    address = PeerAddress(host: path, port: 0)
+  }
+
+  /// Whether to serve an accepted connection. The file's permissions keep other users away already, except from a
+  /// file system that ignores them.
+  func admits(_ connection: Int32) -> Bool {
+    guard file != nil else { return true }
+    return [0, Int(geteuid())].contains(lockstep_peer_user(connection))
+  }
+
   func close() {
+    removeFile()
     _ = Glibc.close(descriptor)
   }
+
+  /// Removes the file of a Unix socket, unless another server has replaced it.
+  func removeFile() { file?.remove() }
 
   private static func open(_ info: addrinfo, isShared: Bool, purpose: String) throws(SystemError) -> Int32 {
     let type = info.ai_socktype | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -57,6 +101,10 @@ struct ListeningSocket {
 
 extension PeerAddress {
   init(_ storage: sockaddr_storage, length: socklen_t) {
+    guard storage.ss_family != sa_family_t(AF_UNIX) else {
+      self = .process
+      return
+    }
     var storage = storage
     var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
     var port = [CChar](repeating: 0, count: Int(NI_MAXSERV))

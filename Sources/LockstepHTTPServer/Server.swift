@@ -26,6 +26,9 @@ package final class Server: Sendable {
     package var host = "127.0.0.1"
     /// The port; 0 means any free one.
     package var port = 0
+    /// The path of a Unix socket to listen on instead, with one loop. Only processes of this user and of root can
+    /// connect.
+    package var socketPath: String?
     /// The number of event loops, each with a thread.
     package var loops = 1
     package var limits = Limits()
@@ -129,6 +132,7 @@ package final class Server: Sendable {
   /// also let a second server take half of the clients. So a socket without that option first
   /// checks that the port is free.
   private static func listen(_ configuration: Configuration) throws(SystemError) -> [ListeningSocket] {
+    if let path = configuration.socketPath { return [try ListeningSocket(path: path)] }
     let first = try ListeningSocket(host: configuration.host, port: configuration.port, isShared: false)
     guard configuration.loops > 1 else { return [first] }
     first.close()

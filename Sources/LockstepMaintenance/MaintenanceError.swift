@@ -20,8 +20,10 @@ package enum MaintenanceError: Error, Sendable, Equatable, CustomStringConvertib
   case sameFile(path: String)
   case noSuchUser(String)
   case addressTaken(String)
-  /// The server did not run the admin command in time. The command was withdrawn.
+  /// The server did not take the admin command in time. The command was withdrawn.
   case notTaken(path: String)
+  /// The server has ended after it got the admin command, and did not respond.
+  case notAnswered(path: String)
   case olderSchema(path: String, found: Int, known: Int)
   /// The target of a copy has contents of its own.
   case notEmpty(name: String)
@@ -63,8 +65,12 @@ package enum MaintenanceError: Error, Sendable, Equatable, CustomStringConvertib
     case .addressTaken(let address):
       "A user with the address \(address) exists already."
     case .notTaken(let path):
-      "The server that uses the store \(path) did not run the admin command in time: it is busy, shutting down or hanging. "
-        + "The command was withdrawn, and nothing was changed. Try again, or stop the server first."
+      "The server that uses the store \(path) did not take the admin command in time: it is busy, shutting down or hanging, "
+        + "or could not make its socket \(path)-socket, as its log says. The command was withdrawn, and nothing was "
+        + "changed. Try again, or stop the server first."
+    case .notAnswered(let path):
+      "The server that uses the store \(path) ended before it responded, so the change may have been made. Run the "
+        + "command again when a server runs, or when none does."
     case .olderSchema(let path, let found, let known):
       "The store \(path) has schema \(found), and this lockstep needs schema \(known): an older "
         + "version has created or last migrated it. Use the command of that version, or run `lockstep migrate` or a server of this version."

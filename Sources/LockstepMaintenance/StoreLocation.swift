@@ -1,3 +1,4 @@
+import Glibc
 import LockstepStore
 
 /// Where a store is.
@@ -10,7 +11,7 @@ package enum StoreLocation: Sendable, Equatable {
   /// Whether there is a store: false if the file does not exist or the database is empty.
   package func hasStore() throws -> Bool {
     do {
-      try ReadableStore(self).read { _ in }
+      try expectCurrentSchema()
       return true
     } catch let error as MaintenanceError {
       switch error {
@@ -18,6 +19,16 @@ package enum StoreLocation: Sendable, Equatable {
       default: throw error
       }
     }
+  }
+
+  /// Throws if there is no store, or if its schema is not the one that this program writes.
+  package func expectCurrentSchema() throws { try ReadableStore(self).read { _ in } }
+
+  /// The user that owns the file; nil for a database.
+  package var owner: uid_t? {
+    guard case .file(let path) = self else { return nil }
+    var status = stat()
+    return stat(path, &status) == 0 ? status.st_uid : nil
   }
 }
 

@@ -31,6 +31,9 @@ package enum StorePath {
     return folder == "/" ? "/\(name)" : "\(folder)/\(name)"
   }
 
+  /// The Unix socket of the server that uses the store. Nil if the store's folder does not exist.
+  package static func socket(of path: String) -> String? { resolved(path).map { "\($0)-socket" } }
+
   static func isFile(_ path: String) -> Bool { mode(of: path) & S_IFMT == S_IFREG }
 
   /// Whether the path itself is a regular file, not a link to one.

@@ -14,6 +14,8 @@ public final class Application: Sendable {
   private let origins: OriginCheck
   private let limits: Limits
   private let proxies: TrustedProxies?
+  /// Whether all requests are the administrator's, because they arrive on the socket of the operator's commands.
+  private let isForOperator: Bool
   /// Nil: there are no other nodes.
   private let nodes: NodeCredentials?
   private let ids: RequestIDs
@@ -27,6 +29,7 @@ public final class Application: Sendable {
     origins: OriginCheck,
     limits: Limits,
     proxies: TrustedProxies?,
+    isForOperator: Bool = false,
     nodes: NodeCredentials? = nil,
     ids: RequestIDs,
     rates: AddressRates?,
@@ -40,6 +43,7 @@ public final class Application: Sendable {
     self.origins = origins
     self.limits = limits
     self.proxies = proxies
+    self.isForOperator = isForOperator
     self.nodes = nodes
     self.ids = ids
     self.rates = rates
@@ -56,7 +60,9 @@ public final class Application: Sendable {
   public func respond(to request: Request) -> HandlerResult {
     // The one copy that changes: the address and the id here, the parameters when there is a route.
     var request = request
-    if let client = nodes?.client(of: request.head) {
+    if isForOperator {
+      request.isFromOperator = true
+    } else if let client = nodes?.client(of: request.head) {
       (request.peer, request.isForwarded) = (client, true)
     } else if let proxies {
       request = proxies.named(request)

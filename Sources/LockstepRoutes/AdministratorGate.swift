@@ -5,8 +5,8 @@ import LockstepMiddleware
 import LockstepStore
 import LockstepSync
 
-/// Authorizes requests with the administrator token or a service token. If the operator has set no
-/// administrator token, the routes of the administration respond with 404.
+/// Authorizes requests with the administrator token or a service token, and those on the operator's socket. If the
+/// operator has set no administrator token, the routes of the administration respond with 404 to all other requests.
 package struct AdministratorGate: Sendable {
   private let administrator: AdministratorToken
   package let tokens: ServiceTokens
@@ -40,6 +40,7 @@ package struct AdministratorGate: Sendable {
     _ scope: ServiceScope,
     _ respond: @escaping @Sendable (LiveServiceToken) throws -> HandlerResult
   ) throws -> HandlerResult {
+    if request.isFromOperator { return try respond(tokens.administrator) }
     guard administrator.isSet else { throw Problem(.notFound) }
     let found = request.head.withBytes(of: .authorization) { field -> LiveServiceToken? in
       guard let token = TokenAuthenticator.bearerToken(in: field) else { return nil }

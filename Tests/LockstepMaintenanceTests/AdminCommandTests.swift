@@ -1,4 +1,5 @@
 import Glibc
+import LockstepHTTP
 import LockstepJSON
 import LockstepMigrations
 import LockstepSQLite
@@ -7,57 +8,30 @@ import LockstepThreading
 import Synchronization
 import Testing
 
+@testable import LockstepServerTestSupport
+@testable import LockstepStateTestSupport
 @testable import LockstepComposition
 @testable import LockstepAccounts
 @testable import LockstepCollections
-import LockstepHTTPServer
+@testable import LockstepHTTPServer
 @testable import LockstepMaintenance
-@testable import LockstepRoutes
-@testable import LockstepScreens
-@testable import LockstepServerTestSupport
-@testable import LockstepStateTestSupport
 @testable import LockstepStore
 @testable import LockstepSync
 @testable import LockstepTime
 
-@Suite(
-  "Admin commands, with a server",
-  .enabled(if: TestedStore.isSQLite, TestedStore.sqliteOnly),
-  .timeLimit(.minutes(10))
-)
+@Suite("Admin commands, with a server", .timeLimit(.minutes(10)))
 struct ServedAdminCommandTests {
-  /// An administrator beside a server. It never times out, because its clock stands still.
-  private static func administrator(_ users: ServerFixture) throws -> AccountAdministrator {
-    try AccountAdministrator(of: .file(users.directory.file("lockstep.db")), time: users.time.serverTime) { _ in
-      usleep(1000)
-    }
-  }
-
-  /// Runs a command while the server's processor polls, as it does once a second by itself.
-  private static func run(_ work: AdminCommand.Work, on user: UserID, _ users: ServerFixture) async throws {
-    let (administrator, processor) = (try administrator(users), try processor(users))
-    try await users.run {
-      try administrator.run(AdminCommand(work, user))
-    } polling: {
-      try await processor.runPending()
-    }
-  }
-
-  private static func processor(_ users: ServerFixture) throws -> AdminCommandProcessor {
-    let server = try #require(users.running.withLock { $0 })
-    return server.services.users.adminCommands(logger: server.components.logger)
-  }
+  private static let users = "/v1/admin/users"
 
   @Test("When disabling returns, tokens are refused, waiters are notified and logging in is 403")
   func disable() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let tablet = try await users.logIn()
-      let user = try #require(UserID(ada.user))
       let etag = try await ada.get("/v1/favorites").field("ETag") ?? ""
       let waiter = try await ada.waiting("/v1/favorites", ["If-None-Match: \(etag)", "Prefer: wait=30"])
       await eventually { users.waiting == 1 }
-      try await Self.run(.disable, on: user, users)
+      try await users.command(.patch, "\(Self.users)/\(ada.user)", ["disabled": true])
       #expect(try await ada.get("/v1/favorites").status == 401)
       #expect(try await tablet.get("/v1/me").status == 401)
       #expect(try await waiter.response().status == 401)
@@ -65,10 +39,9 @@ struct ServedAdminCommandTests {
       #expect(try await users.post("/v1/sessions", body).status == 403)
       // Without the password a client must not learn that the user exists.
       #expect(try await users.post("/v1/sessions", #"{"email":"ada@example.com","password":"wrong"}"#).status == 401)
-      try await Self.run(.enable, on: user, users)
+      try await users.command(.patch, "\(Self.users)/\(ada.user)", ["disabled": false])
       #expect(try await users.logIn().get("/v1/me").status == 200)
       #expect(try await ada.get("/v1/me").status == 401)
-      #expect(try await users.count("orders") == 0)
     }
   }
 
@@ -76,8 +49,7 @@ struct ServedAdminCommandTests {
   func resetPassword() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
-      let hash = try await Self.hash("another password")
-      try await Self.run(.resetPassword(hash), on: try #require(UserID(ada.user)), users)
+      try await users.command(.patch, "\(Self.users)/\(ada.user)", ["password": "another password"])
       #expect(try await ada.get("/v1/me").status == 401)
       let old = #"{"email":"ada@example.com","password":"correct horse"}"#
       #expect(try await users.post("/v1/sessions", old).status == 401)
@@ -88,40 +60,34 @@ struct ServedAdminCommandTests {
   @Test("An added user can log in, with registration closed; a taken address is refused")
   func add() async throws {
     try await ServerFixture.run({ $0.accounts.registration = .closed }) { users in
-      let administrator = try Self.administrator(users)
-      let (address, hash) = (try EmailAddress("Bob@example.com"), try await Self.hash(ServerFixture.password))
-      try await Self.run(.add(address, hash), on: administrator.newUser(), users)
-      #expect(try await users.logIn("bob").get("/v1/me").json["email"] == "Bob@example.com")
-      await #expect(throws: MaintenanceError.addressTaken("Bob@example.com")) {
-        try await Self.run(.add(address, hash), on: administrator.newUser(), users)
+      let body: JSON = ["email": "Bob@example.com", "password": .string(ServerFixture.password)]
+      let added = try await users.command(.post, Self.users, body)
+      let bob = try await users.logIn("bob").get("/v1/me").json
+      #expect(bob["email"] == "Bob@example.com" && bob["id"] == added["id"])
+      let refusal = await #expect(throws: AdministrationRefusal.self) {
+        try await users.command(.post, Self.users, body)
       }
+      #expect(refusal?.status == 409)
       #expect(try await users.count("users") == 1)
-      #expect(try await users.count("orders") == 0)
     }
   }
 
-  @Test("A password that a command's smaller minimum allows lowers the shortest password of the store")
-  func shortestPassword() async throws {
-    try await ServerFixture.run { users in
-      let user = try #require(UserID(try await users.signUp().user))
-      let (administrator, processor) = (try Self.administrator(users), try Self.processor(users))
-      for (minimum, shortest) in [(4, "4"), (6, "4"), (2, "2")] {
-        try await users.run {
-          try administrator.run(AdminCommand(.resetPassword(PasswordHash("h")), user, shortestPassword: minimum))
-        } polling: {
-          try await processor.runPending()
-        }
-        #expect(try await users.rows("SELECT shortest_password FROM store") == [[shortest]])
+  @Test("A password that the rules refuse is refused with the reasons")
+  func passwordRules() async throws {
+    try await ServerFixture.run({ $0.accounts.passwordRules.minimumCharacters = 12 }) { users in
+      let body: JSON = ["email": "ada@example.com", "password": "short"]
+      let refusal = await #expect(throws: AdministrationRefusal.self) {
+        try await users.command(.post, Self.users, body)
       }
+      #expect(refusal?.status == 422 && refusal?.description == "The password is shorter than 12 characters.")
     }
   }
 
   @Test("A higher minimum length applies to new passwords only, and a shorter one still logs in")
   func shortPassword() async throws {
-    try await ServerFixture.run({ $0.accounts.passwordRules.minimumCharacters = 64 }) { users in
-      let administrator = try Self.administrator(users)
-      let (address, hash) = (try EmailAddress("ada@example.com"), try await Self.hash("short"))
-      try await Self.run(.add(address, hash), on: administrator.newUser(), users)
+    try await ServerFixture.run({ $0.accounts.passwordRules.minimumCharacters = 4 }) { users in
+      try await users.command(.post, Self.users, ["email": "ada@example.com", "password": "short"])
+      try await users.restart { $0.accounts.passwordRules.minimumCharacters = 64 }
       #expect(try await users.post("/v1/sessions", #"{"email":"ada@example.com","password":"short"}"#).status == 201)
       #expect(try await users.post("/v1/users", #"{"email":"bob@example.com","password":"short"}"#).status != 201)
     }
@@ -132,50 +98,16 @@ struct ServedAdminCommandTests {
     try await ServerFixture.run { users in
       let ada = try await users.signUp("ada-zq")
       try await ada.addFavorites("favorite-zq")
-      try await Self.run(.erase, on: try #require(UserID(ada.user)), users)
+      try await users.command(.delete, "\(Self.users)/\(ada.user)")
       #expect(try await ada.get("/v1/favorites").status == 401)
       #expect(try await users.rows("SELECT 1 FROM users UNION ALL SELECT 1 FROM journal").isEmpty)
-      await #expect(throws: MaintenanceError.noSuchUser(ada.user)) {
-        try await Self.run(.disable, on: try #require(UserID(ada.user)), users)
+      let refusal = await #expect(throws: AdministrationRefusal.self) {
+        try await users.command(.patch, "\(Self.users)/\(ada.user)", ["disabled": true])
       }
+      #expect(refusal?.status == 404)
       await users.stop()
-      let bytes = try users.directory.contents(of: "lockstep.db")
-      #expect(!String(decoding: bytes, as: UTF8.self).contains("-zq"))
+      #expect(try await !users.storedText().contains("-zq"))
     }
-  }
-
-  @Test("A command is complete only after the sessions have ended in memory")
-  func complete() async throws {
-    try await ServerFixture.run { users in
-      let ada = try await users.signUp()
-      let server = try #require(users.running.withLock { $0 })
-      let path = users.directory.file("lockstep.db")
-      let seen = LockedState<[Result<AdminCommandRecords.Status?, any Error>]>([])
-      let publisher = server.services.users.publisher
-      publisher.add(
-        SessionEndObserver {
-          let status = Result { try Self.status(of: path) }
-          seen.withLock { $0.append(status) }
-        }
-      )
-      try await Self.run(.disable, on: try #require(UserID(ada.user)), users)
-      let statuses = try seen.withLock { $0 }.map { try $0.get() }
-      #expect(statuses == [AdminCommandRecords.Status(.done, outcome: .done, isComplete: false)])
-    }
-  }
-
-  /// The status of the only admin command in a store.
-  private static func status(of path: String) throws -> AdminCommandRecords.Status? {
-    let connection = try SQLiteConnection(path: path, access: .readOnly, journal: .asFound)
-    let id = try connection.first("SELECT id FROM orders") { row in try row[0] as String }
-    return try AdminCommandRecords(connection: .sqlite(connection)).status(of: try #require(id))
-  }
-
-  private static func hash(_ password: String) async throws -> PasswordHash {
-    let workers = try HashingPool(threads: 1, capacity: 1)
-    defer { workers.shutDown() }
-    let hasher = Argon2Hasher(try Sodium(), strength: Argon2Strength(memoryKiB: 8, passes: 1), workers: workers)
-    return try await hasher.hash(Password(password))
   }
 }
 
@@ -185,208 +117,174 @@ struct ServedAdminCommandTests {
   .timeLimit(.minutes(10))
 )
 struct UnservedAdminCommandTests {
+  private static let users = "/v1/admin/users"
   private let fixture: SyncFixture
 
   init() throws {
     fixture = try SyncFixture()
   }
 
-  private func administrator(pause: @escaping @Sendable (Duration) -> Void = { _ in }) throws -> AccountAdministrator {
-    try AccountAdministrator(of: .file(fixture.files.path), time: fixture.clock.time, pause: pause)
+  private var configuration: Configuration {
+    var configuration = Configuration()
+    configuration.data = fixture.files.path
+    configuration.passwordStrength = Argon2Strength(memoryKiB: 8, passes: 1)
+    return configuration
+  }
+
+  private var socket: String {
+    get throws { try #require(StorePath.socket(of: fixture.files.path)) }
+  }
+
+  /// Sends a request as a command does. Returns what it throws.
+  private func send(
+    _ method: Method,
+    _ target: String,
+    _ body: JSON? = nil,
+    by interruption: (any Interruption)? = nil,
+    with configuration: Configuration? = nil,
+    pause: @escaping @Sendable (Duration) -> Void = { _ in usleep(1000) }
+  ) async throws -> JSON {
+    let (configuration, time) = (configuration ?? self.configuration, fixture.clock.time)
+    return try await valueAside {
+      try AdministrationChannel(configuration, time: time, interruption: interruption, pause: pause)
+        .send(method, target, body)
+    }
   }
 
   private func rows(_ sql: String) throws -> [[String]] { try StoreFile.rows(sql, in: fixture.files.path) }
 
-  @Test("Without a server the command does the work itself, and leaves no row")
+  @Test("Without a server the command does the work itself")
   func alone() async throws {
     let user = try await fixture.user(1).user
     fixture.store.close()
-    let administrator = try administrator()
-    try administrator.run(AdminCommand(.disable, user))
+    let target = "\(Self.users)/\(user)"
+    _ = try await send(.patch, target, ["disabled": true])
     #expect(try rows("SELECT disabled_at FROM users") == [["1000000"]])
-    try administrator.run(AdminCommand(.enable, user))
-    try administrator.run(AdminCommand(.resetPassword(PasswordHash("new")), user, shortestPassword: 3))
+    _ = try await send(.patch, target, ["disabled": false])
+    var short = configuration
+    short.accounts.passwordRules.minimumCharacters = 3
+    _ = try await send(.patch, target, ["password": "new"], with: short)
     #expect(try rows("SELECT shortest_password FROM store") == [["3"]])
-    #expect(try rows("SELECT disabled_at, password_hash, password_version FROM users") == [["NULL", "new", "2"]])
-    try administrator.run(
-      AdminCommand(.add(try EmailAddress("bob@example.com"), PasswordHash("h")), administrator.newUser())
-    )
-    #expect(throws: MaintenanceError.addressTaken("BOB@example.com")) {
-      try administrator.run(
-        AdminCommand(.add(try EmailAddress("BOB@example.com"), PasswordHash("h")), administrator.newUser())
-      )
-    }
-    try administrator.run(AdminCommand(.erase, user))
-    #expect(throws: MaintenanceError.noSuchUser("\(user)")) { try administrator.run(AdminCommand(.enable, user)) }
+    #expect(try rows("SELECT disabled_at, password_version FROM users") == [["NULL", "2"]])
+    let bob: JSON = ["email": "bob@example.com", "password": "correct horse"]
+    _ = try await send(.post, Self.users, bob)
+    var refusal = await #expect(throws: AdministrationRefusal.self) { try await send(.post, Self.users, bob) }
+    #expect(refusal?.status == 409)
+    _ = try await send(.delete, target)
+    refusal = await #expect(throws: AdministrationRefusal.self) { try await send(.delete, target) }
+    #expect(refusal?.status == 404)
     #expect(try rows("SELECT email, disabled_at FROM users") == [["bob@example.com", "NULL"]])
-    #expect(try rows("SELECT * FROM orders").isEmpty)
   }
 
-  @Test("A command that times out is withdrawn, and nothing was changed")
+  @Test("A command that no server takes in time is withdrawn, and nothing was changed")
   func notTaken() async throws {
     let user = try await fixture.user(1).user
     let clock = fixture.clock
-    #expect(throws: MaintenanceError.notTaken(path: fixture.files.path)) {
-      try administrator { clock.advance(by: $0) }.run(AdminCommand(.disable, user))
+    // The store has its lock, and no socket.
+    await #expect(throws: MaintenanceError.notTaken(path: fixture.files.path)) {
+      try await send(.patch, "\(Self.users)/\(user)", ["disabled": true]) { _ in
+        clock.advance(by: .seconds(8))
+      }
     }
-    #expect(clock.time.elapsed() >= CommandExchange.patience)
-    #expect(try rows("SELECT * FROM orders").isEmpty)
+    #expect(clock.time.elapsed() >= AdministrationChannel.patience)
     #expect(try rows("SELECT disabled_at FROM users") == [["NULL"]])
   }
 
-  /// Interrupts the command before its second poll, and records `hold()` and `release()`.
-  private final class Interrupted: Interruption {
-    private let state = Mutex((isHeld: false, looks: 0))
-    var isHeld: Bool { state.withLock { $0.isHeld } }
+  /// Calls a function at each look, and is interrupted from a look on that the function chooses. Records `hold()`
+  /// and `release()`.
+  private final class Looks: Interruption {
+    private let held = Atomic(false)
+    private let look: @Sendable () -> Bool
+    var isHeld: Bool { held.load(ordering: .relaxed) }
 
-    func hold() { state.withLock { $0.isHeld = true } }
-    func release() { state.withLock { $0.isHeld = false } }
+    init(_ look: @escaping @Sendable () -> Bool) { self.look = look }
+
+    func hold() { held.store(true, ordering: .relaxed) }
+    func release() { held.store(false, ordering: .relaxed) }
     var isInterrupted: Bool {
-      state.withLock { state in
-        state.looks += 1
-        return state.looks > 1
-      }
+      #expect(isHeld)
+      return look()
     }
   }
 
-  @Test("An interrupted command withdraws what no server has run, and releases the signals")
-  func withdrawn() async throws {
+  @Test("A command to a server that hangs times out, or is withdrawn by an interruption, which releases the signals")
+  func hangingServer() async throws {
     let user = try await fixture.user(1).user
-    let interruption = Interrupted()
-    let administrator = try AccountAdministrator(
-      of: .file(fixture.files.path),
-      time: fixture.clock.time,
-      interruption: interruption
-    ) { _ in
-      #expect(interruption.isHeld)
+    let clock = fixture.clock
+    let hanging = try ListeningSocket(path: try socket)
+    defer { hanging.close() }
+    let waiting = Looks {
+      clock.advance(by: .seconds(1))
+      return false
     }
-    #expect(throws: AdminCommandInterruptedError.withdrawn) { try administrator.run(AdminCommand(.erase, user)) }
-    #expect(!interruption.isHeld)
-    #expect(try rows("SELECT * FROM orders").isEmpty)
+    await #expect(throws: MaintenanceError.notTaken(path: fixture.files.path)) {
+      try await send(.delete, "\(Self.users)/\(user)", by: waiting)
+    }
+    let interrupted = Looks { true }
+    await #expect(throws: AdministrationInterruptedError.withdrawn) {
+      try await send(.delete, "\(Self.users)/\(user)", by: interrupted)
+    }
+    #expect(!waiting.isHeld && !interrupted.isHeld)
     #expect(try rows("SELECT count(*) FROM users") == [["1"]])
   }
 
-  @Test("A command that is interrupted too late reports its outcome", arguments: [true, false])
-  func tooLate(isThere: Bool) async throws {
+  @Test("A command that is interrupted when the server has it says so")
+  func tooLate() async throws {
     let user = try await fixture.user(1).user
-    let store = fixture.store
-    let administrator = try AccountAdministrator(
-      of: .file(fixture.files.path),
-      time: fixture.clock.time,
-      interruption: Interrupted()
-    ) { _ in
-      // It has an outcome, but is not complete.
-      try? store.write { connection in
-        let records = AdminCommandRecords(connection: connection)
-        for (id, _) in try records.incomplete(at: Timestamp(millisecondsSince1970: 0)) {
-          let command = try #require(try records.pending(id))
-          try records.setOutcome(command.run(in: connection, at: Timestamp(millisecondsSince1970: 7)).outcome, of: id)
-        }
-      }
+    let server = try OneRequestServer(at: try socket)
+    let hasRequest = LockedState(false)
+    async let serving: Void = aside {
+      let connection = server.receive().connection
+      hasRequest.withLock { $0 = true }
+      server.end(connection)
     }
-    let target = isThere ? user : SyncFixture.session(2).user
-    #expect(throws: AdminCommandInterruptedError.tooLate(isThere ? .done : .noSuchUser)) {
-      try administrator.run(AdminCommand(.disable, target))
+    let interruption = Looks { hasRequest.withLock { $0 } }
+    // The server ends the connection at the same time. Then the command waits for the next one.
+    await #expect(throws: AdministrationInterruptedError.begun) {
+      try await send(.delete, "\(Self.users)/\(user)", by: interruption)
     }
-    #expect(try rows("SELECT disabled_at FROM users") == [[isThere ? "7" : "NULL"]])
+    await serving
   }
 
-  @Test("If the server ends after the commit, the command learns the outcome from its row")
-  func endedBetween() async throws {
-    let user = try await fixture.user(1).user
-    let (store, path) = (fixture.store, fixture.files.path)
-    let hasEnded = Atomic(false)
-    try administrator { _ in
-      if hasEnded.exchange(true, ordering: .relaxed) { return }
-      try? store.write { connection in
-        let records = AdminCommandRecords(connection: connection)
-        for (id, _) in try records.incomplete(at: Timestamp(millisecondsSince1970: 0)) {
-          let command = try #require(try records.pending(id))
-          _ = try command.run(in: connection, at: Timestamp(millisecondsSince1970: 7))
-          try records.setOutcome(.done, of: id)
-        }
-      }
+  @Test("If the server ends after it has made a change, the command repeats it with its key, and it is made once")
+  func lostResponse() async throws {
+    _ = try await fixture.user(1)
+    fixture.store.close()
+    let server = try OneRequestServer(at: try socket)
+    let (configuration, time) = (configuration, fixture.clock.time)
+    async let added = send(.post, Self.users, ["email": "bob@example.com", "password": "correct horse"])
+    let made = try await valueAside {
+      let (bytes, connection) = server.receive()
+      let store = try OpenedStore(configuration, modules: [], screens: [], time: time, logger: .silent)
+      let response = try store.response(to: bytes)
       store.close()
+      server.end(connection)
+      return response
     }
-    .run(AdminCommand(.disable, user))
-    #expect(try StoreFile.rows("SELECT disabled_at FROM users", in: path) == [["7"]])
-    #expect(try rows("SELECT * FROM orders").isEmpty)
+    #expect(made.status == 201)
+    let reply = try await added
+    #expect(reply["id"] == made.json["id"])
+    #expect(try rows("SELECT count(*) FROM users WHERE email = 'bob@example.com'") == [["1"]])
   }
 
-  @Test("The row of a killed command loses its secrets once a server has run it, and is deleted after some minutes")
-  func leftBehind() async throws {
-    let user = try await fixture.user(1).user
-    let store = fixture.store
-    func insert(_ id: String, _ work: AdminCommand.Work, _ user: UserID, at: Int64) async throws {
-      try await store.writer.write {
-        try AdminCommandRecords(connection: $0)
-          .insert(AdminCommand(work, user), id: id, at: Timestamp(millisecondsSince1970: at))
-      }
-    }
-    let address = try EmailAddress("bob@example.com")
-    // The id belongs to another user, which cannot happen with real commands. It must not block the
-    // other commands.
-    try await insert("a", .add(address, PasswordHash("secret")), user, at: 0)
-    try await insert("b", .resetPassword(PasswordHash("secret")), user, at: 1)
-    try await insert("c", .add(address, PasswordHash("secret")), SyncFixture.session(2).user, at: 2)
-    let moment = Atomic<Int64>(3)
-    let processor = AdminCommandProcessor(
-      accounts: try await accounts(),
-      readers: store.readers,
-      writer: store.writer,
-      evict: { _ in },
-      collections: { _, _ in .deleted },
-      now: { Timestamp(millisecondsSince1970: moment.load(ordering: .relaxed)) },
-      logger: .silent
-    )
-    await #expect(throws: AccountsError.self) { try await processor.runPending() }
-    let rows = try rows("SELECT id, outcome, settled_at, user_id, email, password_hash FROM orders ORDER BY id")
-    let nothing = ["NULL", "NULL", "NULL"]
-    #expect(rows.dropFirst() == [["b", "done", "3"] + nothing, ["c", "done", "3"] + nothing])
-    #expect(rows.first?[1] == "NULL")
-    moment.store(AdminCommandRecords.lifetime + 100, ordering: .relaxed)
-    try await insert("d", .enable, user, at: AdminCommandRecords.lifetime + 50)
-    // The failing command is too old now.
-    try await processor.runPending()
-    #expect(try self.rows("SELECT id FROM orders") == [["d"]])
-  }
-
-  @Test("A server that starts long after does not run the row of a killed command")
-  func stale() async throws {
-    let user = try await fixture.user(1).user
-    let store = fixture.store
-    try await store.writer.write {
-      try AdminCommandRecords(connection: $0).insert(
-        AdminCommand(.erase, user),
-        id: "a",
-        at: Timestamp(millisecondsSince1970: 0)
-      )
-    }
-    let processor = AdminCommandProcessor(
-      accounts: try await accounts(),
-      readers: store.readers,
-      writer: store.writer,
-      evict: { _ in },
-      collections: { _, _ in .deleted },
-      now: { Timestamp(millisecondsSince1970: AdminCommandRecords.validity + 1) },
-      logger: .silent
-    )
-    try await processor.runPending()
-    #expect(try rows("SELECT count(*) FROM users") == [["1"]])
-    #expect(try rows("SELECT * FROM orders").isEmpty)
-  }
-
-  @Test("If the server ends before it runs the command, the operator's process does the work")
+  @Test("If the server ends before it has made the change, the command makes it itself")
   func endedBefore() async throws {
     let user = try await fixture.user(1).user
-    let (store, clock) = (fixture.store, fixture.clock)
-    try administrator { duration in
+    let store = fixture.store
+    let server = try OneRequestServer(at: try socket)
+    async let disabled = send(.patch, "\(Self.users)/\(user)", ["disabled": true])
+    await aside {
+      let connection = server.receive().connection
       store.close()
-      clock.advance(by: duration)
+      server.end(connection)
     }
-    .run(AdminCommand(.disable, user))
+    let reply = try await disabled
+    #expect(reply["disabled"] == true)
     #expect(try rows("SELECT count(*) FROM users WHERE disabled_at IS NOT NULL") == [["1"]])
-    #expect(try rows("SELECT * FROM orders").isEmpty)
+  }
+
+  private var reader: AccountReader {
+    get throws { try AccountReader(of: .file(fixture.files.path), time: fixture.clock.time) }
   }
 
   @Test("A store that an older server serves is refused before anything is written")
@@ -397,9 +295,8 @@ struct UnservedAdminCommandTests {
     try await server.writer.write { connection in
       try connection.execute("PRAGMA user_version = \(known - 1); DELETE FROM migrations WHERE number = \(known)")
     }
-    let user = SyncFixture.session(1).user
-    #expect(throws: MaintenanceError.olderSchema(path: fixture.files.path, found: known - 1, known: known)) {
-      try administrator().run(AdminCommand(.disable, user))
+    await #expect(throws: MaintenanceError.olderSchema(path: fixture.files.path, found: known - 1, known: known)) {
+      try await send(.delete, "\(Self.users)/\(SyncFixture.session(1).user)")
     }
     server.close()
   }
@@ -407,17 +304,20 @@ struct UnservedAdminCommandTests {
   @Test("Users are found by their address in any case, or by their id")
   func names() async throws {
     let session = try await fixture.user(1)
-    let administrator = try administrator()
+    let reader = try reader
     for name in ["1@example.com", "1@EXAMPLE.com", "\(session.user)"] {
-      #expect(try administrator.user(name).id == session.user)
+      #expect(try reader.user(name).id == session.user)
     }
     for name in ["2@example.com", "unknown", "\(SyncFixture.session(2).user)"] {
-      #expect(throws: MaintenanceError.noSuchUser(name)) { try administrator.user(name) }
+      #expect(throws: MaintenanceError.noSuchUser(name)) { try reader.user(name) }
     }
-    let nowhere = try AccountAdministrator(of: .file("/nowhere/x")) { _ in }
-    #expect(throws: MaintenanceError.missing(path: "/nowhere/x")) { try nowhere.user("1@example.com") }
+    var nowhere = configuration
+    nowhere.data = "/nowhere/x"
     #expect(throws: MaintenanceError.missing(path: "/nowhere/x")) {
-      try nowhere.run(AdminCommand(.enable, session.user))
+      try AccountReader(of: .file("/nowhere/x")).user("1@example.com")
+    }
+    await #expect(throws: MaintenanceError.missing(path: "/nowhere/x")) {
+      try await send(.delete, "\(Self.users)/\(session.user)", with: nowhere)
     }
   }
 
@@ -429,7 +329,7 @@ struct UnservedAdminCommandTests {
     let bob = try await accounts.signUp(AccountsFixture.credentials("bob@example.com"))
     _ = try await accounts.setDisabled(true, bob.user.id)
     func list(after last: UserID? = nil, limit: Int = 9, at now: Int64 = 1_000_000) throws -> [UserListing] {
-      try administrator().store.read {
+      try reader.store.read {
         try UserListing.page(after: last, limit: limit, from: $0, at: Timestamp(millisecondsSince1970: now))
       }
     }
@@ -460,8 +360,46 @@ struct UnservedAdminCommandTests {
   }
 }
 
-private struct SessionEndObserver: CommitObserver {
-  let note: @Sendable () -> Void
+/// A server that gets one request, and then ends.
+private final class OneRequestServer: Sendable {
+  private let listener: LockedState<ListeningSocket?>
 
-  func sessionsEnded(_ sessions: [SessionID], of users: Set<UserID>) { note() }
+  init(at path: String) throws(SystemError) {
+    listener = LockedState(try ListeningSocket(path: path))
+  }
+
+  deinit { listener.withLock { $0?.close() } }
+
+  /// Responds to the probe of a command, and then receives its request. Blocks.
+  func receive() -> (request: [UInt8], connection: Int32) {
+    let probe = accepted()
+    _ = read(from: probe)
+    let response = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".utf8)
+    _ = response.withUnsafeBytes { send(probe, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    close(probe)
+    let connection = accepted()
+    return (read(from: connection), connection)
+  }
+
+  /// Ends without a response.
+  func end(_ connection: Int32) {
+    listener.withLock { listener in
+      listener?.close()
+      listener = nil
+    }
+    close(connection)
+  }
+
+  private func accepted() -> Int32 {
+    let descriptor = listener.withLock { $0?.descriptor ?? -1 }
+    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    _ = poll(&entry, 1, -1)
+    return accept(descriptor, nil, nil)
+  }
+
+  /// A request that arrives as a whole.
+  private func read(from connection: Int32) -> [UInt8] {
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    return Array(buffer[..<max(0, recv(connection, &buffer, buffer.count, 0))])
+  }
 }

@@ -1,13 +1,12 @@
 import LockstepJSON
 import LockstepTestSupport
-import LockstepThreading
 import Testing
 
 @testable import LockstepAccounts
 @testable import LockstepCollections
-@testable import LockstepMaintenance
 @testable import LockstepServerTestSupport
 @testable import LockstepStateTestSupport
+@testable import LockstepComposition
 @testable import LockstepStore
 @testable import LockstepTime
 
@@ -22,21 +21,8 @@ struct UserImportTests {
   ]
   private static let password = "Grüße, 世界 🔑"
 
-  private static func location(_ users: ServerFixture) -> StoreLocation {
-    users.configuration.store.map { .database($0) } ?? .file(users.configuration.data)
-  }
-
-  private static func add(
-    _ users: [ImportedUser],
-    to fixture: ServerFixture,
-    noting pauses: LockedState<[Duration]> = LockedState([])
-  ) async throws -> [Int] {
-    try await valueAside {
-      try UserImport(into: location(fixture), time: fixture.time.serverTime) { pause in
-        pauses.withLock { $0.append(pause) }
-      }
-      .add(users) { _ in }
-    }
+  private static func add(_ users: [ImportedUser], to fixture: ServerFixture) async throws -> [Int] {
+    try await fixture.withChannel { try UserImport.add(users, over: $0) { _ in } }
   }
 
   private static func user(_ name: String, _ hash: String?) throws -> ImportedUser {
@@ -108,27 +94,12 @@ struct UserImportTests {
   @Test("More users than one transaction takes are imported, also into a store without a server")
   func manyUsers() async throws {
     try await ServerFixture.run { users in
-      try await users.restart()
       await users.stop()
       let imported = try (0..<450).map { try Self.user("user\($0)", Self.hashes[3]) }
       #expect(try await Self.add(imported, to: users) == [])
       try await users.restart()
       #expect(try await users.count("users") == 450)
       #expect(try await Self.logIn("user449", Self.password, users).status == 201)
-    }
-  }
-
-  @Test(
-    "Beside a server, an import pauses between transactions, so that the server can write",
-    .enabled(if: TestedStore.isSQLite, TestedStore.sqliteOnly)
-  )
-  func turns() async throws {
-    try await ServerFixture.run { users in
-      let pauses = LockedState<[Duration]>([])
-      let imported = try (0..<401).map { try Self.user("user\($0)", nil) }
-      #expect(try await Self.add(imported, to: users, noting: pauses) == [])
-      #expect(pauses.withLock { $0 } == [.milliseconds(120), .milliseconds(120)])
-      #expect(try await users.signUp().user.isEmpty == false)
     }
   }
 }

@@ -14,9 +14,9 @@ struct StubbedServer {
   let time: ManualTime
   /// The clock for the server's pauses.
   let clock: VirtualClock
-  /// How many tasks of the server sleep on `clock` when there is no request: those of admin commands, deliveries,
+  /// How many tasks of the server sleep on `clock` when there is no request: those of deliveries,
   /// history and screens.
-  static let sleeperCount = 4
+  static let sleeperCount = 3
   let log: LogRecorder
   let store: StubStore
 

@@ -1,5 +1,6 @@
 import LockstepComposition
 import LockstepMaintenance
+import LockstepThreading
 
 enum BackupCommand {
   struct Settings: StoreSettings {

@@ -12,30 +12,15 @@ enum CollectionsCommands {
     var erasesData = false
   }
 
-  static func entries(_ modules: [UserModule], _ screens: [ScreenDeclaration]) -> [CommandEntry] {
-    let program = Program(modules: modules, screens: screens)
-    return [apply(program), list(program), delete(program)]
-  }
-
-  /// The modules and screens that a program adds to Lockstep's own.
-  private struct Program: Sendable {
-    let modules: [UserModule]
-    let screens: [ScreenDeclaration]
-
-    /// The names that no collection can have.
-    var taken: Set<String> {
-      Services.namesWithoutDeclarations.union(modules.map(\.name)).union(screens.map(\.name))
-    }
-  }
+  static func entries(_ program: Program) -> [CommandEntry] { [apply(program), list(program), delete(program)] }
 
   private static let store = [
     Option.data.within(\Settings.configuration), Option.store.within(\Settings.configuration),
   ]
   private static let serverNotes = """
     The change is in effect at once, without a restart of the server. If a server uses a store in a file, this
-    command writes an admin command into the store, and waits until the server has run it, usually a second or
-    two. If no server uses the file, this command does the work itself. With a store in PostgreSQL, this command
-    is a node of the fleet while it works.
+    command sends the change to the server, over the socket beside the file. If no server uses the file, this
+    command does the work itself. With a store in PostgreSQL, this command is a node of the fleet while it works.
     """
 
   // MARK: apply
@@ -78,15 +63,11 @@ enum CollectionsCommands {
         Terminal.error("\(Terminal.harmless(store)): there was no store, so a new one was made.\n")
       }
       let signals = try SignalInterceptor()
-      let administrator = try administrator(settings, program, signals)
       if settings.isDryRun {
-        return try showDifference(
-          of: declarations,
-          from: administrator.collections(program.modules),
-          hasData: administrator.hasData
-        )
+        let reader = try DeclarationsReader(of: location)
+        return try showDifference(of: declarations, from: reader.collections(program.modules), hasData: reader.hasData)
       }
-      guard case .applied(let difference) = try run(.apply(declarations), administrator, signals) else {
+      guard case .applied(let difference) = try run(.apply(declarations), settings, program, signals) else {
         return .success
       }
       let lines = declarations.map { declaration in
@@ -146,7 +127,8 @@ enum CollectionsCommands {
         exclusive: [storeOptionNames]
       )
     ) { settings in
-      let declared = try administrator(settings, program, nil).collections(program.modules).declared
+      let reader = try DeclarationsReader(of: settings.configuration.location)
+      let declared = try reader.collections(program.modules).declared
       let collections = declared.values.sorted { $0.declaration.name < $1.declaration.name }
       if settings.json {
         return Terminal.print("[\n" + collections.map { "  \($0.json)" }.joined(separator: ",\n") + "\n]\n")
@@ -193,10 +175,10 @@ enum CollectionsCommands {
       )
     ) { settings in
       let signals = try SignalInterceptor()
-      let administrator = try administrator(settings, program, signals)
       let name = settings.operand
-      guard try administrator.collections(program.modules).declared[name.exact] != nil else { throw missing(name) }
-      _ = try run(.delete(name: name, erasesData: settings.erasesData), administrator, signals)
+      let reader = try DeclarationsReader(of: settings.configuration.location)
+      guard try reader.collections(program.modules).declared[name.exact] != nil else { throw missing(name) }
+      _ = try run(.delete(name: name, erasesData: settings.erasesData), settings, program, signals)
       return Terminal.print("\(name): deleted\n")
     }
   }
@@ -210,45 +192,18 @@ enum CollectionsCommands {
 
   // MARK: Work
 
-  private static func administrator(
-    _ settings: Settings,
-    _ program: Program,
-    _ signals: SignalInterceptor?
-  ) throws -> CollectionsAdministrator {
-    let configuration = settings.configuration
-    return try CollectionsAdministrator(
-      of: configuration.location,
-      interruption: signals,
-      pause: CurrentThread.sleep
-    ) { work, key in
-      try CurrentThread.run {
-        try await Services.perform(
-          work,
-          key: key,
-          configuration,
-          modules: program.modules,
-          screens: program.screens,
-          time: .system
-        )
-      }
-    }
-  }
-
   /// Throws if the work is refused.
   private static func run(
     _ work: CollectionsWork,
-    _ administrator: CollectionsAdministrator,
+    _ settings: Settings,
+    _ program: Program,
     _ signals: SignalInterceptor
   ) throws -> CollectionsOutcome {
-    do {
-      let outcome = try administrator.run(work)
-      switch outcome {
-      case .applied, .deleted: return outcome
-      case .refused(.missing, let detail): throw CommandError(.noInput, detail)
-      case .refused(_, let detail): throw CommandError(.cannotCreate, detail)
-      }
-    } catch let error as AdminCommandInterruptedError {
-      throw CommandError(signals.code ?? .interrupted, "\(error)")
+    let channel = try program.channel(settings.configuration, signals)
+    switch try signals.report({ try channel.change(work) }) {
+    case .refused(.missing, let detail): throw CommandError(.noInput, detail)
+    case .refused(_, let detail): throw CommandError(.cannotCreate, detail)
+    case let outcome: return outcome
     }
   }
 }

@@ -1,5 +1,6 @@
 import LockstepComposition
 import LockstepMaintenance
+import LockstepThreading
 
 enum TailCommand {
   struct Settings: StoreSettings {
@@ -41,7 +42,7 @@ enum TailCommand {
 
   static let entry = CommandEntry(syntax) { settings in
     let user = try settings.user.map {
-      try AccountAdministrator(of: settings.location, pause: CurrentThread.sleep).user($0)
+      try AccountReader(of: settings.location).user($0)
     }
     var tail = try JournalTail(of: user?.id, in: settings.location, from: settings.since ?? .last(settings.limit))
     let isColoured = Terminal.hasColours

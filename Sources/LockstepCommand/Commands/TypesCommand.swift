@@ -2,6 +2,7 @@ import LockstepComposition
 import LockstepHTTP
 import LockstepHTTPClient
 import LockstepScreens
+import LockstepThreading
 
 /// `lockstep swift` and `lockstep typescript`: print the types of a server's catalogue.
 enum TypesCommand {

@@ -1,6 +1,7 @@
 import Glibc
 import LockstepComposition
 import LockstepAccounts
+import LockstepHTTP
 import LockstepMaintenance
 import LockstepThreading
 
@@ -15,8 +16,9 @@ enum UserCommands {
     var location: StoreLocation { configuration.location }
   }
 
-  static func entries(_ modules: [UserModule]) -> [CommandEntry] {
-    [list, add, UserImportCommand.entry, disable, enable, resetPassword, export(modules), erase]
+  static func entries(_ program: Program) -> [CommandEntry] {
+    [list, add(program), UserImportCommand.entry(program), disable(program), enable(program), resetPassword(program)]
+      + [export(program.modules), erase(program)]
   }
 
   private static let user = CommandOption<Settings>("<user>", \.user, .text("<user>"))
@@ -29,10 +31,12 @@ enum UserCommands {
     On a terminal, the command asks for the password and does not show it. Otherwise the password is the
     first line of standard input.
     """
+  private static let passwordRuleNotes = "If a server uses the store's file, the server's rules for passwords apply."
   private static let serverNotes = """
-    If a server uses the store, this command writes an admin command into the store, and waits until the
-    server has run it, usually a second or two. Ctrl-C withdraws an admin command that has not run yet,
-    and prints whether it had already run. If no server uses the store, this command does the work itself.
+    If a server uses the store's file, this command sends its change to the server, over the socket beside the
+    file. If the server does not take it within 15 s, the command withdraws it and exits with code 75. Ctrl-C
+    withdraws it too, or prints that the server has it already. If no server uses the file, this command does the
+    work itself. With a store in PostgreSQL, this command is a node of the fleet while it works.
     """
 
   // MARK: Reading
@@ -49,7 +53,7 @@ enum UserCommands {
       exclusive: [storeOptionNames]
     )
   ) { settings in
-    let accounts = try AccountAdministrator(of: settings.location, pause: CurrentThread.sleep)
+    let accounts = try AccountReader(of: settings.location)
     var last: UserID?
     while true {
       // No transaction is open while this loop prints, because the reader of a pipe may be slow.
@@ -77,7 +81,7 @@ enum UserCommands {
         exclusive: [storeOptionNames]
       )
     ) { settings in
-      let user = try AccountAdministrator(of: settings.location, pause: CurrentThread.sleep).user(settings.user)
+      let user = try AccountReader(of: settings.location).user(settings.user)
       let output = try settings.to.map { try OutputFile($0) }
       defer { output?.removeUnlessFinished() }
       let export = StoreExport(of: settings.location, modules: modules)
@@ -96,85 +100,103 @@ enum UserCommands {
 
   // MARK: Admin commands
 
-  private static let add = CommandEntry(
-    CommandSyntax<Settings>(
-      name: "user add",
-      summary: "Add a user, even if registration is closed.",
-      about: "Add a user with an e-mail address and a password, even if registration is closed. Prints the user's id.",
-      notes: "\(passwordNotes)\n\(serverNotes)",
-      operands: [CommandOption("<address>", \.user, .emailAddress)],
-      options: store + [passwordMinimum],
-      exclusive: [storeOptionNames]
-    )
-  ) { settings in
-    let signals = try SignalInterceptor()
-    let accounts = try AccountAdministrator(of: settings.location, interruption: signals, pause: CurrentThread.sleep)
-    let address = try EmailAddress(settings.user)
-    // Refuses a taken e-mail address before the operator types a password.
-    do {
-      _ = try accounts.user(address.text)
-      throw MaintenanceError.addressTaken(address.text)
-    } catch MaintenanceError.noSuchUser {}
-    let hash = try newPasswordHash(for: address, settings)
-    let user = accounts.newUser()
-    let shortest = settings.configuration.accounts.passwordRules.minimumCharacters
-    try run(AdminCommand(.add(address, hash), user, shortestPassword: shortest), by: accounts, signals)
-    return Terminal.print("\(user)\n")
-  }
-
-  private static let disable = change(
-    "disable",
-    "Disable a user and end all sessions.",
-    """
-    Disable a user. All of the user's sessions and waiting requests end at once. The user's data stays.
-    A login with the right password gets 403. A login with a wrong password gets 401, as before.
-    """,
-    done: "is disabled: all sessions have ended"
-  ) { _, _ in .disable }
-
-  private static let enable = change(
-    "enable",
-    "Enable a disabled user.",
-    "Enable a disabled user, who can then log in again.",
-    done: "is enabled"
-  ) { _, _ in .enable }
-
-  private static let resetPassword = change(
-    "reset-password",
-    "Set a new password and end all sessions.",
-    "Set a new password for a user. All of the user's sessions end at once.",
-    notes: passwordNotes,
-    options: [passwordMinimum],
-    done: "has the new password: all sessions have ended"
-  ) { user, settings in
-    guard user.email != nil else {
-      throw CommandError(.usage, "\(user.name) (\(user.id)) has no e-mail address, so a password is of no use.")
+  private static func add(_ program: Program) -> CommandEntry {
+    CommandEntry(
+      CommandSyntax<Settings>(
+        name: "user add",
+        summary: "Add a user, even if registration is closed.",
+        about:
+          "Add a user with an e-mail address and a password, even if registration is closed. Prints the user's id.",
+        notes: "\(passwordNotes)\n\(passwordRuleNotes)\n\(serverNotes)",
+        operands: [CommandOption("<address>", \.user, .emailAddress)],
+        options: store + [passwordMinimum],
+        exclusive: [storeOptionNames]
+      )
+    ) { settings in
+      let signals = try SignalInterceptor()
+      let channel = try program.channel(settings.configuration, signals)
+      let address = try EmailAddress(settings.user)
+      // Refuses a taken e-mail address before the operator types a password.
+      do {
+        _ = try AccountReader(of: settings.location).user(address.text)
+        throw MaintenanceError.addressTaken(address.text)
+      } catch MaintenanceError.noSuchUser {}
+      let body: JSON = ["email": .string(address.text), "password": .string(try PasswordPrompt.read())]
+      do {
+        let added = try signals.report { try channel.send(.post, "/v1/admin/users", body) }
+        return Terminal.print("\(added["id"]?.stringValue ?? "")\n")
+      } catch let refusal as AdministrationRefusal where refusal.status == 409 {
+        throw MaintenanceError.addressTaken(address.text)
+      }
     }
-    return .resetPassword(try newPasswordHash(for: user.email.flatMap { try? EmailAddress($0) }, settings))
   }
 
-  private static let erase = change(
-    "erase",
-    "Delete a user and all data.",
-    """
-    Delete a user for good: account, sessions, state and history. The deleted data is overwritten in a
-    store's file. PostgreSQL removes it with its next vacuum. Earlier backups still contain it.
-    """,
-    options: [.flag("--yes", \.isConfirmed, "Do not ask for confirmation.")],
-    done: "is erased"
-  ) { user, settings in
-    if !settings.isConfirmed { try confirm("Erase \(user.name) (\(user.id)) for good?") }
-    return .erase
+  private static func disable(_ program: Program) -> CommandEntry {
+    change(
+      program,
+      "disable",
+      "Disable a user and end all sessions.",
+      """
+      Disable a user. All of the user's sessions and waiting requests end at once. The user's data stays.
+      A login with the right password gets 403. A login with a wrong password gets 401, as before.
+      """,
+      done: "is disabled: all sessions have ended"
+    ) { _, _ in (.patch, ["disabled": true]) }
+  }
+
+  private static func enable(_ program: Program) -> CommandEntry {
+    change(
+      program,
+      "enable",
+      "Enable a disabled user.",
+      "Enable a disabled user, who can then log in again.",
+      done: "is enabled"
+    ) { _, _ in (.patch, ["disabled": false]) }
+  }
+
+  private static func resetPassword(_ program: Program) -> CommandEntry {
+    change(
+      program,
+      "reset-password",
+      "Set a new password and end all sessions.",
+      "Set a new password for a user. All of the user's sessions end at once.",
+      notes: "\(passwordNotes)\n\(passwordRuleNotes)",
+      options: [passwordMinimum],
+      done: "has the new password: all sessions have ended"
+    ) { user, _ in
+      guard user.email != nil else {
+        throw CommandError(.usage, "\(user.name) (\(user.id)) has no e-mail address, so a password is of no use.")
+      }
+      return (.patch, ["password": .string(try PasswordPrompt.read())])
+    }
+  }
+
+  private static func erase(_ program: Program) -> CommandEntry {
+    change(
+      program,
+      "erase",
+      "Delete a user and all data.",
+      """
+      Delete a user for good: account, sessions, state and history. The deleted data is overwritten in a
+      store's file. PostgreSQL removes it with its next vacuum. Earlier backups still contain it.
+      """,
+      options: [.flag("--yes", \.isConfirmed, "Do not ask for confirmation.")],
+      done: "is erased"
+    ) { user, settings in
+      if !settings.isConfirmed { try confirm("Erase \(user.name) (\(user.id)) for good?") }
+      return (.delete, nil)
+    }
   }
 
   private static func change(
+    _ program: Program,
     _ name: String,
     _ summary: String,
     _ about: String,
     notes: String? = nil,
     options: [CommandOption<Settings>] = [],
     done: String,
-    work: @escaping @Sendable (User, Settings) throws -> AdminCommand.Work
+    request: @escaping @Sendable (User, Settings) throws -> (Method, JSON?)
   ) -> CommandEntry {
     CommandEntry(
       CommandSyntax<Settings>(
@@ -188,39 +210,19 @@ enum UserCommands {
       )
     ) { settings in
       let signals = try SignalInterceptor()
-      let accounts = try AccountAdministrator(of: settings.location, interruption: signals, pause: CurrentThread.sleep)
-      let user = try accounts.user(settings.user)
-      let work = try work(user, settings)
-      var shortest: Int?
-      if case .resetPassword = work { shortest = settings.configuration.accounts.passwordRules.minimumCharacters }
-      try run(AdminCommand(work, user.id, shortestPassword: shortest), by: accounts, signals)
+      let channel = try program.channel(settings.configuration, signals)
+      let user = try AccountReader(of: settings.location).user(settings.user)
+      let (method, body) = try request(user, settings)
+      do {
+        _ = try signals.report { try channel.send(method, "/v1/admin/users/\(user.id)", body) }
+      } catch let refusal as AdministrationRefusal where refusal.status == 404 {
+        throw MaintenanceError.noSuchUser(settings.user)
+      }
       return Terminal.print("\(user.name) (\(user.id)) \(done)\n")
     }
   }
 
-  private static func run(
-    _ command: AdminCommand,
-    by accounts: AccountAdministrator,
-    _ signals: SignalInterceptor
-  ) throws {
-    do {
-      try accounts.run(command)
-    } catch let error as AdminCommandInterruptedError {
-      throw CommandError(signals.code ?? .interrupted, "\(error)")
-    }
-  }
-
   // MARK: Questions
-
-  private static func newPasswordHash(for address: EmailAddress?, _ settings: Settings) throws -> PasswordHash {
-    let password = try PasswordPrompt.read()
-    let faults = settings.configuration.accounts.passwordRules.faults(in: password, of: address)
-    guard faults.isEmpty else { throw CommandError(.usage, faults.joined(separator: " ")) }
-    let workers = try HashingPool(threads: 1, capacity: 1)
-    defer { workers.shutDown() }
-    let hasher = Argon2Hasher(try Sodium(), strength: settings.configuration.passwordStrength, workers: workers)
-    return try CurrentThread.run { try await hasher.hash(password, for: .administrator) }
-  }
 
   private static func confirm(_ question: String) throws(CommandError) {
     guard Terminal.isTerminal(STDIN_FILENO) else {

@@ -1,3 +1,4 @@
+import LockstepAccounts
 import LockstepComposition
 import LockstepCryptography
 import LockstepMaintenance

@@ -14,12 +14,12 @@ enum PasswordPrompt {
     case ended
   }
 
-  static func read() throws(CommandError) -> Password {
-    guard Terminal.isTerminal(STDIN_FILENO) else { return Password(try firstLine()) }
+  static func read() throws(CommandError) -> String {
+    guard Terminal.isTerminal(STDIN_FILENO) else { return try firstLine() }
     do throws(Refusal) {
       let first = try typed("New password: ")
       let second = try typed("Repeat the password: ")
-      if first == second { return Password(first) }
+      if first == second { return first }
     } catch {
       throw CommandError(error == .interrupted ? .interrupted : .usage, "no password was entered; nothing was changed.")
     }

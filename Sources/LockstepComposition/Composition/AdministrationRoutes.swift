@@ -25,11 +25,7 @@ extension UserServices {
     let clock = MonotonicTimeConverter(time)
     let wait = configuration.longestWait
     var routes = ServiceTokenRoutes(gate, states.accountsLedger).routes
-    routes +=
-      AdminUserRoutes(gate, plain, accounts.stored, states.accountsLedger, now: time.now) { [tables = modules.tables] in
-        try tables.load($0, from: $1)
-      }
-      .routes
+    routes += userAdministration(gate, plain).routes
     routes += RegisteredRoutes(plain, gate: gate, quota: modules.defaults.quota).routes
     routes += AdminCollectionRoutes(gate, states.declared, states.ledger).routes
     routes +=
@@ -86,6 +82,42 @@ extension UserServices {
       \.ofUser
     )
     return routes + stateRoutes(acting(configuration, gate)).map(\.ofUser)
+  }
+
+  private func userAdministration(_ gate: AdministratorGate, _ plain: StateReader) -> AdminUserRoutes {
+    AdminUserRoutes(gate, plain, accounts.stored, states.accountsLedger, now: time.now) { [tables = modules.tables] in
+      try tables.load($0, from: $1)
+    }
+  }
+
+  /// The routes that only the socket for the operator's commands has.
+  func operatorRoutes(_ configuration: Configuration, _ logger: Logger) -> [Route] {
+    OperatorRoutes(gate(configuration, logger), accounts.stored, states.accountsLedger) {
+      try await perform($0, key: $1)
+    }
+    .routes
+  }
+
+  /// Responds to the requests of an operator's command without a server.
+  func operatorApplication(_ configuration: Configuration, _ logger: Logger) throws -> Application {
+    let plain = reader(configuration, authenticator(nil))
+    let routes =
+      userAdministration(gate(configuration, logger), plain).routes + operatorRoutes(configuration, logger)
+    let (metrics, cors) = (RequestMetrics(loops: 1), CORSPolicy(origins: []))
+    return Application(
+      tables: RouteTables(try RouteTable(routes, metrics)),
+      cors: cors,
+      origins: OriginCheck(cors, own: nil, logger: logger, monotonic: time.monotonic),
+      limits: .forOperator,
+      proxies: nil,
+      isForOperator: true,
+      ids: RequestIDs(start: time.millisecondsSince1970(), loop: 0),
+      rates: nil,
+      metrics: metrics.shard(ofLoop: 0),
+      accessLog: nil,
+      logger: logger,
+      monotonic: time.monotonic
+    )
   }
 
   private func gate(_ configuration: Configuration, _ logger: Logger) -> AdministratorGate {

@@ -15,6 +15,8 @@ struct Components: Sendable {
   let readiness: Readiness
   /// One for each event loop. They are alike, but each has its own routes.
   let applications: [Application]
+  /// Responds to the requests on the socket for the operator's commands; nil if there is no such socket.
+  let operatorApplication: Application?
   let screens: ScreenDirectory
   /// Nil: there are no other nodes.
   let forwarder: ScreenForwarder?
@@ -52,7 +54,7 @@ struct Components: Sendable {
       backups: backups,
       all: users.storage.nodes
     )
-    let metrics = RequestMetrics(loops: loops)
+    let metrics = RequestMetrics(loops: loops + 1)
     let routes = RouteBuilder(
       configuration: configuration,
       users: users,
@@ -85,22 +87,25 @@ struct Components: Sendable {
       logger: logger,
       monotonic: time.monotonic
     )
-    applications = try (0..<loops).map { [forwarder, openAPI] loop in
+    let application = { [forwarder, openAPI] (loop: Int, isForOperator: Bool) throws -> Application in
       Application(
-        tables: try routes.tables([metricsRoute, openAPI.route]),
+        tables: try routes.tables([metricsRoute, openAPI.route], isForOperator: isForOperator),
         cors: cors,
         origins: origins,
-        limits: configuration.limits,
-        proxies: TrustedProxies(configuration.trustedProxies),
-        nodes: forwarder?.credentials,
+        limits: isForOperator ? .forOperator : configuration.limits,
+        proxies: isForOperator ? nil : TrustedProxies(configuration.trustedProxies),
+        isForOperator: isForOperator,
+        nodes: isForOperator ? nil : forwarder?.credentials,
         ids: RequestIDs(start: start.millisecondsSince1970, loop: loop),
-        rates: rates.ofAddress,
+        rates: isForOperator ? nil : rates.ofAddress,
         metrics: metrics.shard(ofLoop: loop),
         accessLog: configuration.accessLog ? AccessLog(logger) : nil,
         logger: logger,
         monotonic: time.monotonic
       )
     }
+    applications = try (0..<loops).map { try application($0, false) }
+    operatorApplication = users.storage.operatorSocket == nil ? nil : try application(loops, true)
   }
 
   /// Sets the URL at which other nodes reach this one: the operator's, or the one that the server listens

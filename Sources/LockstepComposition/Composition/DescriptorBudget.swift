@@ -8,8 +8,8 @@ struct DescriptorBudget {
   /// Whether there may be other nodes.
   var isFleet = false
 
-  /// The standard streams, the store, its readers, the sockets and event queue of each loop, and the
-  /// connections to other nodes.
+  /// The standard streams, the store, its readers, the operator's connections, the sockets and event queue of each
+  /// loop, and the connections to other nodes.
   private var others: Int { base + forwardedRequests }
   private var base: Int { 64 + 4 * loops }
   /// At least this many surplus connections can get a 503.

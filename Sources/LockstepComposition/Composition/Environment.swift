@@ -5,7 +5,7 @@ import LockstepThreading
 public struct Environment: Sendable {
   /// The clocks from which a server reads the time.
   public var time: TimeSource
-  /// The clock with which background work sleeps: admin commands, backups, the expiry of screens.
+  /// The clock with which background work sleeps: deliveries, backups, the expiry of screens.
   public var clock: any Clock<Duration>
   /// Writes a log line.
   public var writeLog: @Sendable ([UInt8]) -> Void

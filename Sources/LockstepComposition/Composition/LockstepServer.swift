@@ -13,6 +13,8 @@ public final class LockstepServer: Sendable {
   private static let administratorTokenLength = 16
 
   private let server: Server
+  /// Serves the operator's commands on a socket beside the store; nil if there is no such socket.
+  private let operatorServer: Server?
   let services: Services
   let components: Components
   private let tasks = TaskScope()
@@ -55,9 +57,20 @@ public final class LockstepServer: Sendable {
     self.services = services
     shutdownLimit = ShutdownLimit(drainTime: configuration.limits.drainTime, services)
     var isStarted = false
-    // Gives up the lease if the start fails. Otherwise, the other nodes would report a node that has lost its lease.
-    defer { if !isStarted { services.shutDown() } }
     let time = environment.time
+    // The store is locked now, so a socket that is there is a killed server's.
+    let operatorServer = services.users.storage.operatorSocket.flatMap {
+      Self.listenToOperator(at: $0, configuration.limits.drainTime, time, logger)
+    }
+    self.operatorServer = operatorServer
+    // Gives up the lease if the start fails. Otherwise, the other nodes would report a node that has lost its lease.
+    defer {
+      if !isStarted {
+        operatorServer?.drain()
+        operatorServer?.join()
+        services.shutDown()
+      }
+    }
     let backups = try configuration.backups.folder.map {
       try BackupScheduler(
         configuration.backups,
@@ -89,6 +102,9 @@ public final class LockstepServer: Sendable {
     users.storage.store.readers.onHealthChange(monotonic: time.monotonic, logHealth)
     feed?.onHealthChange(logHealth)
     feed?.onNotice { logger.log($0) }
+    if let application = components.operatorApplication {
+      try operatorServer?.start(noteRefusal: { application.note($0) }, responderOfLoop: { _ in application.respond })
+    }
     let applications = components.applications
     try server.start(
       noteRefusal: { applications[$0.loop].note($0) },
@@ -99,8 +115,6 @@ public final class LockstepServer: Sendable {
       responderOfLoop: { applications[$0].respond }
     )
     let clock = environment.clock
-    let commands = users.adminCommands(logger: logger)
-    try tasks.start { await commands.run(by: clock) }
     if let identities = users.accounts.identities {
       identities.log(to: logger)
       try tasks.start { await identities.fetchKeys() }
@@ -118,6 +132,33 @@ public final class LockstepServer: Sendable {
       ]
     )
     isStarted = true
+  }
+
+  /// Listens on a socket for the operator's commands. Its connections have places of their own, so an operator gets in
+  /// when clients have taken all others. Nil if the socket cannot be made.
+  private static func listenToOperator(
+    at path: String,
+    _ drainTime: Duration,
+    _ time: TimeSource,
+    _ logger: Logger
+  ) -> Server? {
+    var engine = Server.Configuration()
+    engine.socketPath = path
+    engine.limits = .forOperator
+    engine.limits.drainTime = drainTime
+    engine.refusals = engine.limits.connections
+    engine.recentRequestBytes = 0
+    do throws(SystemError) {
+      return try Server(engine, time: time)
+    } catch {
+      logger.log(
+        .warning,
+        "commands such as lockstep user cannot reach this server, because it cannot make their socket: stop the server "
+          + "before such a command, or put the store into a folder in which sockets can be made",
+        ["error": .string("\(error)")]
+      )
+      return nil
+    }
   }
 
   /// Warns of settings that are not safe, or have no effect.
@@ -152,6 +193,7 @@ public final class LockstepServer: Sendable {
   /// Makes the server read the clock again. Tests call it after they have moved their clock.
   func lookAtClock() {
     server.lookAtClock()
+    operatorServer?.lookAtClock()
     components.forwarder?.client.lookAtClock()
   }
 
@@ -166,11 +208,13 @@ public final class LockstepServer: Sendable {
     services.users.delivery.worker.drain()
     components.logger.log(.info, "draining", ["connections": .integer(Int64(server.count(.open)))])
     server.drain()
+    operatorServer?.drain()
   }
 
   /// Returns when the server has stopped after `drain()`. Call this once.
   public func join() {
     server.join()
+    operatorServer?.join()
     components.forwarder?.client.shutDown()
     finishScreenWrites()
     components.screens.shutDown()

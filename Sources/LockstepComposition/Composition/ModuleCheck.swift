@@ -1,4 +1,7 @@
+import LockstepBuiltInScreens
 import LockstepJSON
+import LockstepMaintenance
+import LockstepScreens
 
 /// Checks the declarations of modules before the store is opened. An invalid declaration is a
 /// mistake in the program's code.
@@ -72,4 +75,11 @@ enum ModuleCheck {
       throw InvalidModuleError(module.name, "its migrations must be numbered 1, 2, 3 …, but are \(found).")
     }
   }
+}
+
+extension Services {
+  /// The names that no collection can be declared with, besides those of the program's modules and
+  /// screens.
+  package static let namesWithoutDeclarations = ModuleCheck.reserved.union(UserExport.members)
+    .union(BuiltInScreens.names)
 }

@@ -19,11 +19,13 @@ struct RouteBuilder: Sendable {
   let uptimeSeconds: @Sendable () -> Double
   let logger: Logger
 
-  /// The tables of an event loop, with the routes that describe the server itself.
-  func tables(_ own: [Route]) throws -> RouteTables {
+  /// The tables of an event loop, with the routes that describe the server itself. `isForOperator`: with the routes that
+  /// only the socket for the operator's commands has.
+  func tables(_ own: [Route], isForOperator: Bool) throws -> RouteTables {
     let declared = declared()
     var routes = fixed() + own
     routes.append(IndexRoute.route(users.modules.all) { [routes] in routes + declared.all })
+    if isForOperator { routes += users.operatorRoutes(configuration, logger) }
     return RouteTables(try RouteTable(routes, metrics)) { head throws(Problem) in try declared.table(for: head) }
   }
 

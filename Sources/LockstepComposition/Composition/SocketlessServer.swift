@@ -5,7 +5,7 @@ import LockstepThreading
 
 /// The parts of a server without its sockets, for tests in virtual time: they hand requests to it.
 ///
-/// It makes no backups, and performs no commands of the administrator's command line.
+/// It makes no backups, and has no socket for the operator's commands.
 package final class SocketlessServer: Sendable {
   private let services: Services
   private let components: Components

@@ -131,10 +131,4 @@ struct StateServices: Sendable {
     modules.tables.readDeclared { try declared.refresh(from: $0, isWhole: true) }
     return declared
   }
-
-  /// Removes an erased user's state from memory.
-  func forget(_ user: UserID) {
-    cache.forget(user)
-    waiters.wake(user)
-  }
 }

@@ -33,6 +33,9 @@ struct StorageServices: Sendable {
   /// Identifies this run of the server.
   var nodeID: String { store.nodeID }
 
+  /// The path of the socket for the operator's commands; nil in PostgreSQL.
+  var operatorSocket: String? { path.flatMap { StorePath.socket(of: $0) } }
+
   /// Reads the servers of the store; nil if this one is alone.
   var nodes: (@Sendable () async throws -> [NodeRecord])? {
     guard feed != nil else { return nil }

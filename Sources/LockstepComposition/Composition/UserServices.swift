@@ -75,18 +75,6 @@ struct UserServices: Sendable {
     try store.follow(states.memory)
   }
 
-  func adminCommands(logger: Logger) -> AdminCommandProcessor {
-    AdminCommandProcessor(
-      accounts: accounts.stored,
-      readers: storage.store.readers,
-      writer: storage.writer,
-      evict: { [states] in states.forget($0) },
-      collections: { try await self.perform($0, key: $1) },
-      now: time.now,
-      logger: logger
-    )
-  }
-
   /// Changes the declared collections for an operator.
   func perform(_ work: CollectionsWork, key: IdempotencyKey?) async throws -> CollectionsOutcome {
     try await states.declared.perform(work, key: key) { [states, accounts] declaration, user in

@@ -12,6 +12,8 @@ public struct Request: Sendable {
   package var isRepetition = false
   /// Whether another node of the fleet has forwarded the request for its client.
   package var isForwarded = false
+  /// Whether the request arrived on the socket of the operator's commands, so it is the administrator's.
+  package var isFromOperator = false
   /// The id of the request in the log and in its response.
   package var id: String?
   package var parameters = PathParameters()
@@ -30,6 +32,7 @@ public struct Request: Sendable {
     var request = Request(head: head, body: body, peer: peer, arrival: arrival, loop: loop)
     request.id = id
     request.isForwarded = isForwarded
+    request.isFromOperator = isFromOperator
     return request
   }
 
@@ -87,6 +90,9 @@ public struct PeerAddress: Sendable, Equatable, CustomStringConvertible {
     self.host = host
     self.port = port
   }
+
+  /// A process that has connected to the server's Unix socket.
+  package static let process = PeerAddress(host: "socket", port: 0)
 
   /// `127.0.0.1:80` or `[::1]:80`.
   public var description: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)" }

@@ -17,7 +17,7 @@ package struct AdminCommand: Sendable {
   }
 
   /// If the outcome is not `done`, nothing was changed.
-  package enum Outcome: String, Sendable {
+  package enum Outcome: Sendable {
     case done
     case noSuchUser
     /// Another user has the address.
@@ -27,27 +27,10 @@ package struct AdminCommand: Sendable {
   /// The user to change, or the id of the user to add.
   package let user: UserID
   package let work: Work
-  /// The fewest characters that the rules for the new password allow. Nil: those of the running server.
-  package let shortestPassword: Int?
 
-  package init(_ work: Work, _ user: UserID, shortestPassword: Int? = nil) {
+  package init(_ work: Work, _ user: UserID) {
     self.user = user
     self.work = work
-    self.shortestPassword = shortestPassword
-  }
-
-  /// The work in one word, as in the table and in the log.
-  package var kind: String { columns.kind }
-
-  var columns: (kind: String, email: EmailAddress?, hash: PasswordHash?) {
-    switch work {
-    case .add(let email, let hash): ("add", email, hash)
-    case .disable: ("disable", nil, nil)
-    case .enable: ("enable", nil, nil)
-    case .changeEmail(let email): ("changeEmail", email, nil)
-    case .resetPassword(let hash): ("resetPassword", nil, hash)
-    case .erase: ("erase", nil, nil)
-    }
   }
 
   /// Runs the command within the connection's transaction. Returns the outcome and the sessions
@@ -56,7 +39,6 @@ package struct AdminCommand: Sendable {
     in connection: StoreConnection,
     at now: Timestamp
   ) throws -> (outcome: Outcome, ended: [EndedSession]) {
-    if let shortestPassword { try ShortestPassword(connection: connection).lower(to: shortestPassword) }
     let users = UserRecords(connection: connection)
     if case .add(let address, let hash) = work {
       return (try users.insert(Account(user, address, hash, at: now)) ? .done : .addressTaken, [])

@@ -98,6 +98,13 @@ extension DeclaredLedger {
 // MARK: - JSON
 
 extension CollectionsWork {
+  package var names: [String] {
+    switch self {
+    case .apply(let declarations): declarations.map(\.name)
+    case .delete(let name, _): [name]
+    }
+  }
+
   package var json: JSON {
     switch self {
     case .apply(let declarations): ["apply": .array(declarations.map(\.json))]

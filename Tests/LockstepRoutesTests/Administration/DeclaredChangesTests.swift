@@ -243,7 +243,7 @@ struct DeclaredChangesTests {
     try await DeclaredExamples.serve { users in
       let services = try #require(users.running.withLock { $0?.services.users })
       let work = CollectionsWork.apply([.init(name: "notes", kind: .list), .init(name: "favorites", kind: .list)])
-      guard case .refused = try await services.perform(work, key: .ofCommand("k")) else {
+      guard case .refused = try await services.perform(work, key: IdempotencyKey("k", fingerprint: [])) else {
         Issue.record("It was not refused.")
         return
       }

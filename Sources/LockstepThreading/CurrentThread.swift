@@ -1,9 +1,8 @@
 import Glibc
-import LockstepThreading
 
 /// Blocks the thread of a command, which has nothing else to do.
-enum CurrentThread {
-  static func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
+package enum CurrentThread {
+  package static func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
     let outcome = LockedState<Result<Value, any Error>?>(nil)
     Task {
       let result: Result<Value, any Error>
@@ -19,7 +18,7 @@ enum CurrentThread {
   }
 
   /// Sleeps for the whole duration, even if signals arrive.
-  static func sleep(for duration: Duration) {
+  package static func sleep(for duration: Duration) {
     guard duration > .zero else { return }
     let (seconds, attoseconds) = duration.components
     var rest = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
