@@ -24,7 +24,7 @@ package struct StoreCheck: Sendable {
     modules: [UserModule] = []
   ) {
     self.store = store
-    migrator = Migrator(of: modules)
+    migrator = Migrator(modules: modules)
     tables = ModuleTables(ofStoreWith: modules, favorites: favorites, defaults: defaults)
     self.defaults = defaults
   }

@@ -1,7 +1,7 @@
 /// The columns of a table that holds a module's lists or maps. Every such table also has `user_id`
 /// and `revision`, and a list's table has `rank`. A store builds its SQL statements from this
 /// layout.
-package struct TableLayout: ModuleStorage {
+package struct TableLayout: Sendable {
   /// A column that holds one member of an element. It is NULL if the member is missing.
   package struct Member: Sendable {
     package let name: String

@@ -1,16 +1,12 @@
 import LockstepCollections
-import LockstepMigrations
 import LockstepSQLite
 
 /// A module's tables. A person can read the module's collections there with the `sqlite3` shell.
 /// The server reads the tables when a state is not in memory. It writes them in the same
 /// transaction as the journal.
-package protocol CollectionTable: ModuleStorage {
+package protocol CollectionTable: Sendable {
   var module: String { get }
   var kind: CollectionMutation.Kind { get }
-
-  /// Empty by default, because Lockstep's own tables are in Lockstep's own migrations.
-  var migrations: [Migration] { get }
 
   /// Adds a user's collections that have elements, each with the newest revision of an element.
   func load(into state: inout UserState, of user: UserID, from connection: SQLiteConnection) throws
@@ -28,8 +24,6 @@ extension CollectionTable {
     try write(edits, at: location, to: connection)
     if edits.needRemovalRecord { try RemovalRecords.note(at: location, in: connection) }
   }
-
-  package var migrations: [Migration] { [] }
 
   package func damagedRanks(of user: UserID, in connection: SQLiteConnection) throws -> [Int] { [] }
 }

@@ -2,6 +2,12 @@ import LockstepCollections
 import LockstepJSON
 import LockstepSQLite
 
+extension UserModule {
+  package var table: any CollectionTable {
+    LayoutTable(of: self, storage ?? (kind == .list ? .sharedList : .sharedMap))
+  }
+}
+
 /// A module's lists or maps in a table with a given layout. Makes the SQL of its statements once.
 final class LayoutTable: CollectionTable {
   let module: String
