@@ -328,9 +328,9 @@ let package = Package(
     .testTarget(
       name: "LockstepStoreTests",
       dependencies: [
-        "LockstepAccounts", "LockstepCollections", "LockstepJSON", "LockstepLogging", "LockstepMigrations",
-        "LockstepModules", "LockstepPostgreSQL", "LockstepSQLite", "LockstepStateTestSupport", "LockstepStore",
-        "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime",
+        "LockstepAccounts", "LockstepCollections", "LockstepJSON", "LockstepLogging", "LockstepMaintenance",
+        "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL", "LockstepSQLite", "LockstepStateTestSupport",
+        "LockstepStore", "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime",
       ]
     ),
     .testTarget(
@@ -350,9 +350,9 @@ let package = Package(
     .testTarget(
       name: "LockstepSyncTests",
       dependencies: [
-        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepMigrations",
-        "LockstepModules", "LockstepPostgreSQL", "LockstepSQLite", "LockstepStateTestSupport", "LockstepStore",
-        "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime",
+        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepModules",
+        "LockstepPostgreSQL", "LockstepSQLite", "LockstepStateTestSupport", "LockstepStore", "LockstepSync",
+        "LockstepTestSupport", "LockstepThreading", "LockstepTime",
       ]
     ),
     .testTarget(
@@ -395,9 +395,9 @@ let package = Package(
       dependencies: [
         "LockstepAccounts", "LockstepClient", "LockstepCollections", "LockstepComposition", "LockstepHTTP",
         "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepMail", "LockstepMaintenance",
-        "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepRoutes", "LockstepSQLite",
-        "LockstepScreens", "LockstepServerTestSupport", "LockstepStateTestSupport", "LockstepStore", "LockstepSync",
-        "LockstepTestSupport", "LockstepThreading", "LockstepTime", "LockstepWebFiles", "LockstepWebhooks",
+        "LockstepMiddleware", "LockstepModules", "LockstepRoutes", "LockstepSQLite", "LockstepScreens",
+        "LockstepServerTestSupport", "LockstepStateTestSupport", "LockstepStore", "LockstepSync", "LockstepTestSupport",
+        "LockstepThreading", "LockstepTime", "LockstepWebFiles", "LockstepWebhooks",
       ]
     ),
     .testTarget(

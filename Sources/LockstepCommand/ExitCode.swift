@@ -98,7 +98,7 @@ enum ExitCode: Int32, CaseIterable {
   private static func code(for error: StoreError) -> ExitCode {
     switch error {
     case .notAFile, .onlyWAL, .notAStore, .emptyFile, .newerSchema, .unknownMigration, .changedMigration: .data
-    case .inconsistent, .missingModule, .otherKindOfModule, .outlivesUsers: .data
+    case .inconsistent, .missingModule, .otherKindOfModule, .ownTables: .data
     case .database(let error): code(for: error)
     case .inUse, .overloaded, .leaseIsOver, .stoodStill, .closed: .temporary
     case .cannotLock, .replaced: .store

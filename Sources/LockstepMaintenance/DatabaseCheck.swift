@@ -22,7 +22,7 @@ package struct DatabaseCheck: Sendable {
     modules: [UserModule] = []
   ) throws {
     self.init(
-      of: try StoreDatabase(withCurrentSchema: connectionString, migrator: Migrator(of: modules)),
+      of: try StoreDatabase(withCurrentSchema: connectionString, migrator: Migrator(modules: modules)),
       favorites: favorites,
       defaults: defaults,
       modules: modules

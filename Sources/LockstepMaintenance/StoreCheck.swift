@@ -24,7 +24,7 @@ package struct StoreCheck: Sendable {
     modules: [UserModule] = []
   ) {
     self.store = store
-    migrator = Migrator(of: modules)
+    migrator = Migrator(modules: modules)
     tables = ModuleTables(ofStoreWith: modules, favorites: favorites, defaults: defaults)
     self.defaults = defaults
   }
@@ -131,23 +131,13 @@ package struct StoreCheck: Sendable {
       """
     ),
     (
-      "favorites",
-      """
-      SELECT user_id, '“' || id || '” in favorites', '' FROM favorites WHERE data IS NOT NULL AND NOT json_valid(data)
-      """
-    ),
-    (
-      "defaults",
-      """
-      SELECT user_id, '“' || key || '” in defaults/' || suite, '' FROM defaults WHERE NOT json_valid(value)
-      """
-    ),
-    ("profiles", "SELECT user_id, '“' || field || '” in profile', '' FROM profiles WHERE NOT json_valid(value)"),
-    (
       "list_elements",
-      "SELECT user_id, '“' || id || '” in ' || module, '' FROM list_elements WHERE NOT json_valid(element)"
+      "SELECT user_id, '“' || id || '” in ' || collection, '' FROM list_elements WHERE NOT json_valid(element)"
     ),
-    ("map_values", "SELECT user_id, '“' || key || '” in ' || module, '' FROM map_values WHERE NOT json_valid(value)"),
+    (
+      "map_values",
+      "SELECT user_id, '“' || key || '” in ' || collection, '' FROM map_values WHERE NOT json_valid(value)"
+    ),
     (
       "snapshots",
       """

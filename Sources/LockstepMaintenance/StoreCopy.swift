@@ -22,7 +22,7 @@ package struct StoreCopy {
 
   package init(from source: StoreLocation, to target: StoreLocation, modules: [UserModule] = []) {
     (self.source, self.target, self.modules) = (source, target, modules)
-    migrator = Migrator(of: modules)
+    migrator = Migrator(modules: modules)
   }
 
   /// Copies on this thread.

@@ -18,7 +18,7 @@ package struct StoreMigration: Sendable {
 
   package init(of store: StoreLocation, time: TimeSource = .system, modules: [UserModule] = []) {
     (self.store, self.time) = (store, time)
-    migrator = Migrator(of: modules)
+    migrator = Migrator(modules: modules)
   }
 
   /// Migrates on this thread. Throws if the store cannot be migrated; then it stays as it was.

@@ -22,7 +22,7 @@ package struct StoreRestore: Sendable {
   package init(to store: String, modules: [UserModule] = []) {
     self.store = store
     self.modules = modules
-    migrator = Migrator(of: modules)
+    migrator = Migrator(modules: modules)
   }
 
   /// Restores on this thread. If this throws before the rename, the store has its old contents.

@@ -61,7 +61,7 @@ struct LeavingTests {
       TestSQL(
         sqlite: """
           SELECT t.name, c.name FROM pragma_table_list AS t JOIN pragma_table_info(t.name) AS c
-          WHERE t.schema = 'main' AND t.name NOT LIKE 'sqlite_%'
+          WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite_%'
           """,
         // The servers' news of the last minutes name the user too.
         postgreSQL: """

@@ -49,12 +49,7 @@ struct DamagedNumbersTests {
       try await ada.addFavorites("a", "b")
       await users.stop()
       for (id, rank) in [("b", Int.max), ("a", Int.min)] {
-        _ = try await users.rows(
-          TestSQL(
-            sqlite: "UPDATE favorites SET rank = \(rank) WHERE id = '\(id)'",
-            postgreSQL: "UPDATE list_elements SET rank = \(rank) WHERE id = '\(id)'"
-          )
-        )
+        _ = try await users.rows("UPDATE list_elements SET rank = \(rank) WHERE id = '\(id)'")
       }
       try await users.restart()
       #expect(try await ada.favoriteIDs() == ["a", "b"])

@@ -1,5 +1,4 @@
 import LockstepJSON
-import LockstepMigrations
 import Testing
 
 @testable import LockstepComposition
@@ -114,15 +113,6 @@ struct ModuleCheckTests {
     }
   }
 
-  @Test("Migrations must be numbered from 1 without gaps")
-  func migrations() {
-    var module = Self.scores()
-    module.storage = MisnumberedTable()
-    #expect(throws: InvalidModuleError("scores", "its migrations must be numbered 1, 2, 3 …, but are 2.")) {
-      try ModuleCheck.check([module])
-    }
-  }
-
   @Test("If a module is refused, the server makes no store")
   func nothingOpened() throws {
     let fixture = try StoreFixture()
@@ -139,17 +129,6 @@ extension ModuleCheckTests {
   private static func scores(_ name: String, verbs: [ElementVerb: VerbAction<ScoresAction>]) -> UserModule {
     scores(name, [ActionCase("remove", .name("key")) { .remove(key: $0) }], verbs)
   }
-}
-
-/// A table whose migrations do not begin at 1.
-private struct MisnumberedTable: CollectionTable {
-  let module = "scores"
-  let kind = CollectionMutation.Kind.map
-  let migrations = [Migration(number: 2, name: "0002_x", sql: "")]
-
-  func load(into state: inout UserState, of user: UserID, from connection: SQLiteConnection) {}
-
-  func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) {}
 }
 
 /// An element whose format has a member twice.

@@ -32,17 +32,20 @@ struct StoreCheckTests {
   /// A change by another program, the area of the finding, and its text.
   private static let damages: [(sql: String, area: CheckReport.Area, words: String)] = [
     (
-      "UPDATE favorites SET title = 'B' WHERE id = 'b'", .users,
+      "UPDATE list_elements SET element = json_set(element, '$.title', 'B') WHERE id = 'b'", .users,
       "favorites: the tables have 1 elements at revision 4, the journal gives 1 at revision 4; the first difference is at “b”"
     ),
     (
-      "UPDATE defaults SET value = '4' WHERE key = 'size'", .users,
+      "UPDATE map_values SET value = '4' WHERE key = 'size'", .users,
       "defaults/standard: the tables have 2 elements at revision 3, the journal gives 2 at revision 3; the first difference is at “size”"
     ),
-    ("DELETE FROM favorites", .users, "the tables have 0 elements at revision 4, the journal gives 1"),
-    ("DELETE FROM profiles", .users, "profile: the journal has entries, the tables are empty"),
+    ("DELETE FROM list_elements", .users, "the tables have 0 elements at revision 4, the journal gives 1"),
     (
-      "INSERT INTO defaults SELECT id, 'other', 'k', '1', 2 << 20 FROM users", .users,
+      "DELETE FROM map_values WHERE collection = 'profile'", .users,
+      "profile: the journal has entries, the tables are empty"
+    ),
+    (
+      "INSERT INTO map_values SELECT id, 'defaults/other', 'k', '1', 2 << 20 FROM users", .users,
       "defaults/other: the tables have elements, the journal has no entries"
     ),
     ("DELETE FROM journal WHERE revision >> 20 = 2", .users, "the journal has 4 of the 5 revisions from 1 to 5"),
@@ -57,8 +60,11 @@ struct StoreCheckTests {
     ),
     ("UPDATE users SET email = CAST(x'ff' || email AS TEXT)", .texts, "users: a text in the column email is not UTF-8"),
     (
-      "UPDATE defaults SET value = 'dark' WHERE key = 'theme'", .texts, "defaults: “theme” in defaults/standard of user"
+      "UPDATE map_values SET value = 'dark' WHERE key = 'theme'", .texts,
+      "map_values: “theme” in defaults/standard of user"
     ),
+    ("UPDATE list_elements SET element = '{'", .texts, "list_elements: “b” in favorites of user"),
+    ("UPDATE list_elements SET element = '[]'", .texts, "list_elements: “b” in favorites of user"),
     (
       "INSERT INTO registered_defaults VALUES ('standard', 'theme', 1 << 20, '{', 0)", .texts,
       "registered_defaults: “theme” in standard at revision 1 is not valid JSON"
@@ -76,15 +82,16 @@ struct StoreCheckTests {
       "the snapshot of favorites at revision 5 cannot be read"
     ),
     (
-      "PRAGMA foreign_keys = OFF; INSERT INTO profiles VALUES ('unknown', 'position', '1', 1)", .references,
-      "row of profiles refers to a missing row of users"
+      "PRAGMA foreign_keys = OFF; INSERT INTO map_values VALUES ('unknown', 'profile', 'position', '1', 1)",
+      .references,
+      "row of map_values refers to a missing row of users"
     ),
     (
       "UPDATE journal SET written = 9223372036854775807 WHERE revision >> 20 = 5", .users,
       "1 entries of the journal have an impossible size"
     ),
     ("UPDATE journal SET written = -1 WHERE revision >> 20 = 5", .users, "have an impossible size"),
-    ("UPDATE favorites SET rank = 4611686018427387904", .users, "favorites: 1 elements have an impossible rank"),
+    ("UPDATE list_elements SET rank = 4611686018427387904", .users, "favorites: 1 elements have an impossible rank"),
     ("DELETE FROM store", .identity, "the table store has 0 rows, not one"),
     (
       """
@@ -125,7 +132,7 @@ struct StoreCheckTests {
   @Test("An overwritten page is found, and the rest is still checked")
   func page() async throws {
     let fixture = try await Self.made()
-    let root = try fixture.files.sqlite().first("SELECT rootpage FROM sqlite_schema WHERE name = 'profiles'") { row in
+    let root = try fixture.files.sqlite().first("SELECT rootpage FROM sqlite_schema WHERE name = 'removals'") { row in
       try row[0] as Int
     }
     var bytes = try fixture.files.folder.contents(of: "lockstep.db")
@@ -165,7 +172,7 @@ struct StoreCheckTests {
       """
       PRAGMA foreign_keys = OFF;
       WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150)
-      INSERT INTO defaults SELECT id, 's' || i, 'k', 'nonsense', 0 FROM users, n
+      INSERT INTO map_values SELECT id, 'defaults/s' || i, 'k', 'nonsense', 0 FROM users, n
       """
     )
     let report = try StoreCheck(of: fixture.files.path).run()

@@ -111,7 +111,7 @@ struct StoreRestoreTests {
     ("CREATE TABLE extra (a INTEGER)", "the table extra is not one that Lockstep creates"),
     ("DROP TABLE removals", "the table removals is missing"),
     ("DROP TABLE removals; CREATE VIEW removals AS SELECT 1", "the view removals is not as Lockstep creates it"),
-    ("ALTER TABLE favorites ADD COLUMN extra TEXT", "the table favorites is not as Lockstep creates it"),
+    ("ALTER TABLE list_elements ADD COLUMN extra TEXT", "the table list_elements is not as Lockstep creates it"),
     ("DROP TABLE modules; CREATE VIEW modules AS SELECT 1", "the table modules is not as Lockstep creates it"),
     ("DELETE FROM store", "the table store has 0 rows, not one"),
     (
@@ -233,11 +233,11 @@ struct StoreRestoreTests {
       let copy = try files.sqlite(path)
       try copy.execute("PRAGMA foreign_keys = OFF")
       try copy.run(
-        "INSERT INTO profiles (user_id, field, value, revision) VALUES ('unknown', 'position', '\"x\"', 1)"
+        "INSERT INTO map_values (user_id, collection, key, value, revision) VALUES ('unknown', 'profile', 'position', '\"x\"', 1)"
       )
       let error = #expect(throws: MaintenanceError.self) { try restore.restore(from: path, overwriting: true) }
       #expect(
-        error == .damaged(path: path, what: "row of profiles refers to a missing row of users")
+        error == .damaged(path: path, what: "row of map_values refers to a missing row of users")
       )
     default:
       #expect(throws: MaintenanceError.sameFile(path: files.path)) {

@@ -95,7 +95,7 @@ final class SyncFixture: Sendable {
   ) throws -> Parts {
     let store = try files.testedStore(
       options: .init(busyTimeout: .zero, readingThreads: 1),
-      migrator: Migrator(of: choices.modules)
+      migrator: Migrator(modules: choices.modules)
     )
     let time = files.clock.time
     let now: @Sendable () -> Timestamp = { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) }

@@ -20,7 +20,6 @@ enum TestedStore {
 
   static let sqliteOnly: Comment = "looks into the file of the store"
   static let sqliteMetrics: Comment = "needs the metrics of a store in SQLite"
-  static let sqliteTables: Comment = "has a module with SQL for SQLite"
   static let sqliteClock: Comment = "counts attempts by a clock that stands still; see SharedAttemptsTests"
   static let sqliteGroups: Comment = "needs a writer that runs all changes in one group"
 

@@ -75,7 +75,7 @@ struct UpgradeTests {
       #expect(try RegisteredDefaultsTable().load(from: connection).revision == 7)
       let others = try connection.all(
         """
-        SELECT revision FROM favorites UNION ALL SELECT revision FROM defaults
+        SELECT revision FROM list_elements UNION ALL SELECT revision FROM defaults
         UNION ALL SELECT revision FROM profiles UNION ALL SELECT revision FROM removals
         """
       ) { row in try row[0] as Revision }

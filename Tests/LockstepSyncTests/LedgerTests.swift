@@ -1,5 +1,4 @@
 import LockstepJSON
-import LockstepMigrations
 import LockstepPostgreSQL
 import LockstepSQLite
 import LockstepTestSupport
@@ -339,79 +338,6 @@ struct LedgerTests {
     #expect(state.revision == 3)
     #expect(try await fixture.stored(ann).fingerprint == state.fingerprint)
     #expect(try await fixture.rebuilt(ann).fingerprint == state.fingerprint)
-  }
-
-  /// Stores a map in the table `links`. A value must be a key of the map, which the store checks at
-  /// the end of a transaction.
-  private struct LinksTable: MapTable {
-    let migrations = [
-      Migration(
-        number: 1,
-        name: "0001_links",
-        sql: """
-          CREATE TABLE links (
-            user_id  TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-            key      TEXT NOT NULL,
-            target   TEXT NOT NULL,
-            revision INTEGER NOT NULL,
-            PRIMARY KEY (user_id, key),
-            FOREIGN KEY (user_id, target) REFERENCES links (user_id, key) DEFERRABLE INITIALLY DEFERRED
-          ) STRICT, WITHOUT ROWID;
-          """
-      )
-    ]
-
-    func rows(of user: UserID, in connection: SQLiteConnection) throws -> [MapRow] {
-      try connection.all("SELECT key, target, revision FROM links WHERE user_id = ?", user) { row in
-        MapRow(key: try row[0], value: .string(try row[1]), revision: try row[2])
-      }
-    }
-
-    func put(_ row: MapRow, of user: UserID, in connection: SQLiteConnection) throws {
-      let target = row.value.stringValue ?? ""
-      try connection.run("INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?)", user, row.key, target, row.revision)
-    }
-
-    func remove(_ key: String, of user: UserID, in connection: SQLiteConnection) throws {
-      try connection.run("DELETE FROM links WHERE user_id = ? AND key = ?", user, key)
-    }
-
-    func removeAll(of user: UserID, in connection: SQLiteConnection) throws {
-      try connection.run("DELETE FROM links WHERE user_id = ?", user)
-    }
-
-    static let module = UserModule.map(
-      "links",
-      table: LinksTable(),
-      actions: [ActionCase("set", .name("key"), .json("value", bytes: 20)) { ScoresAction.set(key: $0, value: $1) }]
-    ) { _ in ScoresReactor() }
-  }
-
-  @Test(
-    "If a unit violates a deferred foreign key, it fails alone, and later units of the user do not build on it",
-    .enabled(if: TestedStore.isSQLite, TestedStore.sqliteTables)
-  )
-  func deferredKey() async throws {
-    let fixture = try SyncFixture { $0.modules = [LinksTable.module] }
-    let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
-    let good = try fixture.action("links", "set", ["key": "a", "value": "a"])
-    let bad = try fixture.action("links", "set", ["key": "b", "value": "none"])
-    var waiting: [Pending] = []
-    try await fixture.withWriterHeld {
-      for (action, session, key) in [(good, bob, nil), (bad, ann, "k"), (good, ann, nil)] as [(_, _, String?)] {
-        waiting.append(await begin([action], as: session, key: key, in: fixture, place: waiting.count + 1))
-      }
-    }
-    _ = try await waiting[0].value
-    let error = await #expect(throws: SQLiteError.self) { try await waiting[1].value }
-    #expect(error?.kind == .constraint)
-    _ = try await waiting[2].value
-    for session in [ann, bob] {
-      let state = try await fixture.state(of: session)
-      #expect(state.revision == 1 && state.map(CollectionName("links")).count == 1)
-      #expect(try await fixture.stored(session).fingerprint == state.fingerprint)
-      #expect(try await fixture.rebuilt(session).fingerprint == state.fingerprint)
-    }
   }
 
   @Test(

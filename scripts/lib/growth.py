@@ -85,14 +85,14 @@ class List:
 
     @staticmethod
     def fill(store, size):
-        users = store.execute("SELECT user_id, added_at, revision FROM favorites").fetchall()
+        users = store.execute("SELECT user_id, collection, element, revision FROM list_elements").fetchall()
         rows = (
-            (user, f"photo:{number:06}", f"A title {number:06}", moment, moment, number << 32, revision)
-            for user, moment, revision in users
+            (user, collection, f"photo:{number:06}", element.replace("000000", f"{number:06}"), number << 32, revision)
+            for user, collection, element, revision in users
             for number in range(1, size)
         )
         store.executemany(
-            "INSERT INTO favorites (user_id, id, title, added_at, updated_at, rank, revision) VALUES (?,?,?,?,?,?,?)", rows
+            "INSERT INTO list_elements (user_id, collection, id, element, rank, revision) VALUES (?,?,?,?,?,?)", rows
         )
 
 
@@ -107,18 +107,6 @@ class DeclaredList(List):
     @staticmethod
     def path(number):
         return f"/v1/playlist/photo:{number:06}"
-
-    @staticmethod
-    def fill(store, size):
-        users = store.execute("SELECT user_id, element, revision FROM list_elements").fetchall()
-        rows = (
-            (user, "playlist", f"photo:{number:06}", element.replace("photo:000000", f"photo:{number:06}"), number << 32, revision)
-            for user, element, revision in users
-            for number in range(1, size)
-        )
-        store.executemany(
-            "INSERT INTO list_elements (user_id, module, id, element, rank, revision) VALUES (?,?,?,?,?,?)", rows
-        )
 
 
 class Map:
@@ -139,13 +127,13 @@ class Map:
 
     @staticmethod
     def fill(store, size):
-        users = store.execute("SELECT user_id, revision FROM defaults").fetchall()
+        users = store.execute("SELECT user_id, collection, revision FROM map_values").fetchall()
         rows = (
-            (user, "standard", f"key{number:06}", f'"a value {number:06}"', revision)
-            for user, revision in users
+            (user, collection, f"key{number:06}", f'"a value {number:06}"', revision)
+            for user, collection, revision in users
             for number in range(1, size)
         )
-        store.executemany("INSERT INTO defaults (user_id, suite, key, value, revision) VALUES (?,?,?,?,?)", rows)
+        store.executemany("INSERT INTO map_values (user_id, collection, key, value, revision) VALUES (?,?,?,?,?)", rows)
 
 
 def measure_elements(binary, kind, size, count):
@@ -311,10 +299,14 @@ def measure_queries(binary, size, count):
         store = sqlite3.connect(data)
         with store:
             List.fill(store, size)
-            for number, (element,) in enumerate(store.execute("SELECT id FROM favorites").fetchall()):
+            for number, (element,) in enumerate(store.execute("SELECT id FROM list_elements").fetchall()):
                 content = {"color": "blue" if number % 10 == 0 else "red", "rating": number * 7919 % 1000, "tags": ["a", "b"]}
                 content = json.dumps(content, separators=(",", ":"))
-                store.execute("UPDATE favorites SET data = ? WHERE id = ?", (content, element))
+                store.execute(
+                    """UPDATE list_elements SET element = replace(element, ',"addedAt"', ',"data":' || ? || ',"addedAt"')
+                    WHERE id = ?""",
+                    (content, element),
+                )
         store.close()
 
         with Server(binary, data, *options) as server:

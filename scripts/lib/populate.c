@@ -65,8 +65,8 @@ int main(int count, char **arguments) {
   // measurements take.
   sqlite3_stmt *session = prepare("INSERT INTO sessions (user_id, id, token_hash, created_at, last_seen_at, expires_at) "
                                   "VALUES (?, ?, ?, 0, unixepoch() * 1000 + 3600000, unixepoch() * 1000 + 7776000000)");
-  sqlite3_stmt *value = prepare("INSERT INTO defaults (user_id, suite, key, value, revision) "
-                                "VALUES (?, 'standard', ?, ?, 1 << 20)");
+  sqlite3_stmt *value = prepare("INSERT INTO map_values (user_id, collection, key, value, revision) "
+                                "VALUES (?, 'defaults/standard', ?, ?, 1 << 20)");
   sqlite3_stmt *entry = prepare("INSERT INTO journal "
                                 "(user_id, revision, position, written, collection, at, action, mutations) "
                                 "SELECT ?1, 1 << 20, 0, length(CAST(action || ?2 AS BLOB)), 'defaults/standard', "

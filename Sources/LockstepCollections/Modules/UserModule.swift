@@ -53,8 +53,6 @@ public struct UserModule: Sendable {
   package internal(set) var defaults = JSONObject()
   /// The largest size of a collection for one user. `nil` if the reactor itself checks the size.
   package var quota: CollectionQuota?
-  /// The table in which a store keeps the module. `nil` for a table that modules share.
-  package var storage: (any ModuleStorage)?
 
   /// A module with these actions. `make` turns an action into a `UserAction`. It also gets the type
   /// and the payload of the action, for the journal.
@@ -112,6 +110,3 @@ public struct ElementNoun: Sendable {
     self.many = many
   }
 }
-
-/// How a store keeps a module. Only the store interprets it.
-package protocol ModuleStorage: Sendable {}

@@ -41,7 +41,10 @@ enum ServeCommand {
         return try serve(configuration, modules, screens)
       } catch let error as StoreError where configuration.store == nil {
         // Another start cannot succeed, as with the commands.
-        if case .newerSchema = error { throw error }
+        switch error {
+        case .newerSchema, .ownTables: throw error
+        default: break
+        }
         // Supervisors see the same exit code for all other errors of the store.
         throw CommandError(.store, "\(error)")
       }

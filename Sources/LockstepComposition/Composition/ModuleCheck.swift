@@ -22,7 +22,6 @@ enum ModuleCheck {
       }
       if let mistake = module.mistake { throw InvalidModuleError(module.name, mistake) }
       try checkVerbs(of: module)
-      try checkMigrations(of: module)
     }
   }
 
@@ -65,14 +64,6 @@ enum ModuleCheck {
           "the verb \(verb) stands for the action “\(action.type)”, whose payload has no member \(missing)."
         )
       }
-    }
-  }
-
-  private static func checkMigrations(of module: UserModule) throws(InvalidModuleError) {
-    let numbers = module.table.migrations.map(\.number)
-    guard numbers == Array(1..<(numbers.count + 1)) else {
-      let found = numbers.map { "\($0)" }.joined(separator: ", ")
-      throw InvalidModuleError(module.name, "its migrations must be numbered 1, 2, 3 …, but are \(found).")
     }
   }
 }

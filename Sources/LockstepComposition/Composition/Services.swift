@@ -69,7 +69,7 @@ public struct Services: Sendable {
   ) throws -> Services {
     try ModuleCheck.check(modules)
     try ScreenCheck.check(screens, modules: modules)
-    let store = try open(configuration, Migrator(of: modules), time, placement, onWait)
+    let store = try open(configuration, Migrator(modules: modules), time, placement, onWait)
     do {
       let users = try UserServices(
         configuration,

@@ -7,7 +7,7 @@ package struct DefaultsModule: Sendable {
 
   package init(quota: DefaultsQuota) {
     self.quota = quota
-    var module = UserModule(
+    userModule = UserModule(
       "defaults",
       shape: .map,
       reducer: .map(ValuesReactor.reduce),
@@ -19,8 +19,6 @@ package struct DefaultsModule: Sendable {
         SchemaMember(name: "registered", schema: ["type": "array", "items": ["type": "string"]]),
       ])
     ) { _, _, action in Self.action(action.action, suite: action.suite, quota) }
-    module.storage = TableLayout("defaults", key: "key", content: .json(column: "value"), part: "suite")
-    userModule = module
   }
 
   package func action(_ action: ValuesAction, suite: String) -> UserAction {

@@ -17,7 +17,6 @@ extension UserModule {
     )
     module.noun = ElementNoun(one: "Profile", many: "Profile")
     module.hasActionsRoute = false
-    module.storage = TableLayout("profiles", key: "field", content: .json(column: "value"))
     return module
   }()
 }

@@ -81,22 +81,8 @@ package final class SQLiteCopySide: CopySide {
   }
 
   package func read(_ table: CopiedTable, _ range: CopyRange, _ body: (CopiedTable.Row) throws -> Void) throws {
-    if let read = table.sqliteRead {
-      try forEach(read, of: table, range, body)
-    }
-    for part in table.sqlite {
-      try forEach(part.read, of: table, range) { try body(part.row($0)) }
-    }
-  }
-
-  private func forEach(
-    _ sql: SQLText,
-    of table: CopiedTable,
-    _ range: CopyRange,
-    _ body: ([SQLiteValue]) throws -> Void
-  ) throws {
     let values: [SQLiteValue] = table.isOfUsers ? [.text(range.start), .text(range.end)] : []
-    try connection.forEach(sql, values) { row in
+    try connection.forEach(table.sqliteRead, values) { row in
       var values: [SQLiteValue] = []
       let count = row.columnCount
       values.reserveCapacity(count)
@@ -109,10 +95,8 @@ package final class SQLiteCopySide: CopySide {
   package func transaction(_ body: () throws -> Void) throws { try connection.transaction(body) }
 
   package func insert(_ rows: [CopiedTable.Row], into table: CopiedTable) throws {
-    for row in rows {
-      guard let part = table.sqlite.first(where: { $0.takes(row) }) else { continue }
-      try connection.run(part.insert, part.values(row))
-    }
+    guard let insert = table.sqliteInsert else { return }
+    for row in rows { try connection.run(insert, row) }
   }
 
   package func deleteUsers(in range: CopyRange) throws {
@@ -121,7 +105,7 @@ package final class SQLiteCopySide: CopySide {
   }
 
   package func deleteAll(of table: CopiedTable) throws {
-    try connection.run(table.deleteFromSQLite, [])
+    try connection.run(table.sqliteDelete, [])
   }
 
   package func identity() throws -> StoreIdentity {

@@ -203,23 +203,12 @@ extension StoreCopier.Counts {
 }
 
 extension Migrator {
-  /// Throws if this program does not have the modules of a store, or if a module has a table of its own:
-  /// its rows cannot be copied.
+  /// Throws if this program does not have the modules of a store.
   package func expectModules(of source: any CopySide) throws {
-    if let module = modules.first(where: { !$0.migrations.isEmpty }) {
-      throw StoreError.unusableDatabase(
-        name: source.name,
-        what: "the module \(module.name) has a table of its own, with SQL for SQLite",
-        advice: "Only stores whose modules have no tables of their own can be copied."
-      )
-    }
     try source.snapshot {
       try source.read(CopiedTable.modules, .all) { row in
         guard case .text(let name) = row[0], case .text(let kind) = row[1] else { return }
-        guard let own = modules.first(where: { $0.name == name }) else {
-          throw StoreError.missingModule(path: source.name, module: name)
-        }
-        if own.kind.rawValue != kind { throw StoreError.otherKindOfModule(path: source.name, module: name, kind: kind) }
+        try modules.check(name, kind: kind, of: source.name)
       }
     }
   }

@@ -15,8 +15,10 @@ extension Migrator {
     guard made["modules"] == nil || found["modules"] == made["modules"] else {
       return ["the table modules is not as Lockstep creates it"]
     }
-    if made["modules"] != nil { try ModuleMigrator(modules: modules).repeatApplied(of: connection, in: scratch) }
-    return SchemaPart.differences(between: try SchemaPart.all(of: scratch), and: found)
+    if made["modules"] != nil {
+      try ModuleRecords(connection: .sqlite(connection), store: connection.path).checked(modules)
+    }
+    return SchemaPart.differences(between: made, and: found)
   }
 }
 

@@ -11,16 +11,12 @@ package struct Migrator: Sendable {
   static let applicationID = 0x4C4B_5354
 
   let migrations: [Migration]
-  let modules: [ModuleSchema]
+  let modules: [UserModule]
 
-  /// `migrations` are Lockstep's own, numbered from 1.
-  package init(_ migrations: [Migration] = Migration.all, modules: [ModuleSchema] = []) {
+  /// `migrations` are numbered from 1. `modules` are those that the program has in code.
+  package init(_ migrations: [Migration] = Migration.all, modules: [UserModule] = []) {
     self.migrations = migrations
     self.modules = modules
-  }
-
-  package init(of modules: [UserModule]) {
-    self.init(modules: modules.map { ModuleSchema(name: $0.name, kind: $0.kind, migrations: $0.table.migrations) })
   }
 
   /// Applies missing migrations, then runs `body`, all in one transaction. `now` is in milliseconds
@@ -38,7 +34,7 @@ package struct Migrator: Sendable {
       for migration in migrations.dropFirst(applied) { try apply(migration, to: connection, now: now) }
       // In tests that apply only the first migrations, this table does not exist.
       if try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'modules'") == 1 {
-        try ModuleMigrator(modules: modules).migrate(connection, now: now)
+        try ModuleRecords(connection: .sqlite(connection), store: connection.path).add(modules, at: now)
       }
       return try body()
     }
@@ -54,17 +50,9 @@ package struct Migrator: Sendable {
     return try countOfApplied(connection)
   }
 
-  /// The names of the migrations that a store has applied, and of those of its modules.
+  /// The names of the migrations that a store has applied.
   package func applied(in connection: SQLiteConnection) throws -> [String] {
-    let schema = try examine(connection)
-    let names = migrations.prefix(schema).map(\.name)
-    guard try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'module_migrations'") == 1 else {
-      return names
-    }
-    return try names
-      + connection.all("SELECT module, name FROM module_migrations ORDER BY module, number") { row in
-        "\(try row[0] as String)/\(try row[1] as String)"
-      }
+    try migrations.prefix(examine(connection)).map(\.name)
   }
 
   package var last: Int { migrations.count }
@@ -99,7 +87,17 @@ package struct Migrator: Sendable {
       let what = "its schema version is \(version), but its recorded migrations are \(applied.numbers)"
       throw StoreError.inconsistent(path: path, what: what)
     }
+    try refuseOwnTables(connection)
     return version
+  }
+
+  /// Throws if a module has tables of its own, which earlier versions had.
+  private func refuseOwnTables(_ connection: SQLiteConnection) throws {
+    guard try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'module_migrations'") == 1 else {
+      return
+    }
+    let module = try connection.first("SELECT min(module) FROM module_migrations") { try $0[0] as String? } ?? nil
+    if let module { throw StoreError.ownTables(path: connection.path, module: module) }
   }
 
   private func apply(_ migration: Migration, to connection: SQLiteConnection, now: Int64) throws {
@@ -109,7 +107,7 @@ package struct Migrator: Sendable {
   }
 }
 
-/// A recorded migration of a store or of a module.
+/// A recorded migration of a store.
 struct AppliedMigration {
   let number: Int
   let name: String
@@ -131,13 +129,12 @@ extension [AppliedMigration] {
 extension [Migration] {
   /// Throws if an applied migration has another text than this program's migration of the same number.
   /// The error depends on whether the names are equal.
-  func check(_ applied: [AppliedMigration], path: String, module: String? = nil) throws(StoreError) {
+  func check(_ applied: [AppliedMigration], path: String) throws(StoreError) {
     for (known, past) in zip(self, applied) where known.number == past.number {
       if checksum(of: known.sql) == past.checksum { continue }
-      let name = module.map { "\($0)/\(past.name)" } ?? past.name
       throw known.name == past.name
-        ? .changedMigration(path: path, number: past.number, name: name)
-        : .unknownMigration(path: path, number: past.number, name: name)
+        ? .changedMigration(path: path, number: past.number, name: past.name)
+        : .unknownMigration(path: path, number: past.number, name: past.name)
     }
   }
 }

@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepPostgreSQL
 import LockstepSQLite
 
 /// A connection to the store, for one unit of the writer or for one read.
@@ -50,6 +51,33 @@ package enum StoreConnection {
       var list: [SQLiteValue] = []
       for value in repeat each values { list.append(value.sqliteValue) }
       try session.forEachRow(sql, list) { row in try body(.postgreSQL(row)) }
+    }
+  }
+
+  /// Runs statements that read a user, and passes each row to `body`, with the index of its statement. In
+  /// PostgreSQL, all statements take one round trip.
+  func forEach(
+    _ statements: [StoreSQL],
+    of user: UserID,
+    body: (_ index: Int, _ row: borrowing StoreRow) throws -> Void
+  ) throws {
+    switch self {
+    case .sqlite(let connection):
+      for (index, sql) in statements.enumerated() {
+        try connection.forEachOwnedRow(sql.sqlite, user) { row in
+          try body(index, .sqlite(row))
+          return true
+        }
+      }
+    case .postgreSQL(let session):
+      var pipeline = PostgreSQLPipeline()
+      let places = statements.map { pipeline.add(session.statement($0), [.uuid(user.value)]) }
+      let results = try session.send(pipeline)
+      for (index, place) in places.enumerated() {
+        for row in 0..<results[place].rowCount {
+          try body(index, .postgreSQL(PostgreSQLStoreRow(result: results[place], index: row)))
+        }
+      }
     }
   }
 
@@ -154,7 +182,33 @@ package enum StoreRow: ~Copyable {
   package func integer(at column: Int) throws -> Int {
     switch self {
     case .sqlite(let row): try row.integer(at: column)
-    case .postgreSQL(let row): try row.value(at: column)
+    case .postgreSQL(let row): try row.row.integer(at: column)
     }
+  }
+
+  /// Whether a column holds a text of these bytes.
+  func hasText(_ expected: [UInt8], at column: Int) throws -> Bool {
+    switch self {
+    case .sqlite(let row): try row.hasText(expected, at: column)
+    case .postgreSQL(let row): try row.row.withBytes(at: column) { $0.hasBytes(expected) }
+    }
+  }
+
+  /// Passes the bytes of two texts to `body`, without a copy.
+  func withTexts(at first: Int, _ second: Int, _ body: (Span<UInt8>, Span<UInt8>) throws -> Void) throws {
+    switch self {
+    case .sqlite(let row): try row.withTexts(at: first, second, body)
+    case .postgreSQL(let row):
+      let row = row.row
+      try row.withBytes(at: first) { first in try row.withBytes(at: second) { second in try body(first, second) } }
+    }
+  }
+}
+
+extension Span<UInt8> {
+  fileprivate func hasBytes(_ bytes: [UInt8]) -> Bool {
+    guard count == bytes.count else { return false }
+    for index in indices where self[index] != bytes[index] { return false }
+    return true
   }
 }

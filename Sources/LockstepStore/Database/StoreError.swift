@@ -13,8 +13,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case notAStore(path: String)
   /// The file is empty, or an SQLite database without tables.
   case emptyFile(path: String)
-  /// The schema of the store, or of a module, is from a newer version.
-  case newerSchema(path: String, module: String? = nil, found: Int, known: Int)
+  /// The schema of the store is from a newer version.
+  case newerSchema(path: String, found: Int, known: Int)
   /// An applied migration has another name than this program's migration of the same number.
   case unknownMigration(path: String, number: Int, name: String)
   /// An applied migration has another text than in this program.
@@ -23,8 +23,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case missingModule(path: String, module: String)
   /// A module is a list in this program and a map in the store, or a map here and a list there.
   case otherKindOfModule(path: String, module: String, kind: String)
-  /// A module's table would keep rows of erased users.
-  case outlivesUsers(path: String, table: String)
+  /// A module has tables of its own, which earlier versions supported.
+  case ownTables(path: String, module: String)
   /// The store's records contradict each other.
   case inconsistent(path: String, what: String)
   case database(SQLiteError)
@@ -87,10 +87,9 @@ extension StoreError: CustomStringConvertible {
         + "this one away."
     case .emptyFile(let path):
       "The file \(path) is empty, so it contains no store yet. Start a server on it once, or name another file."
-    case .newerSchema(let path, let module, let found, let known):
-      "The store \(path) has schema \(found)\(module.map { " of the module \($0)" } ?? ""), and this lockstep knows "
-        + "schemas up to \(known). A newer lockstep has used the store. Run that version, or restore a backup from "
-        + "before the upgrade."
+    case .newerSchema(let path, let found, let known):
+      "The store \(path) has schema \(found), and this lockstep knows schemas up to \(known). A newer lockstep has used "
+        + "the store. Run that version, or restore a backup from before the upgrade."
     case .unknownMigration(let path, let number, let name):
       "This lockstep does not know the migration \(number) (\(name)), which was applied to the store \(path). Run the "
         + "lockstep that applied it."
@@ -104,9 +103,10 @@ extension StoreError: CustomStringConvertible {
     case .otherKindOfModule(let path, let module, let kind):
       "The module \(module) is a \(kind) in the store \(path), but not in this server. Run the server that created the "
         + "store, or give the module another name."
-    case .outlivesUsers(let path, let table):
-      "The table \(table) of the store \(path) would keep rows of erased users. Nothing was changed. Declare its column: "
-        + "user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE."
+    case .ownTables(let path, let module):
+      "The module \(module) has tables of its own in the store \(path), which this lockstep does not support. Nothing was "
+        + "changed. Move their rows into the table list_elements or map_values with the sqlite3 shell: docs/upgrading.md "
+        + "has the statements. Or run the lockstep before this one, and save the users' elements with lockstep user export."
     case .inconsistent(let path, let what):
       "The store \(path) contradicts itself: \(what). It is damaged or was changed by hand. Restore a backup."
     case .database(let error):

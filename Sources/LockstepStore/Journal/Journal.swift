@@ -82,10 +82,7 @@ package struct Journal {
 
   package func end(of user: UserID) throws -> End {
     try connection.first(
-      StoreSQL(
-        sqlite: "SELECT revision, written FROM journal WHERE user_id = ? ORDER BY revision DESC, position DESC LIMIT 1",
-        postgreSQL: "SELECT number << 20 | era, written FROM heads WHERE user_id = ?"
-      ),
+      "SELECT number << 20 | era, written FROM heads WHERE user_id = ?",
       user
     ) { End(revision: try $0[0], written: try $0.written(at: 1)) } ?? End()
   }

@@ -5,7 +5,7 @@ import LockstepPostgreSQL
 /// Migrates the schema of a store in PostgreSQL, or refuses the database without a change.
 struct PostgreSQLMigrator {
   let migrations: [Migration]
-  let modules: [ModuleSchema]
+  let modules: [UserModule]
   /// Whether the store may be the target of a copy that is not finished.
   var allowsUnfinishedCopy = false
 
@@ -24,13 +24,6 @@ struct PostgreSQLMigrator {
   ) throws -> String {
     let connection = StoreConnection.postgreSQL(session)
     let name = PostgreSQLConnector.name(of: session.connection)
-    if let module = modules.first(where: { !$0.migrations.isEmpty }) {
-      throw StoreError.unusableDatabase(
-        name: name,
-        what: "the module \(module.name) has a table of its own, with SQL for SQLite",
-        advice: "Omit `table:` in the module's declaration to store its elements as JSON, or serve it with --data."
-      )
-    }
     let deadline = ContinuousClock.now + Self.patience
     while true {
       do {
@@ -72,7 +65,7 @@ struct PostgreSQLMigrator {
       try connection.record(migration, at: now)
     }
     try checkRights(connection, name)
-    try checkModules(connection, name, now: now)
+    try ModuleRecords(connection: connection, store: name).add(modules, at: now)
     if let id = try connection.storeID() { return id }
     try connection.run("INSERT INTO store (only_row, id, created_at) VALUES (1, ?, ?)", newID, now)
     return newID
@@ -156,26 +149,5 @@ struct PostgreSQLMigrator {
       """
     ) { (role: try $0[0] as String, table: try $0[1] as String) }
     if let missing { throw StoreError.missingRight(name: name, role: missing.role, table: missing.table) }
-  }
-
-  /// Records this program's modules. Throws if the store was served with others.
-  private func checkModules(_ connection: StoreConnection, _ name: String, now: Int64) throws {
-    let recorded = try connection.all("SELECT name, kind FROM modules ORDER BY name") { row in
-      (name: try row[0] as String, kind: try row[1] as String)
-    }
-    for (module, kind) in recorded {
-      guard let own = modules.first(where: { $0.name == module }) else {
-        throw StoreError.missingModule(path: name, module: module)
-      }
-      if own.kind.rawValue != kind { throw StoreError.otherKindOfModule(path: name, module: module, kind: kind) }
-    }
-    for module in modules where !recorded.contains(where: { $0.name == module.name }) {
-      try connection.run(
-        "INSERT INTO modules (name, kind, added_at) VALUES (?, ?, ?)",
-        module.name,
-        module.kind.rawValue,
-        now
-      )
-    }
   }
 }

@@ -152,9 +152,11 @@ package struct PostgreSQLStoreRow: ~Copyable {
     (self.result, self.index) = (result, index)
   }
 
+  var row: PostgreSQLRow { result.row(index) }
+
   /// The value of a column, counted from 0. Throws if the column has another type.
   package func value<Value: SQLiteConvertible>(at column: Int) throws -> Value {
-    let stored = SQLiteValue(try result.row(index).value(at: column))
+    let stored = SQLiteValue(try row.value(at: column))
     if let value = Value(sqliteValue: stored) { return value }
     throw PostgreSQLError.mismatch(column: column, found: "\(stored)", wanted: "\(Value.self)")
   }

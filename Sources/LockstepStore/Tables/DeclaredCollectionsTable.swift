@@ -125,30 +125,16 @@ package struct DeclaredCollectionsTable: Sendable {
     return try connection.all(query, start, name, limit) { try $0[0] as UserID }
   }
 
-  private static let usersOfList = StoreSQL(
-    sqlite: """
-      SELECT id FROM users WHERE id > ? AND EXISTS (
-        SELECT 1 FROM list_elements e WHERE e.user_id = users.id AND e.module = ?
-      ) ORDER BY id LIMIT ?
-      """,
-    postgreSQL: """
-      SELECT id FROM users WHERE id > ? AND EXISTS (
-        SELECT 1 FROM list_elements e WHERE e.user_id = users.id AND e.collection = ?
-      ) ORDER BY id LIMIT ?
-      """
-  )
-  private static let usersOfMap = StoreSQL(
-    sqlite: """
-      SELECT id FROM users WHERE id > ? AND EXISTS (
-        SELECT 1 FROM map_values e WHERE e.user_id = users.id AND e.module = ?
-      ) ORDER BY id LIMIT ?
-      """,
-    postgreSQL: """
-      SELECT id FROM users WHERE id > ? AND EXISTS (
-        SELECT 1 FROM map_values e WHERE e.user_id = users.id AND e.collection = ?
-      ) ORDER BY id LIMIT ?
-      """
-  )
+  private static let usersOfList: StoreSQL = """
+    SELECT id FROM users WHERE id > ? AND EXISTS (
+      SELECT 1 FROM list_elements e WHERE e.user_id = users.id AND e.collection = ?
+    ) ORDER BY id LIMIT ?
+    """
+  private static let usersOfMap: StoreSQL = """
+    SELECT id FROM users WHERE id > ? AND EXISTS (
+      SELECT 1 FROM map_values e WHERE e.user_id = users.id AND e.collection = ?
+    ) ORDER BY id LIMIT ?
+    """
   private static let usersOfRecord: StoreSQL = """
     SELECT id FROM users WHERE id > ? AND EXISTS (
       SELECT 1 FROM removals e WHERE e.user_id = users.id AND e.collection = ?

@@ -3,7 +3,7 @@ import LockstepJSON
 import LockstepSQLite
 import LockstepThreading
 
-/// All modules' tables together: a user's whole state on disk.
+/// The modules of a server, as the store's tables have them: a user's whole state on disk.
 package struct ModuleTables: Sendable {
   /// The parts of a module that a transaction needs. A class, because each write gets one, and
   /// copying a reference is cheap.
@@ -18,7 +18,6 @@ package struct ModuleTables: Sendable {
     package let version: DeclaredVersion?
     /// Nil if the module's reactor itself checks how much a user may have.
     package let quota: CollectionQuota?
-    fileprivate let table: any CollectionTable
 
     private let reads: (@Sendable ([UInt8]) -> Bool)?
 
@@ -29,7 +28,6 @@ package struct ModuleTables: Sendable {
       isClosing = module.isClosing
       version = module.version
       quota = module.quota
-      table = module.table
     }
 
     /// Whether the module's own type can read a stored element.
@@ -87,42 +85,14 @@ package struct ModuleTables: Sendable {
     }
   }
 
-  /// A user's present state; empty if the store has no data of the user.
-  package func load(_ user: UserID, from connection: StoreConnection) throws -> UserState {
-    switch connection {
-    case .sqlite(let connection): try load(user, from: connection)
-    case .postgreSQL(let session): try load(user, from: session)
-    }
-  }
-
-  private func load(_ user: UserID, from connection: SQLiteConnection) throws -> UserState {
-    var state = UserState()
-    for entry in fixedEntries.values { try entry.table.load(into: &state, of: user, from: connection) }
-    for table in [SharedTable.lists, .maps] {
-      try table.load(into: &state, of: user, from: connection) { self[$0] }
-    }
-    try RemovalRecords.loadRevisions(into: &state, of: user, from: connection) { self[$0]?.reducer.kind }
-    return state
-  }
-
-  /// The ranks of a user's lists that are damaged, by module.
-  package func damagedRanks(of user: UserID, in connection: StoreConnection) throws -> [ExactText: [Int]] {
-    switch connection {
-    case .sqlite(let connection):
-      try fixedEntries.mapValues { try $0.table.damagedRanks(of: user, in: connection) }
-        .merging(SharedTable.lists.damagedRanks(of: user, in: connection)) { $1 }.filter { !$0.value.isEmpty }
-    case .postgreSQL(let session): try damagedRanks(of: user, from: session)
-    }
-  }
-
   /// Writes a transaction: the changes to the tables, the entries of the journal, and the record of
   /// the response.
   @usableFromInline
   func apply(_ writes: WriteSet, to connection: SQLiteConnection) throws {
     let user = writes.user
+    let rows = CollectionRows(connection: connection)
     for (edits, entry) in writes.actions {
-      let location = MutationLocation(user: user, collection: entry.collection, revision: entry.revision)
-      try self[entry.collection.module]?.table.apply(edits, at: location, to: connection)
+      try rows.apply(edits, at: MutationLocation(user: user, collection: entry.collection, revision: entry.revision))
     }
     let journal = Journal(connection: .sqlite(connection))
     for (_, entry) in writes.actions { try journal.add(entry, of: user) }

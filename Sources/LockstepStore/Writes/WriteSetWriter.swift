@@ -84,8 +84,6 @@ package struct WriteSetWriter: Sendable {
             try tables.apply(writes, to: connection)
             if stateEventFlag.hasStateEvents { try writes.addEvent(to: connection) }
           }
-          // The writer checks this too, but only after `decided`.
-          try connection.checkForeignKeys()
           decided(decision)
           return decision
         },

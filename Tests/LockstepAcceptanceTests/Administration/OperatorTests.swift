@@ -221,7 +221,7 @@ struct OperatorTests {
     #expect(over.code == .exit(0) && over.output.contains("1 elements of favorites, the quota is 0"))
     server.send(SIGTERM)
     #expect(await server.ended() == .exit(0))
-    try SQLiteConnection(path: store).run("UPDATE favorites SET title = 'B'")
+    try SQLiteConnection(path: store).run("UPDATE list_elements SET element = json_set(element, '$.title', 'B')")
     let damaged = try await run("check", name: "damaged")
     #expect(damaged.code == .exit(65) && damaged.output.contains("users         DAMAGED: 1 found"), "\(damaged.output)")
     #expect(

@@ -325,7 +325,7 @@ struct CopyTests {
   func damaged() async throws {
     _ = try await write(by: onFile)
     let connection = try SQLiteConnection(path: file, journal: .asFound)
-    try connection.execute("DELETE FROM favorites WHERE id = 'a'")
+    try connection.execute("DELETE FROM list_elements WHERE id = 'a'")
     let copied = try await copy(file, schema.connectionString)
     #expect(copied.code == .exit(65) && copied.errors.contains("is not complete"), "\(copied.errors)")
     #expect(try await onDatabase.run("user", "list").code == .exit(78))

@@ -10,7 +10,7 @@ struct Shop {
   let port: Int
   let token: String
 
-  /// `ShoppingScreens` also has a table of its own and two screens.
+  /// `ShoppingScreens` also has two screens.
   init(
     in folder: TemporaryDirectory,
     name: String = "run",

@@ -88,7 +88,8 @@ private struct ModelRun {
     try await checkTables()
     if TestedStore.isSQLite { #expect(try StoreCheck(of: fixture.files.path).run().findings == []) }
     for _ in 0..<20 { try await checkPast() }
-    #expect(try await fixture.count("SELECT count(*) FROM favorites") == models.reduce(0) { $0 + $1.favorites.count })
+    let favorites = try await fixture.count("SELECT count(*) FROM list_elements WHERE collection = 'favorites'")
+    #expect(favorites == models.reduce(0) { $0 + $1.favorites.count })
   }
 
   // MARK: Changes

@@ -8,10 +8,9 @@ import Testing
 @testable import LockstepStateTestSupport
 @testable import LockstepStore
 
-@Suite("The table of favorites", .enabled(if: TestedStore.isSQLite, TestedStore.sqliteOnly), .timeLimit(.minutes(10)))
+@Suite("The rows of favorites", .enabled(if: TestedStore.isSQLite, TestedStore.sqliteOnly), .timeLimit(.minutes(10)))
 struct FavoritesServiceTests {
   private let tables: ServiceTables
-  private let service = UserModule.favorites().table
 
   init() async throws {
     tables = try await ServiceTables()
@@ -32,7 +31,7 @@ struct FavoritesServiceTests {
 
   private func play(_ facts: [ListMutation], on start: UserState = UserState()) async throws -> UserState {
     let facts = facts.map { (CollectionName("favorites"), CollectionMutation.list($0)) }
-    let (memory, stored) = try await tables.play(facts, on: start, into: service)
+    let (memory, stored) = try await tables.play(facts, on: start)
     #expect(memory.fingerprint == stored.fingerprint)
     return memory
   }
@@ -76,11 +75,11 @@ struct FavoritesServiceTests {
   func renumbering() async throws {
     var state = try await play((0..<20).map { Self.insert("\($0)", at: $0) })
     // Leave no free rank between two rows.
-    try await tables.change("UPDATE favorites SET rank = id")
+    try await tables.change("UPDATE list_elements SET rank = id")
     state = try await play([Self.insert("new", at: 7)], on: state)
     #expect(ids(state)[7] == "new")
     try await tables.change(
-      "UPDATE favorites SET rank = 1 + (SELECT rank FROM favorites WHERE id = 'new') WHERE id = '7'"
+      "UPDATE list_elements SET rank = 1 + (SELECT rank FROM list_elements WHERE id = 'new') WHERE id = '7'"
     )
     state = try await play([.moved(id: "0", to: 7)], on: state)
     #expect(ids(state)[6...8] == ["new", "0", "7"])
@@ -89,11 +88,11 @@ struct FavoritesServiceTests {
   @Test("There is room at both ends of the range of ranks")
   func ends() async throws {
     var state = try await play((0..<4).map { Self.insert("\($0)", at: $0) })
-    try await tables.change("UPDATE favorites SET rank = (1 << 62) - 4 + id")
+    try await tables.change("UPDATE list_elements SET rank = (1 << 62) - 4 + id")
     state = try await play([Self.insert("last", at: 4), .moved(id: "0", to: 4)], on: state)
     #expect(ids(state) == ["1", "2", "3", "last", "0"])
     try await tables.change(
-      "UPDATE favorites SET rank = -(1 << 62) + 1 + CASE id WHEN '1' THEN 0 WHEN '2' THEN 1 WHEN '3' THEN 2 ELSE 3 + (id = '0') END"
+      "UPDATE list_elements SET rank = -(1 << 62) + 1 + CASE id WHEN '1' THEN 0 WHEN '2' THEN 1 WHEN '3' THEN 2 ELSE 3 + (id = '0') END"
     )
     state = try await play([Self.insert("first", at: 0), .moved(id: "0", to: 0)], on: state)
     #expect(ids(state) == ["0", "first", "1", "2", "3", "last"])
@@ -107,19 +106,20 @@ struct FavoritesServiceTests {
     #expect(state.list(CollectionName("favorites")).revision == 4)
     state = try await play([Self.insert("a", at: 0), .cleared], on: state)
     #expect(state.list(CollectionName("favorites")).revision == 6)
-    #expect(try await tables.fixture.count("SELECT count(*) FROM favorites") == 0)
+    #expect(try await tables.fixture.count("SELECT count(*) FROM list_elements") == 0)
   }
 
   @Test("The rows of users are separate")
   func users() async throws {
     let mine = try await play([Self.insert("a", at: 0)])
     let other = try await tables.fixture.user(2)
-    let (service, user) = (service, other.user)
+    let user = other.user
     try await tables.fixture.store.writer.write { connection in
       let place = MutationLocation(user: user, collection: CollectionName("favorites"), revision: 1)
       let inserted = ListEdit.inserted("a", Self.item("a"), ListGap(at: 0, of: ListState()))
-      try service.apply(.list([inserted]), at: place, to: connection.sqlite)
-      try service.apply(.list([.cleared]), at: place, to: connection.sqlite)
+      let rows = CollectionRows(connection: try connection.sqlite)
+      try rows.apply(.list([inserted]), at: place)
+      try rows.apply(.list([.cleared]), at: place)
     }
     #expect(try await play([], on: mine).revision == 1)
   }

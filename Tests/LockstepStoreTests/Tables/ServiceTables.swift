@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepStateTestSupport
 @testable import LockstepStore
 
-/// Applies mutations to a module's table and to a state in memory.
+/// Applies mutations to the rows of collections and to a state in memory.
 struct ServiceTables {
   let fixture: SyncFixture
   let session: LiveSession
@@ -19,26 +19,25 @@ struct ServiceTables {
   typealias Facts = [(collection: CollectionName, fact: CollectionMutation)]
 
   /// Applies each mutation at the next revision. Returns the state in memory and the state that the
-  /// table loads.
+  /// rows give.
   func play(
     _ facts: Facts,
-    on start: UserState = UserState(),
-    into service: any CollectionTable
+    on start: UserState = UserState()
   ) async throws -> (memory: UserState, stored: UserState) {
-    let user = session.user
+    let (user, tables) = (session.user, fixture.modules.states)
     return try await fixture.store.writer.write { connection in
       var memory = start
       for (collection, fact) in facts {
         memory.revision = memory.revision.next(in: .unknown)
         let place = MutationLocation(user: user, collection: collection, revision: memory.revision)
-        let reducer = service.kind == .list ? CollectionReducer.plainList : .plainMap
+        let isList = tables[collection.module]?.reducer.kind == .list
+        let reducer = isList ? CollectionReducer.plainList : .plainMap
         let edits = memory.reduce([fact], in: collection, by: reducer, revision: memory.revision)
-        try service.apply(edits, at: place, to: connection.sqlite)
+        try CollectionRows(connection: connection.sqlite).apply(edits, at: place)
       }
-      var stored = UserState()
+      var stored = try tables.load(user, from: connection)
+      // The user has no journal here.
       stored.revision = memory.revision
-      try service.load(into: &stored, of: user, from: connection.sqlite)
-      try RemovalRecords.loadRevisions(into: &stored, of: user, from: connection.sqlite) { _ in service.kind }
       return (memory, stored)
     }
   }

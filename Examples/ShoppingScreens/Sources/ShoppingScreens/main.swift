@@ -1,6 +1,6 @@
 import Lockstep
 
 ServerCommand.run(
-  modules: [.list(Shopping(), table: ShoppingTable())],
+  modules: [.list(Shopping())],
   screens: [.shoppingForm, .itemsToBuy]
 )

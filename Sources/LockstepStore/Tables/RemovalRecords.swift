@@ -1,38 +1,5 @@
 import LockstepCollections
-import LockstepMigrations
 import LockstepSQLite
-
-/// A module's tables. A person can read the module's collections there with the `sqlite3` shell.
-/// The server reads the tables when a state is not in memory. It writes them in the same
-/// transaction as the journal.
-package protocol CollectionTable: ModuleStorage {
-  var module: String { get }
-  var kind: CollectionMutation.Kind { get }
-
-  /// Empty by default, because Lockstep's own tables are in Lockstep's own migrations.
-  var migrations: [Migration] { get }
-
-  /// Adds a user's collections that have elements, each with the newest revision of an element.
-  func load(into state: inout UserState, of user: UserID, from connection: SQLiteConnection) throws
-
-  /// Writes the changes of one collection, within the connection's transaction.
-  func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws
-
-  /// The ranks of a user's list that are not within `ListRanks.bounds`; none for a map.
-  func damagedRanks(of user: UserID, in connection: SQLiteConnection) throws -> [Int]
-}
-
-extension CollectionTable {
-  /// Writes the changes of one collection, and records their revision if no row contains it.
-  package func apply(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {
-    try write(edits, at: location, to: connection)
-    if edits.needRemovalRecord { try RemovalRecords.note(at: location, in: connection) }
-  }
-
-  package var migrations: [Migration] { [] }
-
-  package func damagedRanks(of user: UserID, in connection: SQLiteConnection) throws -> [Int] { [] }
-}
 
 /// The user, the collection and the revision of a change.
 package struct MutationLocation: Sendable {
@@ -124,35 +91,5 @@ package enum RemovalRecords {
       (CollectionName(text: try row[0] as String), try row[1] as Revision)
     }
     return Dictionary(rows) { max($0, $1) }
-  }
-
-  /// Reads the end of a user's history into the user's state, and the recorded revisions into the
-  /// collections. So a collection has the last revision that changed it, even if it is empty.
-  /// `kind` returns the kind of a module.
-  package static func loadRevisions(
-    into state: inout UserState,
-    of user: UserID,
-    from connection: SQLiteConnection,
-    kind: (_ module: String) -> CollectionMutation.Kind?
-  ) throws {
-    // One statement, because each one costs as much as reading several rows.
-    try connection.forEach(
-      """
-      SELECT NULL, revision, written FROM (
-        SELECT revision, written FROM journal WHERE user_id = ?1 ORDER BY revision DESC, position DESC LIMIT 1
-      )
-      UNION ALL SELECT collection, revision, NULL FROM removals WHERE user_id = ?1
-      """,
-      user
-    ) { row in
-      let revision: Revision = try row[1]
-      guard let name = (try row[0] as String?).map({ CollectionName(text: $0) }) else {
-        (state.revision, state.written) = (revision, Journal.possible(try row[2]))
-        return
-      }
-      guard let kind = kind(name.module) else { return add(name, revision, to: &state) }
-      var empty = PackedTreeBuilder(kind)
-      state.collections[name] = (state.collections[name] ?? empty.state()).changed(at: revision)
-    }
   }
 }
