@@ -81,18 +81,15 @@ package struct ValueRules: Sendable {
   package static let maximumBytes = 256 * 1024
 
   /// Any value except null.
-  package static let any = ValueRules(schema: .valueSchema)
+  package static let any = ValueRules(check: nil)
+
+  /// The check of a declared schema.
+  let check: ValueCheck?
 
   /// The JSON Schema of a value, for descriptions.
-  package let schema: JSON
-  /// The faults of a value, with pointers that begin at it.
-  let checked: (@Sendable (JSON, WorkBudget?) -> [FieldFault])?
+  package var schema: JSON { check?.description ?? .valueSchema }
 
-  package init(schema: JSON, faults: (@Sendable (JSON, WorkBudget?) -> [FieldFault])? = nil) {
-    (self.schema, checked) = (schema, faults)
-  }
-
-  package var hasSchema: Bool { checked != nil }
+  package var hasSchema: Bool { check != nil }
 
   /// The JSON Schema of new values by key, for descriptions. Null removes a key.
   package var changesSchema: JSON {
@@ -104,13 +101,13 @@ package struct ValueRules: Sendable {
   /// All faults of a value, with pointers that begin at it.
   package func faults(of value: JSON, _ budget: WorkBudget?) -> [FieldFault] {
     if let wrong = Self.fault(of: value) { return [FieldFault(pointer: "", detail: wrong)] }
-    return checked?(value, budget) ?? []
+    return check?.faults(of: value, budget) ?? []
   }
 
   /// Whether a value whose text has this length can have a fault.
   package func canRefuse(_ value: JSON, ofBytes count: Int) -> Bool {
     // An encoded value is at most eight times as long as its text in a request.
-    checked != nil || value.isNull || count > Self.maximumBytes / 8
+    check != nil || value.isNull || count > Self.maximumBytes / 8
   }
 
   static let ofNull = "A value cannot be null; to remove a value, delete it."
