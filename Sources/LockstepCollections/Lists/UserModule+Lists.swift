@@ -123,16 +123,6 @@ extension UserModule {
   }
 }
 
-extension JSON {
-  /// The schema of a list as clients get it.
-  package static func listSchema(of element: JSON) -> JSON {
-    .schema(ofObject: [
-      SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
-      SchemaMember(name: "items", schema: ["type": "array", "items": element]),
-    ])
-  }
-}
-
 extension TypedListAction {
   /// The module's action, and the change that a standard action asks for.
   fileprivate func proposed(

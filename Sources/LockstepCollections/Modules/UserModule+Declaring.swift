@@ -147,17 +147,13 @@ extension UserModule {
   ) -> UserModule {
     let collection = CollectionName(name)
     let object = members?.map { SchemaMember(name: $0.name, schema: $0.schema, isRequired: false) }
-    let map = [
-      SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
-      SchemaMember(name: "values", schema: ["type": "object", "additionalProperties": value]),
-    ]
     var module = UserModule(
       name,
       shape: members.map { .object(members: $0.map(\.name)) } ?? .map,
       reducer: .map(reduce),
       cases: actions,
       verbs: verbs,
-      state: .schema(ofObject: object ?? map)
+      state: object.map { .schema(ofObject: $0) } ?? .mapSchema(of: value)
     ) { type, payload, action in
       let recorded = record?(action) ?? Self.sent(type, payload)
       return UserAction(collection: collection, record: recorded.description) { context in

@@ -25,21 +25,13 @@ extension UserModule {
       declaration.name,
       shape: .map,
       reducer: .map(ValuesReactor.reduce),
-      cases: ValuesAction.cases(rules),
-      state: state(of: .valueSchema)
-    ) { _, _, action in declaration.action(action) }
-    module.writtenState = state(of: rules.schema)
+      cases: SuiteAction.cases(rules, .noSuite),
+      state: .mapSchema(of: .valueSchema)
+    ) { _, _, action in declaration.action(action.action) }
+    module.writtenState = .mapSchema(of: rules.schema)
     module.quota = declaration.quota
     module.hasActionsRoute = false
     return module
-  }
-
-  /// The schema of a map whose values have this schema.
-  private static func state(of values: JSON) -> JSON {
-    .schema(ofObject: [
-      SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
-      SchemaMember(name: "values", schema: ["type": "object", "additionalProperties": values]),
-    ])
   }
 }
 

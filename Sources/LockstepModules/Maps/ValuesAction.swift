@@ -15,18 +15,33 @@ package enum ValuesAction: Sendable {
   case clear
 }
 
-extension ValuesAction {
-  /// The actions of a map with one collection for each user.
-  static func cases(_ rules: ValueRules) -> [ActionCase<ValuesAction>] {
+/// An action with the suite that its payload names; nil in a map without suites.
+struct SuiteAction: Sendable {
+  let suite: String?
+  let action: ValuesAction
+
+  /// The actions that clients can send. `suite` reads the suite from a payload.
+  static func cases(_ rules: ValueRules, _ suite: PayloadField<String?>) -> [ActionCase<SuiteAction>] {
     [
-      ActionCase("set", .name("key"), .value(rules)) { .set(key: $0, value: EncodedJSON($1)) },
-      ActionCase("remove", .name("key")) { .remove(key: $0) },
-      ActionCase("merge", .values(rules)) { .merge($0) },
-      ActionCase("increment", .name("key"), .summand) { .increment(key: $0, by: $1) },
-      ActionCase("clear") { .clear },
+      ActionCase("set", suite, .name("key"), .value(rules)) { suite, key, value in
+        SuiteAction(suite: suite, action: .set(key: key, value: EncodedJSON(value)))
+      },
+      ActionCase("remove", suite, .name("key")) { SuiteAction(suite: $0, action: .remove(key: $1)) },
+      ActionCase("merge", suite, .values(rules)) { SuiteAction(suite: $0, action: .merge($1)) },
+      ActionCase("increment", suite, .name("key"), .summand) { suite, key, by in
+        SuiteAction(suite: suite, action: .increment(key: key, by: by))
+      },
+      ActionCase("clear", suite) { SuiteAction(suite: $0, action: .clear) },
     ]
   }
+}
 
+extension PayloadField<String?> {
+  /// For a map without suites. Reads no member.
+  static var noSuite: PayloadField { PayloadField([]) { _, _ in .some(nil) } }
+}
+
+extension ValuesAction {
   /// The action as the journal shows it. `suite` is nil for a map without suites.
   func record(suite: String?) -> String {
     switch self {

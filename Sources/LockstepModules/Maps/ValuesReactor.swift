@@ -1,7 +1,7 @@
 import LockstepCollections
 import LockstepJSON
 
-/// Decides on the actions of a map: one suite of a user's defaults, or a declared map.
+/// Decides on the actions of a map: one suite of a user's defaults, the profile, or a declared map.
 package struct ValuesReactor: ModuleReactor {
   private let rules: ValueRules
   private let budget: WorkBudget?
@@ -18,7 +18,7 @@ package struct ValuesReactor: ModuleReactor {
     (rules, self.quota, self.budget, self.registered) = (.any, quota, budget, registered)
   }
 
-  init(_ rules: ValueRules, _ budget: WorkBudget?) {
+  init(_ rules: ValueRules, _ budget: WorkBudget? = nil) {
     (self.rules, quota, self.budget, registered) = (rules, nil, budget, { _ in nil })
   }
 
