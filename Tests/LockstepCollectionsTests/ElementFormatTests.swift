@@ -43,7 +43,7 @@ struct ElementFormatTests {
     of type: Element.Type,
     _ rules: [ElementRule] = []
   ) throws -> JSON where Element.ID == String {
-    try ElementFormat<Element>(rules).schema
+    try ElementFormat<Element>(rules, of: "trips").schema
   }
 
   @Test("Each type of a member has its schema")
@@ -100,8 +100,8 @@ struct ElementFormatTests {
 
   @Test("Clients may not send other members, but stored elements may have some that the type had before")
   func closed() throws {
-    let format = try ElementFormat<Trip>([])
-    let sent = format.payload(isPatch: false).first { $0.name == "place" }
+    let format = try ElementFormat<Trip>([], of: "trips")
+    let sent = format.payload(of: .add).first { $0.name == "place" }
     #expect(sent?.schema["additionalProperties"] == false)
     #expect(format.schema["properties"]?["place"]?["additionalProperties"] == nil)
     #expect(format.schema["additionalProperties"] == nil)
@@ -146,7 +146,7 @@ struct ElementFormatTests {
 
   private static func refusal<Value: Codable & Equatable & Sendable>(of type: Value.Type) -> String? {
     do {
-      _ = try ElementFormat<Holder<Value>>([])
+      _ = try ElementFormat<Holder<Value>>([], of: "holders")
       return nil
     } catch {
       return (error as? ShapeError)?.phrase ?? "\(error)"
@@ -249,7 +249,7 @@ struct ElementFormatTests {
   )
   func rules(rule: ElementRule, phrase: String) {
     do {
-      _ = try ElementFormat<Trip>([rule])
+      _ = try ElementFormat<Trip>([rule], of: "trips")
       Issue.record("The rule was accepted.")
     } catch {
       #expect((error as? ShapeError)?.phrase == phrase)
@@ -266,7 +266,7 @@ struct ElementFormatTests {
       let id: String
       var index: Int
     }
-    #expect(throws: ShapeError.self) { try ElementFormat<Keyed>([]) }
-    #expect(throws: ShapeError.self) { try ElementFormat<Indexed>([]) }
+    #expect(throws: ShapeError.self) { try ElementFormat<Keyed>([], of: "books") }
+    #expect(throws: ShapeError.self) { try ElementFormat<Indexed>([], of: "books") }
   }
 }

@@ -91,7 +91,7 @@ struct ModuleCheckTests {
     }
   }
 
-  @Test("A repeated member of an element, of a state or of a payload is refused")
+  @Test("A repeated member of a state or of a payload is refused")
   func repetitions() {
     let remove = ActionCase("remove", .name("key"), .text("key")) { key, _ in ScoresAction.remove(key: key) }
     let payload = "the payload of its action “remove” has the member “/key” twice."
@@ -102,10 +102,6 @@ struct ModuleCheckTests {
         .object("scores", members: fields, actions: [], patch: .unlisted(ActionCase("clear") { .clear })) { _ in
           ScoresReactor()
         }, "its state has the member “/a” twice."
-      ),
-      (
-        .list("pairs", of: Pair.self, actions: []) { _ in PairsReactor() },
-        "its elements have the member “/names/first” twice."
       ),
     ]
     for (module, reason) in wrong {
@@ -129,20 +125,4 @@ extension ModuleCheckTests {
   private static func scores(_ name: String, verbs: [ElementVerb: VerbAction<ScoresAction>]) -> UserModule {
     scores(name, [ActionCase("remove", .name("key")) { .remove(key: $0) }], verbs)
   }
-}
-
-/// An element whose format has a member twice.
-private struct Pair: ListElement {
-  let id: String
-
-  static let format = ValueFormat<Pair>(.member("id", .text, \.id), .member("names", names, \.id))
-  private static let names = ValueFormat<String>(.member("first", .text) { $0 }, .member("first", .text) { $0 })
-}
-
-extension Pair {
-  init?(_ object: JSONObject) { self.init(id: "") }
-}
-
-private struct PairsReactor: ModuleReactor {
-  func mutate(_ action: Int, in state: ListState) -> [ListMutation] { [] }
 }

@@ -103,17 +103,8 @@ private enum Nothing: LatestReducing {
   static func reduce(_ list: inout ListState, _ mutation: ListMutation) {}
 }
 
-private struct Latest: ListElement {
+private struct Latest: Codable, Identifiable, Equatable, Sendable {
   let id: String
-
-  static let format = ValueFormat<Latest>(.member("id", .text, \.id))
-
-  init(id: String) { self.id = id }
-
-  init?(_ object: JSONObject) {
-    guard let id = object["id"]?.stringValue else { return nil }
-    self.id = id
-  }
 }
 
 extension UserModule {

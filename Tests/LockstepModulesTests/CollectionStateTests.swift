@@ -45,7 +45,7 @@ struct CollectionStateTests {
   private func lists(_ row: Row) {
     var list = Self.list("a", "b", "c")
     list.revision = 2
-    OrderedListReactor.reduce(&list, row.fact)
+    list.apply(row.fact)
     #expect(list.items.map(\.id.text) == row.ids)
     #expect(list.count == row.ids.count && list.revision == 2)
     // The list's size and index match its elements.

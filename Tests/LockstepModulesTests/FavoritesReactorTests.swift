@@ -140,16 +140,17 @@ struct FavoritesReactorTests {
   @Test("A JSON patch changes the title and the data, and nothing else")
   func patches() throws {
     func decision(_ id: String, _ operations: JSON) throws -> Decision.Outcome {
-      do throws(Refusal) {
-        let action = OrderedListAction.patch(id: id, try PatchDocument(operations))
-        let reactor = OrderedListReactor(
-          rules: ElementRules(noun: "favorite", dataBytes: 16 * 1024),
-          now: Timestamp(millisecondsSince1970: 5_000)
-        )
-        let facts = try reactor.mutate(action, in: Self.present).map(CollectionMutation.list)
+      let verb = try #require(UserModule.favorites().verbs[.jsonPatch])
+      let context = ActionContext(
+        state: UserState(CollectionName("favorites"), .list(Self.present)),
+        registered: RegisteredDefaults(),
+        now: Timestamp(millisecondsSince1970: 5_000)
+      )
+      do {
+        let facts = try verb.read(["id": .string(id), "operations": operations], nil).decide(context)
         return .facts(String(decoding: CollectionMutation.encoded(facts), as: UTF8.self))
-      } catch {
-        return .refused(error.withoutWords)
+      } catch let refusal as Refusal {
+        return .refused(refusal.withoutWords)
       }
     }
     #expect(

@@ -4,26 +4,21 @@ import LockstepTime
 
 // Modules as other packages write them, with the public API only.
 
-/// An element of the list of notes.
-struct Note: ListElement, Equatable {
+/// An element of the list of notes. It describes itself, because only the reactor sets the time.
+struct Note: SchemaProviding, Identifiable, Equatable, Sendable {
   let id: String
   var text: String
   let madeAt: Timestamp
 
-  static let format = ValueFormat<Note>(
-    .member("id", .text, \.id),
-    .member("text", .text, \.text),
-    .member("madeAt", .time.readOnly, \.madeAt)
-  )
-}
-
-extension Note {
-  init?(_ object: JSONObject) {
-    guard let id = object["id"]?.stringValue, let text = object["text"]?.stringValue,
-      let madeAt = object["madeAt"]?.stringValue.flatMap({ Timestamp($0) })
-    else { return nil }
-    self.init(id: id, text: text, madeAt: madeAt)
-  }
+  static let schema: JSON = [
+    "type": "object",
+    "properties": [
+      "id": ["type": "string"], "text": ["type": "string"],
+      "madeAt": ["type": "string", "format": "date-time", "readOnly": true],
+    ],
+    "required": ["id", "text", "madeAt"],
+  ]
+  static let example = Note(id: "a", text: "one", madeAt: Timestamp(millisecondsSince1970: 0))
 }
 
 enum NotesAction: Sendable {

@@ -23,6 +23,23 @@ extension JSON {
   package static let textSchema: JSON = ["type": "string"]
   /// Any JSON but null. As a list of types, some generators cannot read it.
   package static let valueSchema: JSON = ["not": ["type": "null"]]
+  /// A list as clients get it.
+  package static func listSchema(of element: JSON) -> JSON {
+    schema(ofCollection: "items", ["type": "array", "items": element])
+  }
+
+  /// A map as clients get it.
+  package static func mapSchema(of value: JSON) -> JSON {
+    schema(ofCollection: "values", ["type": "object", "additionalProperties": value])
+  }
+
+  private static func schema(ofCollection name: String, _ content: JSON) -> JSON {
+    .schema(ofObject: [
+      SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
+      SchemaMember(name: name, schema: content),
+    ])
+  }
+
   /// An object with keys that clients choose.
   package static let valuesSchema: JSON = ["type": "object", "additionalProperties": .object([:])]
   /// New values by key. `null` removes the key.

@@ -6,9 +6,7 @@ import LockstepJSON
 extension PayloadField<String> {
   /// A string whose number of UTF-8 bytes is in the range `bytes`.
   public static func text(_ name: String, bytes: ClosedRange<Int>) -> PayloadField {
-    PayloadField([SchemaMember(name: name, schema: .textSchema(bytes))]) { reader, _ in
-      reader.text(name).map { reader.checked($0, name, bytes) }
-    }
+    PayloadField(name, .text, ByteBounds(bytes)) { $0.stringValue }
   }
 
   /// Text that a user is typing on a screen, valid or not. The limit of 4 KiB is far above any
@@ -27,50 +25,36 @@ extension PayloadField<String> {
 extension PayloadField<String?> {
   /// An optional string, bounded like `text(_:bytes:)`. `nil` if it is missing or null.
   public static func optionalText(_ name: String, bytes: ClosedRange<Int>) -> PayloadField {
-    let schema = JSON.textSchema(bytes, orNull: true)
-    return PayloadField([SchemaMember(name: name, schema: schema, isRequired: false)]) { reader, _ in
-      .some(reader.nullable(name) { $0.text(name) }.map { reader.checked($0, name, bytes) })
-    }
+    .optional(.text(name, bytes: bytes))
   }
 }
 
 extension PayloadField<Int> {
   /// A whole number within bounds.
   public static func whole(_ name: String, _ range: ClosedRange<Int>) -> PayloadField {
-    PayloadField([SchemaMember(name: name, schema: .wholeSchema(range))]) { reader, _ in reader.whole(name, range) }
+    let schema: JSON = ["type": "integer", "minimum": JSON(range.lowerBound), "maximum": JSON(range.upperBound)]
+    return PayloadField([SchemaMember(name: name, schema: schema)]) { reader, _ in reader.whole(name, range) }
   }
 }
 
 extension PayloadField<Int?> {
   /// An optional whole number within bounds. `nil` if it is missing or null.
   public static func optionalWhole(_ name: String, _ range: ClosedRange<Int>) -> PayloadField {
-    let schema = JSON.wholeSchema(range, orNull: true)
-    return PayloadField([SchemaMember(name: name, schema: schema, isRequired: false)]) { reader, _ in
-      .some(reader.nullable(name) { $0.whole(name, range) })
-    }
+    .optional(.whole(name, range))
   }
 }
 
 extension PayloadField<Bool?> {
   /// An optional truth value. `nil` if it is missing or null.
   public static func optionalFlag(_ name: String) -> PayloadField {
-    let schema: JSON = ["type": ["boolean", "null"]]
-    return PayloadField([SchemaMember(name: name, schema: schema, isRequired: false)]) { reader, _ in
-      .some(reader.nullable(name) { $0.flag(name) })
-    }
+    .optional(.flag(name))
   }
 }
 
 extension PayloadField<JSON> {
   /// Any JSON value with at most this many bytes, encoded without spaces.
   public static func json(_ name: String, bytes: Int) -> PayloadField {
-    PayloadField([SchemaMember(name: name, schema: [:])]) { reader, _ in
-      let value = reader.required(name)
-      if let count = value?.encodedByteCount, count > bytes {
-        reader.add(name, "It must have at most \(bytes) bytes as JSON, and has \(count).")
-      }
-      return value
-    }
+    PayloadField(name, .any, ByteBounds(least: nil, most: bytes)) { $0 }
   }
 }
 
@@ -88,13 +72,20 @@ extension PayloadField {
   }
 }
 
-extension PayloadReader {
-  /// Reads a member with `read`. Returns `nil` if the member is missing or null.
-  fileprivate mutating func nullable<Value>(_ name: String, _ read: (inout PayloadReader) -> Value?) -> Value? {
-    guard let value = value(name), !value.isNull else { return nil }
-    return read(&self)
+extension PayloadField {
+  fileprivate init(
+    _ name: String,
+    _ kind: ValueShape.Kind,
+    _ bytes: ByteBounds,
+    _ value: @escaping @Sendable (JSON) -> Value?
+  ) {
+    var shape = ValueShape(kind)
+    shape.bytes = bytes
+    self.init(name, shape, value)
   }
+}
 
+extension PayloadReader {
   fileprivate mutating func whole(_ name: String, _ range: ClosedRange<Int>) -> Int? {
     guard let value = required(name) else { return nil }
     guard let number = value.intValue, range.contains(number) else {
@@ -102,29 +93,5 @@ extension PayloadReader {
       return nil
     }
     return number
-  }
-
-  fileprivate mutating func checked(_ text: String, _ name: String, _ bytes: ClosedRange<Int>) -> String {
-    let count = text.utf8.count
-    if !bytes.contains(count) {
-      add(name, "It must have \(bytes.lowerBound) to \(bytes.upperBound) bytes, and has \(count).")
-    }
-    return text
-  }
-}
-
-extension JSON {
-  fileprivate static func textSchema(_ bytes: ClosedRange<Int>, orNull: Bool = false) -> JSON {
-    [
-      "type": orNull ? ["string", "null"] : "string", "minLength": JSON(min(1, bytes.lowerBound)),
-      "maxLength": JSON(bytes.upperBound),
-    ]
-  }
-
-  fileprivate static func wholeSchema(_ range: ClosedRange<Int>, orNull: Bool = false) -> JSON {
-    [
-      "type": orNull ? ["integer", "null"] : "integer", "minimum": JSON(range.lowerBound),
-      "maximum": JSON(range.upperBound),
-    ]
   }
 }

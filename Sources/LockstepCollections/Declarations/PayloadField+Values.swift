@@ -37,7 +37,7 @@ extension PayloadField<[String]> {
   /// A list of strings. `bytes` is the number of UTF-8 bytes of each string.
   public static func texts(_ name: String, count: ClosedRange<Int>, bytes: ClosedRange<Int>) -> PayloadField {
     var text = ValueShape(.text)
-    text.bytes = bytes
+    text.bytes = ByteBounds(bytes)
     var shape = ValueShape(.list(text))
     shape.count = count
     return PayloadField(name, shape) { $0.arrayValue?.compactMap(\.stringValue) }
@@ -65,7 +65,7 @@ extension PayloadField {
   }
 
   /// A member whose value must have this form. `value` converts a value of the form.
-  private init(_ name: String, _ shape: ValueShape, _ value: @escaping @Sendable (JSON) -> Value?) {
+  init(_ name: String, _ shape: ValueShape, _ value: @escaping @Sendable (JSON) -> Value?) {
     self.init([SchemaMember(name: name, schema: shape.schema(isClosed: true))]) { reader, _ in
       guard let json = reader.required(name) else { return nil }
       let faults = shape.faults(of: json)

@@ -96,7 +96,7 @@ package struct PayloadReader {
 
   /// Adds faults that other code has found. Leaves out members that already have a fault.
   package mutating func add(_ others: [FieldFault]) {
-    guard isObject else { return }
+    guard isObject, !others.isEmpty else { return }
     let known = Set(faults.map(\.pointer.exact))
     faults += others.filter { !known.contains($0.pointer.exact) }
   }

@@ -72,9 +72,6 @@ public struct ValueFormat<Value>: Sendable {
   /// declaration. The server reports it when it starts.
   @usableFromInline package let repeatedMember: String?
 
-  /// Whether `encode` would return this object for this value.
-  @usableFromInline let writes: @Sendable (Value, JSONObject) -> Bool
-
   /// A custom format. Its output must match the schema.
   public init(schema: JSON, encode: @escaping @Sendable (Value) -> JSON) {
     self.init(schema: schema, repeatedMember: nil, encode: encode)
@@ -84,12 +81,11 @@ public struct ValueFormat<Value>: Sendable {
     self.schema = schema
     self.repeatedMember = repeatedMember
     self.encode = encode
-    writes = { encode($0) == .object($1) }
   }
 
   /// An object with these members, in this order. Their names must differ. A server that uses a format
   /// with a repeated name does not start.
-  @inlinable  // This and the members are inlinable, because each write encodes an element.
+  @inlinable  // This and the members are inlinable, because each response of a screen encodes its state.
   public init(_ members: ObjectMember<Value>...) {
     let declared = members.map(\.description)
     repeatedMember = declared.repeatedMember
@@ -102,16 +98,6 @@ public struct ValueFormat<Value>: Sendable {
         if let value = member.encode(value) { object.append(value, named: member.description.name) }
       }
       return .object(object)
-    }
-    // Each write checks its element this way. Creating an object for the comparison would be slow.
-    writes = { value, object in
-      var place = 0
-      for member in members {
-        guard let value = member.encode(value) else { continue }
-        guard object.hasMember(member.description.name, equalTo: value, at: place) else { return false }
-        place += 1
-      }
-      return place == object.count
     }
   }
 }
@@ -158,11 +144,6 @@ public struct ObjectMember<Whole>: Sendable {
 extension ValueFormat<String> {
   /// A string.
   public static var text: ValueFormat { ValueFormat(schema: ["type": "string"]) { .string($0) } }
-
-  /// A time that is text already, in RFC 3339.
-  package static var timeText: ValueFormat {
-    ValueFormat(schema: .timeSchema) { .string($0) }
-  }
 
   /// One of these strings.
   public static func text(oneOf texts: [String]) -> ValueFormat {

@@ -4,32 +4,18 @@ import LockstepTime
 /// The requirements of an element of a typed list.
 public typealias ListContent = Codable & Equatable & Identifiable & Sendable
 
-/// An element that a client proposes.
-struct ElementProposal: Sendable {
-  /// The JSON from which the element was read.
-  let object: JSONObject
-  /// The present element with the same id.
-  let old: JSONObject?
-}
-
-/// How a module reads, writes and describes its elements: derived from their `Codable` type and
-/// from the module's rules.
-package struct ElementFormat<Element: ListContent>: Sendable where Element.ID == String {
-  /// All members except `id`, in the order in which the type encodes them.
-  let members: [ShapeMember]
-  /// The members that clients may change.
-  private let writable: [ShapeMember]
-  /// The values of members that an element may lack.
-  let defaults: JSONObject
-  private let added: [String]
-  private let changed: [String]
+/// The form of elements of a Swift type: derived from the type's `Codable` code and from the
+/// module's rules.
+package struct ElementFormat<Element: ListContent>: ElementForm where Element.ID == String {
+  let module: String
+  let members: ElementMembers
 
   /// Throws an error for the module's author if the type has no schema, or if a rule does not fit.
-  package init(_ rules: [ElementRule]) throws {
+  package init(_ rules: [ElementRule], of module: String) throws {
     let (shape, _) = try ShapeReader().read(Element.self)
     var members = try Self.members(of: shape)
     for rule in rules { try members.apply(rule) }
-    defaults = Self.defaults(in: rules)
+    let defaults = Self.defaults(in: rules)
     for (name, value) in defaults {
       let fits = members.first { $0.name == name }?.shape.faults(of: value).isEmpty ?? false
       if !fits { throw ShapeError(path: [name], reason: "does not fit its rule `default`.") }
@@ -45,11 +31,7 @@ package struct ElementFormat<Element: ListContent>: Sendable where Element.ID ==
         reason: "has a name that the server uses for the place of an element. Rename it."
       )
     }
-    self.members = members
-    writable = members.filter { !$0.isReadOnly }
-    added = Self.names(in: rules) { if case .added = $0 { true } else { false } }
-    changed = Self.names(in: rules) { if case .changed = $0 { true } else { false } }
-    for member in members where member.isReadOnly && member.isRequired && !(added + changed).contains(member.name) {
+    for member in members where member.isReadOnly && member.isRequired && member.time == nil {
       guard case .described = member.shape.kind else {
         throw ShapeError(
           path: [member.name],
@@ -57,6 +39,8 @@ package struct ElementFormat<Element: ListContent>: Sendable where Element.ID ==
         )
       }
     }
+    self.module = module
+    self.members = ElementMembers(members, defaults: defaults)
   }
 
   /// The values of the rules `default`.
@@ -66,10 +50,6 @@ package struct ElementFormat<Element: ListContent>: Sendable where Element.ID ==
         if case .fallback(let value) = rule.content { (rule.name, value) } else { nil }
       }
     )
-  }
-
-  private static func names(in rules: [ElementRule], where isWanted: (ElementRule.Content) -> Bool) -> [String] {
-    rules.filter { isWanted($0.content) }.map(\.name)
   }
 
   private static func members(of shape: ValueShape) throws(ShapeError) -> [ShapeMember] {
@@ -87,148 +67,91 @@ package struct ElementFormat<Element: ListContent>: Sendable where Element.ID ==
     }
   }
 
-  /// The JSON Schema of an element.
   var schema: JSON {
-    .schema(ofObject: [SchemaMember(name: "id", schema: .nameSchema)] + members.map { $0.description(isClosed: false) })
+    let members = members.all.map { $0.description(isClosed: false) }
+    return .schema(ofObject: [SchemaMember(name: "id", schema: .nameSchema)] + members)
   }
 
-  // MARK: Payloads
+  // MARK: Actions
 
-  /// The members that a client may send, for a new element or as a patch.
-  func payload(isPatch: Bool) -> [SchemaMember] {
-    let ignored: JSON = ["description": "Clients may send this back unchanged. The server ignores it."]
-    return members.map { member in
-      if member.isReadOnly { return SchemaMember(name: member.name, schema: ignored, isRequired: false) }
-      let description = member.description(isClosed: true)
-      let schema = member.isRequired ? description.schema : description.schema.orNull
-      return SchemaMember(name: member.name, schema: schema, isRequired: member.isRequired && !isPatch)
-    }
-  }
+  func payload(of action: StandardAction) -> [SchemaMember] { members.payload(isPatch: action == .update) }
 
-  /// Reads the members of a new element.
-  func content(_ reader: inout PayloadReader) -> JSONObject {
-    var content = JSONObject()
-    for place in members.indices {
-      let value = reader.value(members[place].name)
-      if members[place].isReadOnly { continue }
-      let faults = members[place].faults(of: value)
-      if !faults.isEmpty { reader.add(faults.map { FieldFault($0.moved(under: members[place].name)) }) }
-      guard let value, members[place].isRequired || !value.isNull else { continue }
-      content.append(value, named: members[place].name)
+  func content(_ reader: inout PayloadReader) -> ElementContent { ElementContent(members: members.content(&reader)) }
+
+  /// The members are checked when the element is known.
+  func patch(_ reader: inout PayloadReader) -> JSONObject { members.patch(&reader) }
+
+  func content(
+    ofPatched patched: JSON,
+    removed: [String],
+    _ budget: WorkBudget?
+  ) throws(Refusal) -> JSONObject {
+    guard let content = patched.objectValue else {
+      throw .invalid("", "The patch must leave an object, and leaves \(patched.typeName).")
     }
+    let faults = members.faults(of: content)
+    if !faults.isEmpty { throw .invalid(faults) }
     return content
   }
 
-  /// Reads the members of a patch. They are checked when the element is known.
-  func patch(_ reader: inout PayloadReader) -> JSONObject {
-    var patch = JSONObject()
-    for member in members {
-      if let value = reader.value(member.name), !member.isReadOnly { patch.append(value, named: member.name) }
+  func missing(_ id: String) -> Refusal { .notFound("There is no element with the id “\(id)” in \(module).") }
+
+  /// The mutation that a client proposes with a standard action.
+  func mutation(_ change: ListChange) throws(Refusal) -> List<Element>.Mutation {
+    switch change {
+    case .insert(_, let object, let index): .insert(try proposed(object), at: index)
+    case .replace(_, let object, _): .replace(try proposed(object))
+    case .remove(let id): .remove(id: id)
+    case .move(let id, let index): .move(id: id, to: index)
+    case .clear: .clear
     }
-    return patch
+  }
+
+  private func proposed(_ object: JSONObject) throws(Refusal) -> Element {
+    do { return try decode(object) } catch { throw .invalid([FieldFault(error)]) }
   }
 
   // MARK: Elements
 
-  /// The part of a stored element that clients may change.
-  func content(of object: JSONObject) -> JSONObject {
-    var content = JSONObject()
-    for member in writable {
-      if let value = object[member.name] { content.append(value, named: member.name) }
-    }
-    return content
-  }
-
-  /// Refuses content that does not fit the schema.
-  func check(_ content: JSONObject) throws(Refusal) {
-    let faults = writable.faults(of: content)
-    if !faults.isEmpty { throw .invalid(faults.map(FieldFault.init)) }
-  }
-
-  /// The element with this content, which was checked, and the JSON from which it was read. `old`
-  /// is the present element with the id, `now` the time of the transaction.
-  func element(
-    _ id: String,
-    _ content: JSONObject,
-    old: JSONObject?,
-    now: Timestamp
-  ) throws(Refusal) -> (element: Element, proposal: ElementProposal) {
-    var object = JSONObject()
-    object.reserveCapacity(members.count + 1)
-    object.append(.string(id), named: "id")
-    for place in members.indices {
-      let name = members[place].name
-      if members[place].isReadOnly {
-        if let value = old?[name] {
-          object.append(value, named: name)
-        } else if isTime(name) {
-          object.append(.string(now.description), named: name)
-        }
-      } else if let value = content[name], members[place].isRequired || !value.isNull {
-        object.append(value, named: name)
-      } else if let value = defaults[name] {
-        object.append(value, named: name)
-      }
-    }
-    do {
-      return (try decode(object), ElementProposal(object: object, old: old))
-    } catch {
-      throw .invalid([FieldFault(error)])
-    }
-  }
-
-  private func isTime(_ name: String) -> Bool { added.contains(name) || changed.contains(name) }
-
   func decode(_ object: JSONObject) throws -> Element {
-    try JSON.object(object).decoded(as: Element.self, withDefaults: defaults)
+    try JSON.object(object).decoded(as: Element.self, withDefaults: members.defaults)
   }
 
-  /// Whether the type can read a stored element.
   func canRead(_ encoded: [UInt8]) -> Bool {
-    guard let object = JSON(trusting: encoded).objectValue else { return false }
-    return (try? decode(object)) != nil
+    JSON(trusting: encoded).objectValue.map { (try? decode($0)) != nil } ?? false
   }
 
   /// Encodes an element for the store, with the times that the server sets. `old` is the present
   /// element with this id, and `proposal` what a client has proposed for it. Returns nil if nothing
   /// differs from the present element.
-  package func encoded(
+  func encoded(
     _ element: Element,
     old: JSONObject?,
-    proposal: JSONObject? = nil,
-    now: Timestamp,
-    of module: String
+    proposal: JSONObject?,
+    now: Timestamp
   ) throws -> EncodedJSON? {
-    var object = try object(of: element, module)
-    for name in added { set(old?[name] ?? .string(now.description), name, in: &object) }
-    for name in changed { if let value = old?[name] { set(value, name, in: &object) } }
-    if let old, object.hasSameMembers(as: old), JSON.object(object).encoded() == JSON.object(old).encoded() {
-      return nil
-    }
+    var object = try object(of: element)
+    members.keepTimes(of: old, in: &object, now: now)
     // If the element is written as it was checked and read, it is valid and stays the same.
     let isKnown = proposal.map { $0.hasSameMembers(as: object) } ?? false
-    for name in changed { set(.string(now.description), name, in: &object) }
+    guard let changed = members.changed(object, from: old, now: now) else { return nil }
     if !isKnown {
-      try checkBounds(of: object)
-      guard let again = try? self.object(of: decode(object), module), again.hasSameMembers(as: object) else {
-        throw ModuleError(module, "the element “\(element.id)” changes when its type reads it and writes it again")
-      }
+      let faults = members.faults(of: members.content(of: changed))
+      if !faults.isEmpty { throw Refusal.invalid(faults) }
+      try checkStable(changed)
     }
-    return EncodedJSON(.object(object))
+    return EncodedJSON(.object(changed))
   }
 
-  /// Refuses an element whose members do not fit the schema. Runs on each write, so it copies no
-  /// member's declaration.
-  private func checkBounds(of object: JSONObject) throws(Refusal) {
-    var faults: [FieldFault] = []
-    for place in writable.indices {
-      let found = writable[place].faults(of: object[writable[place].name])
-      if !found.isEmpty { faults += found.map { FieldFault($0.moved(under: writable[place].name)) } }
+  /// Refuses an element that changes when the type reads it and writes it again.
+  func checkStable(_ object: JSONObject) throws {
+    guard let again = try? self.object(of: decode(object)), again.hasSameMembers(as: object) else {
+      let id = object["id"]?.stringValue ?? ""
+      throw ModuleError(module, "the element “\(id)” changes when its type reads it and writes it again")
     }
-    if !faults.isEmpty { throw .invalid(faults) }
   }
 
-  private func object(of element: Element, _ module: String) throws -> JSONObject {
+  private func object(of element: Element) throws -> JSONObject {
     let json: JSON
     do {
       json = try JSON(encoding: element)
@@ -240,34 +163,9 @@ package struct ElementFormat<Element: ListContent>: Sendable where Element.ID ==
     }
     return object
   }
-
-  /// Sets a member that the server sets, at its place among the other members.
-  private func set(_ value: JSON, _ name: String, in object: inout JSONObject) {
-    if object.contains(name: name) {
-      object[name] = value
-      return
-    }
-    let all = object
-    object = JSONObject()
-    for known in ["id"] + members.map(\.name) {
-      let found: JSON? = known == name ? value : all[known]
-      if let found { object.append(found, named: known) }
-    }
-  }
-}
-
-extension JSONObject {
-  /// Whether both have the same members in the same order.
-  fileprivate func hasSameMembers(as other: JSONObject) -> Bool {
-    count == other.count && indices.allSatisfy { other.hasMember(self[$0].name, equalTo: self[$0].value, at: $0) }
-  }
 }
 
 extension FieldFault {
-  init(_ fault: ValueFault) {
-    self.init(pointer: JSONPointer(tokens: fault.path).description, detail: fault.detail)
-  }
-
   /// The fault of a value that a type cannot read, although it fits the schema.
   init(_ error: any Error) {
     let context: DecodingError.Context? =

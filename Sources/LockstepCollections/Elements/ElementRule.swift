@@ -85,9 +85,12 @@ extension [ShapeMember] {
     case .fallback(let value):
       isFitting = path.count == 1
       (self[place].isRequired, self[place].fallback) = (false, value)
-    case .added, .changed:
+    case .added:
       isFitting = path.count == 1 && self[place].shape.isTime
-      self[place].isReadOnly = true
+      (self[place].isReadOnly, self[place].time) = (true, .added)
+    case .changed:
+      isFitting = path.count == 1 && self[place].shape.isTime
+      (self[place].isReadOnly, self[place].time) = (true, .changed)
     case .readOnly:
       isFitting = path.count == 1
       self[place].isReadOnly = true
@@ -138,7 +141,7 @@ extension ValueShape {
       kind = .dictionary(value)
       return true
     case (.text, .bytes(let bytes)) where path.isEmpty, (.any, .bytes(let bytes)) where path.isEmpty:
-      self.bytes = bytes
+      self.bytes = ByteBounds(bytes)
       return true
     case (.whole, .range(.whole(let range))) where path.isEmpty,
       (.number, .range(.whole(let range))) where path.isEmpty,

@@ -28,7 +28,7 @@ struct ValueShape: Sendable {
   var kind: Kind
   var isNullable = false
   /// The number of UTF-8 bytes of a text, or of any JSON.
-  var bytes: ClosedRange<Int>?
+  var bytes: ByteBounds?
   /// The number of elements of a list or a dictionary.
   var count: ClosedRange<Int>?
   /// The bounds of a number.
@@ -37,8 +37,26 @@ struct ValueShape: Sendable {
   init(_ kind: Kind) { self.kind = kind }
 }
 
+/// The bounds of a number of bytes.
+struct ByteBounds: Sendable {
+  /// Nil: descriptions and errors name no lower bound.
+  let least: Int?
+  let most: Int
+
+  init(least: Int?, most: Int) { (self.least, self.most) = (least, most) }
+
+  init(_ range: ClosedRange<Int>) { self.init(least: range.lowerBound, most: range.upperBound) }
+}
+
 /// A member of an object.
-struct ShapeMember: Sendable {
+package struct ShapeMember: Sendable {
+  /// The moment whose time the server sets.
+  enum SetTime: Sendable {
+    case added
+    /// Added or changed last.
+    case changed
+  }
+
   let name: String
   var shape: ValueShape
   /// Whether an object without the member cannot be read.
@@ -47,6 +65,8 @@ struct ShapeMember: Sendable {
   var fallback: JSON?
   /// Whether only the server sets the member.
   var isReadOnly = false
+  /// The server sets the member to this time.
+  var time: SetTime?
 }
 
 /// The bounds of a number, in the form in which the module's author wrote them.
@@ -110,8 +130,8 @@ extension ValueShape {
     case .text:
       var schema: JSONObject = ["type": "string"]
       if let bytes {
-        schema["minLength"] = JSON(min(1, bytes.lowerBound))
-        schema["maxLength"] = JSON(bytes.upperBound)
+        if let least = bytes.least { schema["minLength"] = JSON(min(1, least)) }
+        schema["maxLength"] = JSON(bytes.most)
       }
       return schema
     case .uuid: return ["type": "string", "format": "uuid"]
@@ -279,8 +299,9 @@ extension ValueShape {
   }
 
   private func byteFault(_ count: Int, _ form: String = "") -> [ValueFault] {
-    guard let bytes, !bytes.contains(count) else { return [] }
-    return [ValueFault("It must have \(bytes.lowerBound) to \(bytes.upperBound) bytes\(form), and has \(count).")]
+    guard let bytes, count > bytes.most || count < bytes.least ?? 0 else { return [] }
+    let bounds = bytes.least.map { "\($0) to \(bytes.most)" } ?? "at most \(bytes.most)"
+    return [ValueFault("It must have \(bounds) bytes\(form), and has \(count).")]
   }
 
   private func countFault(_ found: Int, _ noun: String) -> [ValueFault] {

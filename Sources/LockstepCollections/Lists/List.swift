@@ -5,45 +5,29 @@ import LockstepJSON
 /// A copy is free. Reading an element decodes it: `list["milk"]` decodes one element, and a loop
 /// all elements.
 public struct List<Element: ListContent>: Sendable where Element.ID == String {
-  private enum Contents: Sendable {
-    /// The state, and the values of members that older elements lack.
-    case state(ListState, defaults: JSONObject)
-    case elements([Element])
-  }
-
-  private var contents: Contents
+  private var state: ListState
+  /// The values of members that older elements lack.
+  private let defaults: JSONObject
 
   /// A list of these elements, for tests.
-  public init(_ elements: [Element] = []) { contents = .elements(elements) }
+  public init(_ elements: [Element] = []) {
+    self.init(ListState(), defaults: JSONObject())
+    for element in elements { state.apply(.inserting(element, at: count)) }
+  }
 
-  init(_ state: ListState, defaults: JSONObject) { contents = .state(state, defaults: defaults) }
+  init(_ state: ListState, defaults: JSONObject) { (self.state, self.defaults) = (state, defaults) }
 
   /// The number of elements.
-  public var count: Int {
-    switch contents {
-    case .state(let state, _): state.count
-    case .elements(let elements): elements.count
-    }
-  }
+  public var count: Int { state.count }
 
   /// Whether the list has no elements.
   public var isEmpty: Bool { count == 0 }
 
   /// The element with this id, or nil if there is none.
-  public subscript(id: String) -> Element? {
-    switch contents {
-    case .state(let state, let defaults): state[id].flatMap { Self.decode($0, defaults) }
-    case .elements(let elements): elements.first { ElementKey($0.id) == ElementKey(id) }
-    }
-  }
+  public subscript(id: String) -> Element? { state[id].flatMap { Self.decode($0, defaults) } }
 
   /// The index of the element with this id, or nil if there is none.
-  public func index(of id: String) -> Int? {
-    switch contents {
-    case .state(let state, _): state.index(of: id)
-    case .elements(let elements): elements.firstIndex { ElementKey($0.id) == ElementKey(id) }
-    }
-  }
+  public func index(of id: String) -> Int? { state.index(of: id) }
 
   fileprivate static func decode(_ item: ListItem, _ defaults: JSONObject) -> Element? {
     try? JSON(trusting: item.encoded).decoded(as: Element.self, withDefaults: defaults)
@@ -52,23 +36,16 @@ public struct List<Element: ListContent>: Sendable where Element.ID == String {
 
 extension List: Sequence {
   /// Visits the elements in their order.
-  public func makeIterator() -> Iterator {
-    switch contents {
-    case .state(let state, let defaults): Iterator(items: state.items.makeIterator(), defaults: defaults)
-    case .elements(let elements): Iterator(elements: elements.makeIterator())
-    }
-  }
+  public func makeIterator() -> Iterator { Iterator(items: state.items.makeIterator(), defaults: defaults) }
 
   /// Visits the elements of a list.
   public struct Iterator: IteratorProtocol {
-    fileprivate var items: ListItems.Iterator?
-    fileprivate var elements: IndexingIterator<[Element]>?
-    fileprivate var defaults = JSONObject()
+    fileprivate var items: ListItems.Iterator
+    fileprivate let defaults: JSONObject
 
     /// The next element.
     public mutating func next() -> Element? {
-      if elements != nil { return elements?.next() }
-      while let item = items?.next() {
+      while let item = items.next() {
         // The client leaves out an element that its version of the type cannot read. A server
         // refuses to load a list with such an element.
         if let element = List.decode(item, defaults) { return element }
@@ -108,24 +85,13 @@ extension List {
 
   /// Applies a mutation, for tests. A mutation that is not possible changes nothing.
   public mutating func apply(_ mutation: Mutation) {
-    var elements = Array(self)
     switch mutation {
-    case .insert(let element, let index):
-      guard self[element.id] == nil else { return }
-      elements.insert(element, at: Swift.min(Swift.max(index, 0), elements.count))
-    case .replace(let element):
-      guard let index = index(of: element.id) else { return }
-      elements[index] = element
-    case .remove(let id):
-      guard let index = index(of: id) else { return }
-      elements.remove(at: index)
-    case .move(let id, let target):
-      guard let index = index(of: id) else { return }
-      let element = elements.remove(at: index)
-      elements.insert(element, at: Swift.min(Swift.max(target, 0), elements.count))
-    case .clear: elements = []
+    case .insert(let element, let index): state.apply(.inserting(element, at: index))
+    case .replace(let element): state.apply(.replacing(element))
+    case .remove(let id): state.apply(.removed(id: id))
+    case .move(let id, let index): state.apply(.moved(id: id, to: index))
+    case .clear: state.apply(.cleared)
     }
-    contents = .elements(elements)
   }
 }
 

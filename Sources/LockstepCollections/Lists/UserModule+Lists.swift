@@ -28,18 +28,9 @@ extension UserModule {
     _ make: @escaping @Sendable (ActionContext) -> Module
   ) -> UserModule {
     do {
-      return list(try ElementFormat<Module.Element>(Module.rules), make)
+      return list(try ElementFormat<Module.Element>(Module.rules, of: Module.name), make)
     } catch {
-      // A server reports it when it starts.
-      var module = UserModule(
-        Module.name,
-        shape: .list,
-        reducer: .list { $0.apply($1) },
-        cases: [ActionCase<Module.Action>](),
-        state: [:]
-      ) { _, _, _ in UserAction(collection: CollectionName(Module.name), record: "") { _ in [] } }
-      module.mistake = (error as? ShapeError)?.phrase ?? "its elements have no schema: \(error)"
-      return module
+      return unserved(Module.name, error)
     }
   }
 
@@ -47,59 +38,122 @@ extension UserModule {
     _ format: ElementFormat<Module.Element>,
     _ make: @escaping @Sendable (ActionContext) -> Module
   ) -> UserModule {
-    let name = Module.name
+    let actions = Module.actions.cases(format)
+    return list(
+      Module.name,
+      format,
+      quota: Module.quota,
+      cases: actions.listed,
+      verbs: actions.verbs,
+      record: { type, payload, _ in ["type": .string(type), "payload": Module.recorded(payload, of: type)] },
+      decide: { action, list, context in
+        let (decided, change) = try action.proposed(to: list, format, context)
+        let mutations = try make(context).decide(decided, List(list, defaults: format.members.defaults))
+        return try format.mutations(mutations, of: list, change, at: context.now)
+      }
+    )
+  }
+
+  /// A list with the standard actions, whose elements have this form.
+  package static func list(_ name: String, _ form: PlainForm, quota: CollectionQuota) -> UserModule {
+    var verbs = ListAction.verbs(StandardAction.allCases)
+    // Not checked when it is read, so that a missing element gets 404 even if the body is invalid.
+    verbs[.patch] = .unlisted(
+      ActionCase("update", .name("id"), .unchecked(like: .patch(form))) { .update(id: $0, form.withoutReadOnly($1)) }
+    )
+    var module = list(
+      name,
+      form,
+      quota: quota,
+      cases: ListAction.cases(StandardAction.allCases, form),
+      verbs: verbs,
+      record: { _, _, action in action.record },
+      decide: { action, list, context in
+        let change = try action.change(of: list, form, context)
+        return change.mutation(of: list, form.members, now: context.now).map { [.list($0)] } ?? []
+      }
+    )
+    module.hasActionsRoute = false
+    return module
+  }
+
+  /// A module with one list.
+  static func list<Action>(
+    _ name: String,
+    _ form: any ElementForm,
+    quota: CollectionQuota,
+    cases: [ActionCase<Action>],
+    verbs: [ElementVerb: VerbAction<Action>],
+    record: @escaping @Sendable (_ type: String, _ payload: JSON, Action) -> JSON,
+    reduce: @escaping @Sendable (inout ListState, ListMutation) -> Void = { $0.apply($1) },
+    decide: @escaping @Sendable (Action, ListState, ActionContext) throws -> [CollectionMutation]
+  ) -> UserModule {
     let collection = CollectionName(name)
-    let actions = Module.actions.cases(of: name, format)
+    let element = form.schema
+    var module = UserModule(
+      name,
+      shape: .list,
+      reducer: .list(reduce),
+      cases: cases,
+      verbs: verbs,
+      element: element,
+      state: .listSchema(of: element)
+    ) { type, payload, action in
+      UserAction(collection: collection, record: record(type, payload, action).description) { context in
+        try decide(action, context.state.list(collection), context)
+      }
+    }
+    module.quota = quota
+    module.canRead = { form.canRead($0) }
+    module.defaults = form.members.defaults
+    return module
+  }
+
+  /// A module whose elements have no form. A server reports the error when it starts.
+  static func unserved(_ name: String, _ error: any Error) -> UserModule {
     var module = UserModule(
       name,
       shape: .list,
       reducer: .list { $0.apply($1) },
-      cases: actions.listed,
-      verbs: actions.verbs,
-      element: format.schema,
-      state: .listSchema(of: format.schema)
-    ) { type, payload, pending in
-      let record: JSON = ["type": .string(type), "payload": Module.recorded(payload, of: type)]
-      return UserAction(collection: collection, record: record.description) { context in
-        let state = context.state.list(collection)
-        let (action, proposal) = try pending.action(state, context)
-        let mutations = try make(context).decide(action, List(state, defaults: format.defaults))
-        return try format.mutations(mutations, of: state, proposal, at: context.now, in: name)
-      }
-    }
-    module.quota = Module.quota
-    module.canRead = { format.canRead($0) }
-    module.defaults = format.defaults
+      cases: [ActionCase<ListAction>](),
+      state: [:]
+    ) { _, _, _ in UserAction(collection: CollectionName(name), record: "") { _ in [] } }
+    module.mistake = (error as? ShapeError)?.phrase ?? "its elements have no schema: \(error)"
     return module
   }
 }
 
-extension JSON {
-  /// The schema of a list as clients get it.
-  package static func listSchema(of element: JSON) -> JSON {
-    .schema(ofObject: [
-      SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
-      SchemaMember(name: "items", schema: ["type": "array", "items": element]),
-    ])
+extension TypedListAction {
+  /// The module's action, and the change that a standard action asks for.
+  fileprivate func proposed(
+    to list: ListState,
+    _ format: ElementFormat<Element>,
+    _ context: ActionContext
+  ) throws(Refusal) -> (Action, ListChange?) {
+    switch self {
+    case .own(let action): return (action, nil)
+    case .standard(let action, let edit):
+      let change = try action.change(of: list, format, context)
+      return (edit(try format.mutation(change)), change)
+    }
   }
 }
 
 extension ElementFormat {
   /// The mutations as the ledger takes them, without those that change nothing.
-  func mutations(
+  fileprivate func mutations(
     _ mutations: [List<Element>.Mutation],
     of list: ListState,
-    _ proposal: ElementProposal?,
-    at now: Timestamp,
-    in module: String
+    _ change: ListChange?,
+    at now: Timestamp
   ) throws -> [CollectionMutation] {
     var list = list
     var encoded: [CollectionMutation] = []
     for (place, mutation) in mutations.enumerated() {
       // Later mutations find another list than the client's proposal did.
-      let proposal = place == 0 ? proposal : nil
-      guard let mutation = try self.mutation(mutation, of: list, proposal, at: now, in: module) else { continue }
-      try mutation.check(of: module) { _ in true }
+      let proposal = place == 0 ? change?.proposal : nil
+      guard let mutation = try self.mutation(mutation, of: list, proposal, at: now) else { continue }
+      try mutation.check(of: module)
       encoded.append(.list(mutation))
       if place < mutations.count - 1 { list.apply(mutation) }
     }
@@ -109,16 +163,15 @@ extension ElementFormat {
   private func mutation(
     _ mutation: List<Element>.Mutation,
     of list: ListState,
-    _ proposal: ElementProposal?,
-    at now: Timestamp,
-    in module: String
+    _ proposal: (object: JSONObject, old: JSONObject?)?,
+    at now: Timestamp
   ) throws -> ListMutation? {
     switch mutation {
     case .insert(let element, let index):
       guard list[element.id] == nil else {
         throw ModuleError(module, "it inserts the element “\(element.id)”, which the list has")
       }
-      return try encoded(element, old: nil, proposal: proposal?.object, now: now, of: module).map {
+      return try encoded(element, old: nil, proposal: proposal?.object, now: now).map {
         .inserted(id: element.id, item: $0, index: min(max(index, 0), list.count))
       }
     case .replace(let element):
@@ -126,7 +179,7 @@ extension ElementFormat {
       guard let old = isProposed ? proposal?.old : list[element.id]?.object else {
         throw ModuleError(module, "it replaces the element “\(element.id)”, which the list does not have")
       }
-      return try encoded(element, old: old, proposal: proposal?.object, now: now, of: module).map {
+      return try encoded(element, old: old, proposal: proposal?.object, now: now).map {
         .modified(id: element.id, item: $0)
       }
     case .remove(let id): return list[id] == nil ? nil : .removed(id: id)

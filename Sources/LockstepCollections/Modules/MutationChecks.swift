@@ -14,16 +14,15 @@ package struct ModuleError: Error, CustomStringConvertible {
 // state is rebuilt or the store is opened again.
 
 extension ListMutation {
-  package func check(of module: String, isStable: (JSONObject) -> Bool) throws {
+  /// `checkElement` checks an element whose id is right.
+  package func check(of module: String, _ checkElement: (JSONObject) throws -> Void = { _ in }) throws {
     switch self {
     case .inserted(let id, let item, _), .modified(let id, let item):
       if let wrong = ElementName.fault(of: id) { throw ModuleError(module, "the id “\(id)”: \(wrong)") }
-      guard let object = item.json.objectValue,
-        object["id"]?.stringValue?.exact == id.exact
-      else { throw ModuleError(module, "the element “\(id)” has no member `id` with this value") }
-      guard isStable(object) else {
-        throw ModuleError(module, "the element “\(id)” changes when its type reads it and writes it again")
+      guard let object = item.json.objectValue, object["id"]?.stringValue?.exact == id.exact else {
+        throw ModuleError(module, "the element “\(id)” has no member `id` with this value")
       }
+      try checkElement(object)
     case .removed, .moved, .cleared: break
     }
   }

@@ -1,7 +1,8 @@
 import LockstepJSON
 
 extension UserModule {
-  /// A module with one list. Its elements are stored as JSON in a table that modules share.
+  /// A module with one list, on whose actions a reactor of your own decides. A `ListModule` needs less
+  /// code.
   ///
   /// The server provides these routes for the module:
   ///
@@ -16,19 +17,20 @@ extension UserModule {
   /// - Parameters:
   ///   - name: A lower-case letter, then up to 63 letters, digits, `_` or `-`. Stores contain
   ///     the name, so never change it.
-  ///   - element: The Swift type of the list's elements.
+  ///   - element: The Swift type of the list's elements. The server derives their schema from the type's
+  ///     `Codable` code, or takes that of a type that conforms to `SchemaProviding`.
   ///   - quota: The largest size of one user's list.
   ///   - actions: The actions that clients can request.
   ///   - verbs: The actions that the verbs of an element perform. The payload's member `id` comes
   ///     from the path, and the other members come from the body. The server ignores members of
-  ///     the body that are `readOnly` in the element's format. For `jsonPatch`, the payload has the
+  ///     the body that are `readOnly` in the element's schema. For `jsonPatch`, the payload has the
   ///     member `operations`. For `move`, it has the member `index`.
   ///   - record: How the journal shows an action. Default: as the client sent it. Clients can read
   ///     the journal, so leave secrets out.
   ///   - reactor: Makes the reactor that decides on an action.
   /// - Returns: The module. A server reports a mistake in the declaration when it starts.
   @inlinable  // Specializes the closures for the reactor, because each write calls them.
-  public static func list<R: ModuleReactor, Element: ListElement>(
+  public static func list<R: ModuleReactor, Element: ListContent>(
     _ name: String,
     of element: Element.Type,
     quota: CollectionQuota = CollectionQuota(),
@@ -36,60 +38,46 @@ extension UserModule {
     verbs: [ElementVerb: VerbAction<R.Action>] = [:],
     record: (@Sendable (R.Action) -> JSON)? = nil,
     reactor: @escaping @Sendable (ActionContext) -> R
-  ) -> UserModule where R.State == ListState, R.Mutation == ListMutation {
+  ) -> UserModule where R.State == ListState, R.Mutation == ListMutation, Element.ID == String {
     list(
       name,
-      element: Element.format.schema,
-      repeatedMember: Element.format.repeatedMember,
+      of: element,
       quota: quota,
       actions: actions,
       verbs: verbs,
       record: record,
       reduce: R.reduce,
-      decide: { action, list, context throws(Refusal) in try reactor(context).mutate(action, in: list) },
-      canRead: { Element($0) != nil },
-      // Reading an element and writing it again must not change it.
-      isStable: { object in
-        Element(object).map { Element.format.writes($0, object) || $0.json == .object(object) } ?? false
-      }
+      decide: { action, list, context throws(Refusal) in try reactor(context).mutate(action, in: list) }
     )
   }
 
   @usableFromInline
-  static func list<Action>(
+  static func list<Action, Element: ListContent>(
     _ name: String,
-    element: JSON,
-    repeatedMember: String?,
+    of element: Element.Type,
     quota: CollectionQuota,
     actions: [ActionCase<Action>],
     verbs: [ElementVerb: VerbAction<Action>],
     record: (@Sendable (Action) -> JSON)?,
     reduce: @escaping @Sendable (inout ListState, ListMutation) -> Void,
-    decide: @escaping @Sendable (Action, ListState, ActionContext) throws(Refusal) -> [ListMutation],
-    canRead: @escaping @Sendable (JSONObject) -> Bool,
-    isStable: @escaping @Sendable (JSONObject) -> Bool
-  ) -> UserModule {
-    let collection = CollectionName(name)
-    var module = UserModule(
+    decide: @escaping @Sendable (Action, ListState, ActionContext) throws(Refusal) -> [ListMutation]
+  ) -> UserModule where Element.ID == String {
+    let format: ElementFormat<Element>
+    do { format = try ElementFormat([], of: name) } catch { return unserved(name, error) }
+    return list(
       name,
-      shape: .list,
-      reducer: .list(reduce),
+      format,
+      quota: quota,
       cases: actions,
       verbs: verbs,
-      element: element,
-      state: .listSchema(of: element)
-    ) { type, payload, action in
-      let recorded = record?(action) ?? Self.sent(type, payload)
-      return UserAction(collection: collection, record: recorded.description) { context in
-        let mutations = try decide(action, context.state.list(collection), context)
-        for mutation in mutations { try mutation.check(of: name, isStable: isStable) }
+      record: { type, payload, action in record?(action) ?? Self.sent(type, payload) },
+      reduce: reduce,
+      decide: { action, list, context in
+        let mutations = try decide(action, list, context)
+        for mutation in mutations { try mutation.check(of: name, format.checkStable) }
         return mutations.map(CollectionMutation.list)
       }
-    }
-    if let repeatedMember { module.mistake = "its elements have the member “\(repeatedMember)” twice." }
-    module.quota = quota
-    module.canRead = { JSON(trusting: $0).objectValue.map(canRead) ?? false }
-    return module
+    )
   }
 
   /// A module with one map of keys and values. Otherwise it is like a module with a list. `value`
@@ -159,17 +147,13 @@ extension UserModule {
   ) -> UserModule {
     let collection = CollectionName(name)
     let object = members?.map { SchemaMember(name: $0.name, schema: $0.schema, isRequired: false) }
-    let map = [
-      SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
-      SchemaMember(name: "values", schema: ["type": "object", "additionalProperties": value]),
-    ]
     var module = UserModule(
       name,
       shape: members.map { .object(members: $0.map(\.name)) } ?? .map,
       reducer: .map(reduce),
       cases: actions,
       verbs: verbs,
-      state: .schema(ofObject: object ?? map)
+      state: object.map { .schema(ofObject: $0) } ?? .mapSchema(of: value)
     ) { type, payload, action in
       let recorded = record?(action) ?? Self.sent(type, payload)
       return UserAction(collection: collection, record: recorded.description) { context in

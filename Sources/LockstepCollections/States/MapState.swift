@@ -44,6 +44,9 @@ public enum MapMutation: Sendable, Equatable {
   /// All keys were removed.
   case cleared
 
+  /// Sets the value of a key.
+  public static func setting(_ key: String, to value: JSON) -> MapMutation { .set(key: key, value: EncodedJSON(value)) }
+
   /// Compares the bytes of the keys and of the values.
   public static func == (left: MapMutation, right: MapMutation) -> Bool {
     switch (left, right) {

@@ -1,6 +1,5 @@
 import LockstepCollections
 import LockstepJSON
-import LockstepSchema
 
 extension UserModule {
   /// The module of a declared collection.
@@ -8,12 +7,11 @@ extension UserModule {
     var module: UserModule
     switch declaration.kind {
     case .list:
-      module = .ordered(declaration.name, declaration.elementRules, quota: declaration.quota)
+      let form = declaration.elementForm
+      module = .list(declaration.name, form, quota: declaration.quota)
       // The form of its elements is always the same, and only the schema of their data changes.
       module.canRead = nil
-      if declaration.schema != nil {
-        module.writtenState = .listSchema(of: OrderedElement.schema(declaration.elementRules))
-      }
+      if declaration.schema != nil { module.writtenState = .listSchema(of: form.writtenSchema) }
     case .map: module = .values(declaration)
     }
     module.isReadOnly = declaration.access == .readOnly
@@ -27,21 +25,13 @@ extension UserModule {
       declaration.name,
       shape: .map,
       reducer: .map(ValuesReactor.reduce),
-      cases: ValuesAction.cases(rules),
-      state: state(of: .valueSchema)
-    ) { _, _, action in declaration.action(action) }
-    module.writtenState = state(of: rules.schema)
+      cases: SuiteAction.cases(rules, .noSuite),
+      state: .mapSchema(of: .valueSchema)
+    ) { _, _, action in declaration.action(action.action) }
+    module.writtenState = .mapSchema(of: rules.schema)
     module.quota = declaration.quota
     module.hasActionsRoute = false
     return module
-  }
-
-  /// The schema of a map whose values have this schema.
-  private static func state(of values: JSON) -> JSON {
-    .schema(ofObject: [
-      SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
-      SchemaMember(name: "values", schema: ["type": "object", "additionalProperties": values]),
-    ])
   }
 }
 
@@ -69,27 +59,14 @@ extension DeclaredCollection {
   }
 
   /// The rules for the values of a map.
-  package var valueRules: ValueRules {
-    ValueRules(schema: schema.map { InlinedSchema.json(of: $0.json) } ?? .valueSchema, faults: faults)
+  package var valueRules: ValueRules { check.map(ValueRules.init) ?? .any }
+
+  /// The form of the elements of a list.
+  fileprivate var elementForm: PlainForm {
+    PlainForm("element of \(name)", .titleAndData(upTo: ValueRules.maximumBytes), check: check)
   }
 
-  /// The longest data of an element, in bytes as JSON.
-  private static var dataBytes: Int { ValueRules.maximumBytes }
-
-  fileprivate var elementRules: ElementRules {
-    ElementRules(
-      noun: "element of \(name)",
-      dataBytes: Self.dataBytes,
-      schema: schema.map { InlinedSchema.json(of: $0.json) } ?? [:],
-      faults: faults
-    )
-  }
-
-  private var faults: (@Sendable (JSON, WorkBudget?) -> [FieldFault])? {
-    guard let schema else { return nil }
-    return { value, budget in
-      (budget?.faults(of: value, by: schema) ?? schema.faults(of: value))
-        .map { FieldFault(pointer: $0.pointer, detail: $0.detail) }
-    }
+  private var check: ValueCheck? {
+    schema.map { ValueCheck($0, description: InlinedSchema.json(of: $0.json)) }
   }
 }

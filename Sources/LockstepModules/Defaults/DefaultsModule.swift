@@ -12,13 +12,13 @@ package struct DefaultsModule: Sendable {
       shape: .map,
       reducer: .map(ValuesReactor.reduce),
       hasParts: true,
-      cases: SuiteAction.cases,
+      cases: SuiteAction.cases(.any, .suite),
       state: .schema(ofObject: [
         SchemaMember(name: "cursor", schema: ["type": "string"]),
         SchemaMember(name: "values", schema: ["type": "object"]),
         SchemaMember(name: "registered", schema: ["type": "array", "items": ["type": "string"]]),
       ])
-    ) { _, _, action in Self.action(action.action, suite: action.suite, quota) }
+    ) { _, _, action in Self.action(action.action, suite: action.suite ?? Suite.standard, quota) }
   }
 
   package func action(_ action: ValuesAction, suite: String) -> UserAction {

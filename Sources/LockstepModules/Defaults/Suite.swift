@@ -16,29 +16,14 @@ package enum Suite {
   }
 }
 
-struct SuiteAction: Sendable {
-  let suite: String
-  let action: ValuesAction
-
-  static let cases: [ActionCase<SuiteAction>] = [
-    ActionCase("set", .suite, .name("key"), .value(.any)) { suite, key, value in
-      SuiteAction(suite: suite, action: .set(key: key, value: EncodedJSON(value)))
-    },
-    ActionCase("remove", .suite, .name("key")) { SuiteAction(suite: $0, action: .remove(key: $1)) },
-    ActionCase("merge", .suite, .values(.any)) { SuiteAction(suite: $0, action: .merge($1)) },
-    ActionCase("increment", .suite, .name("key"), .summand) { suite, key, by in
-      SuiteAction(suite: suite, action: .increment(key: key, by: by))
-    },
-    ActionCase("clear", .suite) { SuiteAction(suite: $0, action: .clear) },
-  ]
-}
-
-extension PayloadField<String> {
-  fileprivate static var suite: PayloadField {
+extension PayloadField<String?> {
+  /// The suite of an action on defaults.
+  static var suite: PayloadField {
     let schema: JSON = [
       "type": ["string", "null"], "pattern": "^[A-Za-z0-9._-]{1,128}$", "default": .string(Suite.standard),
     ]
-    return PayloadField([SchemaMember(name: "suite", schema: schema, isRequired: false)]) { reader, _ in reader.suite()
+    return PayloadField([SchemaMember(name: "suite", schema: schema, isRequired: false)]) { reader, _ in
+      reader.suite()
     }
   }
 }

@@ -6,8 +6,15 @@ extension UserModule {
     named name: String = "favorites",
     quota: CollectionQuota = CollectionQuota()
   ) -> UserModule {
-    var module = ordered(name, ElementRules(noun: "favorite", dataBytes: 16 * 1024), quota: quota)
+    var module = list(name, PlainForm("favorite", .titleAndData(upTo: 16 * 1024)), quota: quota)
     module.noun = ElementNoun(one: "Favorite", many: "Favorites")
     return module
+  }
+}
+
+extension [ShapeMember] {
+  /// The members of a favorite, and of an element of a declared list.
+  static func titleAndData(upTo dataBytes: Int) -> [ShapeMember] {
+    [.text("title", upTo: 512), .json("data", upTo: dataBytes), .added("addedAt"), .changed("updatedAt")]
   }
 }

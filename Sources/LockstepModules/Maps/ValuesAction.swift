@@ -15,18 +15,33 @@ package enum ValuesAction: Sendable {
   case clear
 }
 
-extension ValuesAction {
-  /// The actions of a map with one collection for each user.
-  static func cases(_ rules: ValueRules) -> [ActionCase<ValuesAction>] {
+/// An action with the suite that its payload names; nil in a map without suites.
+struct SuiteAction: Sendable {
+  let suite: String?
+  let action: ValuesAction
+
+  /// The actions that clients can send. `suite` reads the suite from a payload.
+  static func cases(_ rules: ValueRules, _ suite: PayloadField<String?>) -> [ActionCase<SuiteAction>] {
     [
-      ActionCase("set", .name("key"), .value(rules)) { .set(key: $0, value: EncodedJSON($1)) },
-      ActionCase("remove", .name("key")) { .remove(key: $0) },
-      ActionCase("merge", .values(rules)) { .merge($0) },
-      ActionCase("increment", .name("key"), .summand) { .increment(key: $0, by: $1) },
-      ActionCase("clear") { .clear },
+      ActionCase("set", suite, .name("key"), .value(rules)) { suite, key, value in
+        SuiteAction(suite: suite, action: .set(key: key, value: EncodedJSON(value)))
+      },
+      ActionCase("remove", suite, .name("key")) { SuiteAction(suite: $0, action: .remove(key: $1)) },
+      ActionCase("merge", suite, .values(rules)) { SuiteAction(suite: $0, action: .merge($1)) },
+      ActionCase("increment", suite, .name("key"), .summand) { suite, key, by in
+        SuiteAction(suite: suite, action: .increment(key: key, by: by))
+      },
+      ActionCase("clear", suite) { SuiteAction(suite: $0, action: .clear) },
     ]
   }
+}
 
+extension PayloadField<String?> {
+  /// For a map without suites. Reads no member.
+  static var noSuite: PayloadField { PayloadField([]) { _, _ in .some(nil) } }
+}
+
+extension ValuesAction {
   /// The action as the journal shows it. `suite` is nil for a map without suites.
   func record(suite: String?) -> String {
     switch self {
@@ -81,18 +96,15 @@ package struct ValueRules: Sendable {
   package static let maximumBytes = 256 * 1024
 
   /// Any value except null.
-  package static let any = ValueRules(schema: .valueSchema)
+  package static let any = ValueRules(check: nil)
+
+  /// The check of a declared schema.
+  let check: ValueCheck?
 
   /// The JSON Schema of a value, for descriptions.
-  package let schema: JSON
-  /// The faults of a value, with pointers that begin at it.
-  let checked: (@Sendable (JSON, WorkBudget?) -> [FieldFault])?
+  package var schema: JSON { check?.description ?? .valueSchema }
 
-  package init(schema: JSON, faults: (@Sendable (JSON, WorkBudget?) -> [FieldFault])? = nil) {
-    (self.schema, checked) = (schema, faults)
-  }
-
-  package var hasSchema: Bool { checked != nil }
+  package var hasSchema: Bool { check != nil }
 
   /// The JSON Schema of new values by key, for descriptions. Null removes a key.
   package var changesSchema: JSON {
@@ -104,13 +116,13 @@ package struct ValueRules: Sendable {
   /// All faults of a value, with pointers that begin at it.
   package func faults(of value: JSON, _ budget: WorkBudget?) -> [FieldFault] {
     if let wrong = Self.fault(of: value) { return [FieldFault(pointer: "", detail: wrong)] }
-    return checked?(value, budget) ?? []
+    return check?.faults(of: value, budget) ?? []
   }
 
   /// Whether a value whose text has this length can have a fault.
   package func canRefuse(_ value: JSON, ofBytes count: Int) -> Bool {
     // An encoded value is at most eight times as long as its text in a request.
-    checked != nil || value.isNull || count > Self.maximumBytes / 8
+    check != nil || value.isNull || count > Self.maximumBytes / 8
   }
 
   static let ofNull = "A value cannot be null; to remove a value, delete it."

@@ -1,7 +1,7 @@
 import LockstepCollections
 import LockstepJSON
 
-/// Decides on the actions of a map: one suite of a user's defaults, or a declared map.
+/// Decides on the actions of a map: one suite of a user's defaults, the profile, or a declared map.
 package struct ValuesReactor: ModuleReactor {
   private let rules: ValueRules
   private let budget: WorkBudget?
@@ -18,7 +18,7 @@ package struct ValuesReactor: ModuleReactor {
     (rules, self.quota, self.budget, self.registered) = (.any, quota, budget, registered)
   }
 
-  init(_ rules: ValueRules, _ budget: WorkBudget?) {
+  init(_ rules: ValueRules, _ budget: WorkBudget? = nil) {
     (self.rules, quota, self.budget, registered) = (rules, nil, budget, { _ in nil })
   }
 
@@ -67,7 +67,7 @@ package struct ValuesReactor: ModuleReactor {
       }
       if let wrong = ValueRules.fault(ofBytes: value.encoded.count) { add(wrong) }
       guard state[key]?.encoded != value.encoded else { continue }
-      for fault in rules?.checked?(value.json, budget) ?? [] { add(fault.detail, at: fault.pointer) }
+      for fault in rules?.check?.faults(of: value.json, budget) ?? [] { add(fault.detail, at: fault.pointer) }
       mutations.append(.set(key: key, value: value))
     }
     if !faults.isEmpty { throw .invalid(faults) }
@@ -113,7 +113,7 @@ package struct ValuesReactor: ModuleReactor {
     guard let sum = present.adding(by) else {
       throw .conflict("The value of “\(key)” cannot be incremented by that much, because the sum would be too large.")
     }
-    let faults = rules.checked?(sum, budget) ?? []
+    let faults = rules.check?.faults(of: sum, budget) ?? []
     if !faults.isEmpty { throw .invalid(faults.map { FieldFault(pointer: "/by", detail: "The sum: \($0.detail)") }) }
     return try changes(to: [(key, EncodedJSON(sum))], in: state, checkedBy: nil)
   }

@@ -36,31 +36,27 @@ extension PayloadField<JSONObject> {
   }
 }
 
-/// Decides which fields of the profile change. An action has the fields to save. The other fields
-/// stay.
+/// Decides which fields of the profile change: checks them, and sets them as values of a map. An action has
+/// the fields to save. The other fields stay.
 package struct ProfileReactor: ModuleReactor {
   /// The fields in the order in which clients see them.
   static let fields = ["companyName", "position"]
   package static let characters = 200
 
   package func mutate(_ fields: JSONObject, in profile: MapState) throws(Refusal) -> [MapMutation] {
-    var mutations: [MapMutation] = []
+    var saved = JSONObject()
     var faults: [FieldFault] = []
     for name in Self.fields {
       guard let value = fields[name] else { continue }
-      if let wrong = Self.fault(of: value) {
-        faults.append(FieldFault(pointer: "/\(name)", detail: wrong))
-        continue
-      }
+      if let wrong = Self.fault(of: value) { faults.append(FieldFault(pointer: "/\(name)", detail: wrong)) }
       // A value is saved without the white space around it.
-      let saved = EncodedJSON(.string((value.stringValue ?? "").trimmingWhitespace()))
-      if profile[name]?.encoded != saved.encoded { mutations.append(.set(key: name, value: saved)) }
+      saved[name] = .string((value.stringValue ?? "").trimmingWhitespace())
     }
     for (name, _) in fields where !Self.fields.contains(name) {
       faults.append(FieldFault(pointer: JSONPointer(tokens: [name]).description, detail: PayloadReader.unknown))
     }
     if !faults.isEmpty { throw .invalid(faults) }
-    return mutations
+    return try ValuesReactor(.any).mutate(.merge(saved), in: profile)
   }
 
   fileprivate static func fault(of value: JSON) -> String? {

@@ -64,25 +64,16 @@ private struct LinesReactor: ModuleReactor {
     case .put(let id, let text): return [.inserting(Line(id: id, text: text), at: lines.count)]
     case .patch(let id, let patch):
       let object = try patch.applied(to: .object(lines[id]?.object ?? JSONObject())).objectValue ?? JSONObject()
-      guard let line = Line(object) else { throw .invalid("", "It must be a line.") }
+      guard let line = try? JSON.object(object).decoded(as: Line.self) else { throw .invalid("", "It must be a line.") }
       return [.replacing(line)]
     case .move(let id, let index): return [.moved(id: id, to: min(index, lines.count - 1))]
     }
   }
 }
 
-private struct Line: ListElement {
+private struct Line: Codable, Identifiable, Equatable, Sendable {
   let id: String
   let text: String
-
-  static let format = ValueFormat<Line>(.member("id", .text, \.id), .member("text", .text, \.text))
-
-  init(id: String, text: String) { (self.id, self.text) = (id, text) }
-
-  init?(_ object: JSONObject) {
-    guard let id = object["id"]?.stringValue, let text = object["text"]?.stringValue else { return nil }
-    self.init(id: id, text: text)
-  }
 }
 
 extension UserModule {

@@ -19,7 +19,9 @@ struct FavoritesServiceTests {
   private static func item(_ id: String, title: String? = nil, data: JSON? = nil, updated: String = "then")
     -> EncodedJSON
   {
-    var object = ElementContent(title: title, data: data).object(withID: id)
+    var object: JSONObject = ["id": .string(id)]
+    if let title { object["title"] = .string(title) }
+    if let data { object["data"] = data }
     object["addedAt"] = "then"
     object["updatedAt"] = .string(updated)
     return EncodedJSON(.object(object))

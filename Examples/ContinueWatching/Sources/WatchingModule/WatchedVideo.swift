@@ -1,9 +1,7 @@
-import LockstepCollections
-import LockstepJSON
 import LockstepTime
 
 /// How far the user has watched a video.
-public struct WatchedVideo: ListElement, Codable, Equatable {
+public struct WatchedVideo: Codable, Identifiable, Equatable, Sendable {
   /// The video.
   public let id: String
   /// The position in seconds.
@@ -16,22 +14,5 @@ public struct WatchedVideo: ListElement, Codable, Equatable {
   /// A video with its position.
   public init(id: String, position: Int, isFinished: Bool = false, watchedAt: Timestamp) {
     (self.id, self.position, self.isFinished, self.watchedAt) = (id, position, isFinished, watchedAt)
-  }
-
-  /// The element as clients get it.
-  public static let format = ValueFormat<WatchedVideo>(
-    .member("id", .text, \.id),
-    .member("position", .count, \.position),
-    .member("isFinished", .flag, \.isFinished),
-    .member("watchedAt", .time, \.watchedAt)
-  )
-
-  /// Reads an element in that format.
-  public init?(_ object: JSONObject) {
-    guard let id = object["id"]?.stringValue, let position = object["position"]?.intValue,
-      let isFinished = object["isFinished"]?.boolValue,
-      let watchedAt = object["watchedAt"]?.stringValue.flatMap({ Timestamp($0) })
-    else { return nil }
-    self.init(id: id, position: position, isFinished: isFinished, watchedAt: watchedAt)
   }
 }
