@@ -25,18 +25,23 @@ let package = Package(
       dependencies: [
         "FavoritesModel", .product(name: "LockstepClient", package: "lockstep"),
         .product(name: "LockstepClientUI", package: "lockstep"),
+        .product(name: "LockstepReactor", package: "lockstep"),
       ]
     ),
     .executableTarget(name: "FavoritesApp", dependencies: ["FavoritesViews"]),
     .executableTarget(
       name: "FavoritesTerminal",
-      dependencies: ["FavoritesModel", .product(name: "LockstepClient", package: "lockstep")]
+      dependencies: [
+        "FavoritesModel", .product(name: "LockstepClient", package: "lockstep"),
+        .product(name: "LockstepReactor", package: "lockstep"),
+      ]
     ),
     .testTarget(
       name: "FavoritesAppTests",
       dependencies: [
         "FavoritesModel", "FavoritesTerminal", .product(name: "LockstepClient", package: "lockstep"),
         .product(name: "LockstepClientTesting", package: "lockstep"),
+        .product(name: "LockstepReactor", package: "lockstep"),
       ]
     ),
   ],

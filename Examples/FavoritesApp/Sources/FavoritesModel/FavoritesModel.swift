@@ -9,7 +9,7 @@ import Observation
 @MainActor
 @Observable
 public final class FavoritesModel {
-  /// The client. Call its `run()` as long as the app is in use.
+  /// The client. `AppCoordinator` runs it.
   @ObservationIgnored public let client: LockstepClient
   /// The settings.
   @ObservationIgnored public let settings: SyncedMap
@@ -18,10 +18,10 @@ public final class FavoritesModel {
   /// How the app looks.
   public let theme: ValueModel<Theme>
   private let status: StatusModel
+  private let newPhotoID: @Sendable () -> Photo.ID
 
-  /// The model of a client.
-  public init(_ client: LockstepClient) {
-    self.client = client
+  init(_ client: LockstepClient, newPhotoID: @escaping @Sendable () -> Photo.ID) {
+    (self.client, self.newPhotoID) = (client, newPhotoID)
     settings = client.defaults()
     photos = ListModel(client.list(of: Photo.self))
     theme = ValueModel("theme", in: settings, default: .system)
@@ -31,13 +31,13 @@ public final class FavoritesModel {
   /// The text above the list; nil for none.
   public var banner: Banner? { Banner(status.status) }
 
-  /// Whether no user has ever logged in on this device.
-  public var isNew: Bool { status.status.connection == .needsLogin && !status.status.isReady }
-
   // MARK: - Favorites
 
   /// Adds a photo at the end.
   public func add(_ photo: Photo) async throws { try await photos.list.add(photo) }
+
+  /// Adds a new photo at the end.
+  public func add(titled title: String) async throws { try await add(Photo(id: newPhotoID(), title: title)) }
 
   /// Gives a photo another title. Other members stay, such as those of a newer version of the app.
   public func rename(_ id: Photo.ID, to title: String) async throws {

@@ -99,7 +99,7 @@ public final class ProfileForm {
   @ObservationIgnored public let screen: RemoteScreen<WorkingHistoryAction, WorkingHistory>
   @ObservationIgnored private var isFollowing = false
 
-  /// A form. Call `run()` when it is visible.
+  /// A form. Call `run()` while it is visible.
   public init(_ client: LockstepClient) {
     // When the server has restarted, what the user has typed is typed again.
     screen = client.screen("workingHistory", initially: WorkingHistory()) { last, new in

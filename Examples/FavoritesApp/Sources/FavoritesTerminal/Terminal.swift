@@ -1,5 +1,6 @@
 import FavoritesModel
 import LockstepClient
+import LockstepReactor
 
 /// The app without views: commands come as lines, and what changes is printed as it comes.
 ///
@@ -7,6 +8,7 @@ import LockstepClient
 /// that begins with `*` shows a change from this device or another one.
 @MainActor
 final class Terminal {
+  private let reactors: ReactorFactory<AppComponents>
   private let model: FavoritesModel
   private let print: @MainActor (String) -> Void
   private var running: Task<Void, Never>?
@@ -14,7 +16,8 @@ final class Terminal {
   private var form: ProfileForm?
 
   init(_ client: LockstepClient, print: @escaping @MainActor (String) -> Void) {
-    (model, self.print) = (FavoritesModel(client), print)
+    reactors = ReactorFactory(AppComponents(client: client))
+    (model, self.print) = (reactors.favorites(), print)
   }
 
   /// Follows the server, and prints what changes.
@@ -153,7 +156,7 @@ final class Terminal {
   }
 
   private func openForm() -> ProfileForm {
-    let (form, print) = (ProfileForm(model.client), print)
+    let (form, print) = (reactors.profile(), print)
     self.form = form
     tasks += [
       Task { await form.run() },

@@ -3,11 +3,12 @@
   import Foundation
   import LockstepClient
   import LockstepClientUI
+  import LockstepReactor
   import SwiftUI
 
   /// The windows of the app.
   public struct FavoritesScene: Scene {
-    private let start: Result<FavoritesModel, any Error>
+    private let start: Result<AppCoordinator, any Error>
 
     /// Scenes of an app for the server at a URL.
     @MainActor
@@ -19,7 +20,8 @@
         let folder = URL.applicationSupportDirectory.appending(path: "Favorites")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let file = folder.appending(path: "state.db").path
-        return FavoritesModel(try LockstepClient(server, store: .file(file), credentials: Self.credentials(folder)))
+        let client = try LockstepClient(server, store: .file(file), credentials: Self.credentials(folder))
+        return CoordinatorFactory(AppComponents(client: client)).app()
       }
     }
 
@@ -41,12 +43,25 @@
     public var body: some Scene {
       WindowGroup {
         switch start {
-        case .success(let model):
-          FavoritesView(model: model)
-            .environment(\.lockstep, model.client)
-            .task { await model.client.run() }
+        case .success(let coordinator):
+          AppView(coordinator: coordinator)
+            .environment(\.lockstep, coordinator.client)
+            .task { await coordinator.start() }
         case .failure(let error): Text("The app cannot start. \(error.sentence)").padding()
         }
+      }
+    }
+  }
+
+  /// The part of the app that runs.
+  private struct AppView: View {
+    let coordinator: AppCoordinator
+
+    var body: some View {
+      switch coordinator.child {
+      case .login(let login): NavigationStack { LoginView(coordinator: login) }
+      case .favorites(let favorites): FavoritesView(coordinator: favorites)
+      case nil: ProgressView()
       }
     }
   }

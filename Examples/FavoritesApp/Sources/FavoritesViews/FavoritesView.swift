@@ -4,43 +4,32 @@
   import LockstepClientUI
   import SwiftUI
 
-  /// The favorites, or the login on a new device.
+  /// The favorites, and the sheets above them.
   struct FavoritesView: View {
-    let model: FavoritesModel
+    @Bindable var coordinator: FavoritesCoordinator
     @State private var newTitle = ""
-    @State private var sheet: Sheet?
     @State private var failure: String?
     @Environment(\.scenePhase) private var phase
 
-    private enum Sheet: String, Identifiable {
-      case login
-      case profile
-      var id: String { rawValue }
-    }
+    private var model: FavoritesModel { coordinator.model }
 
     var body: some View {
-      NavigationStack {
-        if model.isNew {
-          LoginView(client: model.client)
-        } else {
-          list
-        }
-      }
-      .preferredColorScheme(model.theme.value.colorScheme)
-      .sheet(item: $sheet) { sheet in
-        NavigationStack {
-          switch sheet {
-          case .login: LoginView(client: model.client)
-          case .profile: ProfileView(client: model.client)
+      NavigationStack { list }
+        .preferredColorScheme(model.theme.value.colorScheme)
+        .sheet(item: $coordinator.sheet) { sheet in
+          NavigationStack {
+            switch sheet {
+            case .login(let login): LoginView(coordinator: login)
+            case .profile(let profile): ProfileView(coordinator: profile)
+            }
           }
         }
-      }
-      .onChange(of: phase) { if phase == .active { Task { await model.client.tryNow() } } }
-      .alert("The change was not kept", isPresented: .constant(failure != nil)) {
-        Button("OK") { failure = nil }
-      } message: {
-        Text(failure ?? "")
-      }
+        .onChange(of: phase) { if phase == .active { Task { await model.client.tryNow() } } }
+        .alert("The change was not kept", isPresented: .constant(failure != nil)) {
+          Button("OK") { failure = nil }
+        } message: {
+          Text(failure ?? "")
+        }
     }
 
     private var list: some View {
@@ -61,7 +50,7 @@
           Picker("Theme", selection: model.theme.binding) {
             ForEach(Theme.allCases, id: \.self) { Text($0.rawValue.capitalized) }
           }
-          Button("Profile") { sheet = .profile }
+          Button("Profile") { coordinator.open(.profile) }
           Button("Log out") { change { try await model.client.logOut() } }
         }
       }
@@ -70,15 +59,15 @@
 
     private func add() {
       guard !newTitle.isEmpty else { return }
-      let photo = Photo(id: "photo:\(UUID().uuidString.lowercased())", title: newTitle)
+      let title = newTitle
       newTitle = ""
-      change { try await model.add(photo) }
+      change { try await model.add(titled: title) }
     }
 
     private func perform(_ remedy: Banner.Remedy) {
       switch remedy {
       case .tryNow: Task { await model.client.tryNow() }
-      case .logIn: sheet = .login
+      case .logIn: coordinator.open(.login)
       }
     }
 

@@ -1,14 +1,16 @@
 #if canImport(SwiftUI)
   import FavoritesModel
-  import LockstepClient
   import SwiftUI
 
   /// The form for the profile, which the server runs.
   struct ProfileView: View {
-    @State private var form: ProfileForm
-    @Environment(\.dismiss) private var dismiss
+    let coordinator: ProfileCoordinator
+    @Bindable private var form: ProfileForm
 
-    init(client: LockstepClient) { _form = State(initialValue: ProfileForm(client)) }
+    init(coordinator: ProfileCoordinator) {
+      self.coordinator = coordinator
+      _form = Bindable(coordinator.form)
+    }
 
     var body: some View {
       Form {
@@ -19,7 +21,7 @@
           .disabled(!form.state.saveEnabled || form.state.isLoading)
       }
       .navigationTitle("Profile")
-      .toolbar { Button("Done") { dismiss() } }
+      .toolbar { Button("Done") { coordinator.done() } }
       .alert(form.state.prompt?.title ?? "", isPresented: .constant(form.state.prompt != nil)) {
         ForEach(form.state.prompt?.choices ?? [], id: \.self) { choice in
           Button(form.state.prompt?.text(of: choice) ?? choice) { form.answer(choice) }
@@ -27,7 +29,6 @@
       } message: {
         Text(form.state.prompt?.message ?? "")
       }
-      .task { await form.run() }
     }
 
     private func field(_ name: String, _ text: Binding<String>, _ check: WorkingHistory.Validation) -> some View {
