@@ -123,9 +123,7 @@ let package = Package(
     ),
     .target(
       name: "LockstepModules",
-      dependencies: [
-        "LockstepCollections", "LockstepJSON", "LockstepReactor", "LockstepSchema", "LockstepTime",
-      ]
+      dependencies: ["LockstepCollections", "LockstepJSON", "LockstepReactor"]
     ),
     .target(
       name: "LockstepClient",
@@ -465,7 +463,7 @@ let package = Package(
     ),
     .target(
       name: "WatchingModule",
-      dependencies: ["LockstepCollections", "LockstepJSON", "LockstepTime"],
+      dependencies: ["LockstepCollections", "LockstepTime"],
       path: "Examples/ContinueWatching/Sources/WatchingModule"
     ),
     .target(
@@ -493,7 +491,7 @@ let package = Package(
     ),
     .target(
       name: "FavoritesViews",
-      dependencies: ["FavoritesModel", "LockstepClient", "LockstepClientUI"],
+      dependencies: ["FavoritesModel", "LockstepClient", "LockstepClientUI", "LockstepReactor"],
       path: "Examples/FavoritesApp/Sources/FavoritesViews"
     ),
     .executableTarget(
@@ -503,12 +501,15 @@ let package = Package(
     ),
     .executableTarget(
       name: "FavoritesTerminal",
-      dependencies: ["FavoritesModel", "LockstepClient"],
+      dependencies: ["FavoritesModel", "LockstepClient", "LockstepReactor"],
       path: "Examples/FavoritesApp/Sources/FavoritesTerminal"
     ),
     .testTarget(
       name: "FavoritesAppTests",
-      dependencies: ["FavoritesModel", "FavoritesTerminal", "LockstepClient", "LockstepClientTesting", "LockstepJSON"],
+      dependencies: [
+        "FavoritesModel", "FavoritesTerminal", "LockstepClient", "LockstepClientTesting", "LockstepJSON",
+        "LockstepReactor",
+      ],
       path: "Examples/FavoritesApp/Tests/FavoritesAppTests"
     ),
     .executableTarget(
