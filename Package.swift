@@ -60,6 +60,7 @@ let package = Package(
         .embedInCode("sqlite/0013_credentials.sql"), .embedInCode("sqlite/0014_webhooks.sql"),
         .embedInCode("sqlite/0015_mail_links.sql"),
         .embedInCode("sqlite/0016_shortest_password.sql"),
+        .embedInCode("sqlite/0017_operator_socket.sql"),
         .embedInCode("postgresql/0001_identity.sql"), .embedInCode("postgresql/0002_users.sql"),
         .embedInCode("postgresql/0003_collections.sql"), .embedInCode("postgresql/0004_nodes.sql"),
         .embedInCode("postgresql/0005_feed.sql"), .embedInCode("postgresql/0006_attempts.sql"),
