@@ -40,6 +40,7 @@ public struct Migration: Sendable, Equatable {
     Migration(15, "0015_mail_links", PackageResources._015_mail_links_sql),
     Migration(16, "0016_shortest_password", PackageResources._016_shortest_password_sql),
     Migration(17, "0017_rows", PackageResources._017_rows_sql),
+    Migration(18, "0018_operator_socket", PackageResources._018_operator_socket_sql),
   ]
 
   /// All steps of a store in PostgreSQL, in order. Each name differs from those of SQLite.

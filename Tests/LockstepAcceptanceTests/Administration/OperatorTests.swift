@@ -124,6 +124,13 @@ struct OperatorTests {
     let (server, port) = try await LockstepProcess.serving(in: folder)
     _ = try await run("user", "add", "ada@example.com", input: "correct horse\n", name: "add")
     server.send(SIGSTOP)
+    // One thread gets the signal and stops the others. Until then, they respond.
+    try await eventually {
+      let tasks = "/proc/\(server.id)/task"
+      return try FileManager.default.contentsOfDirectory(atPath: tasks).allSatisfy { task in
+        try String(contentsOfFile: "\(tasks)/\(task)/stat", encoding: .utf8).contains(") T ")
+      }
+    }
     let command = try LockstepProcess(
       ["user", "erase", "ada@example.com", "--yes", "--data", store],
       in: folder,
