@@ -11,9 +11,7 @@ let package = Package(
     .executable(name: "lockstep", targets: ["LockstepExecutable"]),
     .library(
       name: "Lockstep",
-      targets: [
-        "LockstepJSON", "Lockstep", "LockstepCommand", "LockstepMigrations", "LockstepReactor", "LockstepSQLite",
-      ]
+      targets: ["LockstepJSON", "Lockstep", "LockstepCommand", "LockstepReactor"]
     ),
     // Without the server. A module that an app and its server share imports the collections.
     .library(
@@ -221,9 +219,9 @@ let package = Package(
       dependencies: [
         "CLockstepLinux", "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPClient",
         "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMail",
-        "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL",
-        "LockstepReactor", "LockstepRoutes", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync",
-        "LockstepThreading", "LockstepTime", "LockstepWebhooks",
+        "LockstepMaintenance", "LockstepMiddleware", "LockstepModules", "LockstepReactor", "LockstepRoutes",
+        "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime",
+        "LockstepWebhooks",
       ]
     ),
     .target(
@@ -232,15 +230,15 @@ let package = Package(
         "LockstepAccounts", "LockstepComposition", "LockstepCryptography", "LockstepStore", "LockstepTime",
         "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer",
         "LockstepIdentity", "LockstepLogging", "LockstepMail", "LockstepMaintenance", "LockstepMiddleware",
-        "LockstepScreens", "LockstepTemplates", "LockstepThreading",
+        "LockstepPostgreSQL", "LockstepSQLite", "LockstepScreens", "LockstepTemplates", "LockstepThreading",
       ]
     ),
     // Everything that a server of your own needs, as one module to import.
     .target(
       name: "Lockstep",
       dependencies: [
-        "LockstepCollections", "LockstepCommand", "LockstepComposition", "LockstepJSON", "LockstepMigrations",
-        "LockstepPostgreSQL", "LockstepReactor", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepTime",
+        "LockstepCollections", "LockstepCommand", "LockstepComposition", "LockstepJSON", "LockstepReactor",
+        "LockstepScreens", "LockstepStore", "LockstepTime",
       ]
     ),
     .executableTarget(name: "LockstepExecutable", dependencies: ["LockstepCommand"]),
