@@ -11,9 +11,7 @@ let package = Package(
     .executable(name: "lockstep", targets: ["LockstepExecutable"]),
     .library(
       name: "Lockstep",
-      targets: [
-        "LockstepJSON", "Lockstep", "LockstepCommand", "LockstepMigrations", "LockstepReactor", "LockstepSQLite",
-      ]
+      targets: ["LockstepJSON", "Lockstep", "LockstepCommand", "LockstepReactor"]
     ),
     // Without the server. A module that an app and its server share imports the collections.
     .library(

@@ -5,10 +5,7 @@
 @_exported import LockstepCommand
 @_exported import LockstepComposition
 @_exported import LockstepJSON
-@_exported import LockstepMigrations
-@_exported import LockstepPostgreSQL
 @_exported import LockstepReactor
-@_exported import LockstepSQLite
 @_exported import LockstepScreens
 @_exported import LockstepStore
 @_exported import LockstepTime

@@ -1,5 +1,7 @@
 import LockstepComposition
 import LockstepMaintenance
+import LockstepPostgreSQL
+import LockstepSQLite
 
 /// The exit codes, after BSD's `sysexits.h`, so that scripts can tell failures apart.
 enum ExitCode: Int32, CaseIterable {

@@ -117,7 +117,8 @@ extension CopyTarget {
 /// A copy into a file. Until it is complete, the file has the name `<file>.partial`.
 private final class FileCopyTarget: CopyTarget {
   let name: String
-  let side: any CopySide
+  var side: any CopySide { rows }
+  private let rows: SQLiteCopySide
   private let connection: SQLiteConnection
   private let place: String
   private let partial: String
@@ -147,14 +148,14 @@ private final class FileCopyTarget: CopyTarget {
     try connection.execute(
       "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -131072; PRAGMA wal_autocheckpoint = 16384"
     )
-    let side = SQLiteCopySide(connection, name: partial)
-    self.side = side
-    if try side.hasContents(), try side.identity().id != source.identity().id {
+    rows = SQLiteCopySide(connection, name: partial)
+    if try rows.hasContents(), try rows.identity().id != source.identity().id {
       throw MaintenanceError.otherCopy(name: partial)
     }
   }
 
   func finish(_ modules: [UserModule]) throws {
+    try rows.createViews()
     try expectNoDamage(StoreCheck(of: partial, modules: modules).run(on: connection))
     try connection.leaveWriteAheadLog()
     let descriptor = open(partial, O_RDWR | O_CLOEXEC | O_NOFOLLOW)

@@ -28,8 +28,12 @@ CREATE TABLE new_map_values (
 -- The rows are written in the order of the primary keys, so that each page is written once. An element
 -- has the bytes that the server wrote until now: data is JSON already, and json_quote escapes the same
 -- characters as the server.
+--
+-- SQLite can undo a statement alone, and keeps the pages for that in memory. OR FAIL does without: the
+-- server rolls the whole transaction back. For the same reason, rows are deleted before their table is
+-- dropped. Their pages are used again at once.
 
-INSERT INTO new_list_elements (user_id, collection, id, element, rank, revision)
+INSERT OR FAIL INTO new_list_elements (user_id, collection, id, element, rank, revision)
 SELECT user_id, module, id, element, rank, revision FROM list_elements
 UNION ALL
 SELECT
@@ -42,17 +46,24 @@ SELECT
 FROM favorites
 ORDER BY 1, 2, 3;
 
-INSERT INTO new_map_values (user_id, collection, key, value, revision)
+DELETE FROM favorites;
+DELETE FROM list_elements;
+DROP TABLE favorites;
+DROP TABLE list_elements;
+
+INSERT OR FAIL INTO new_map_values (user_id, collection, key, value, revision)
 SELECT user_id, module, key, value, revision FROM map_values
 UNION ALL SELECT user_id, 'defaults/' || suite, key, value, revision FROM defaults
 UNION ALL SELECT user_id, 'profile', field, value, revision FROM profiles
 ORDER BY 1, 2, 3;
 
-DROP TABLE favorites;
+DELETE FROM map_values;
+DELETE FROM defaults;
+DELETE FROM profiles;
+DROP TABLE map_values;
 DROP TABLE defaults;
 DROP TABLE profiles;
-DROP TABLE list_elements;
-DROP TABLE map_values;
+
 ALTER TABLE new_list_elements RENAME TO list_elements;
 ALTER TABLE new_map_values RENAME TO map_values;
 

@@ -108,6 +108,11 @@ package final class SQLiteCopySide: CopySide {
     try connection.run(table.sqliteDelete, [])
   }
 
+  /// Creates the views of the copied collections.
+  package func createViews() throws {
+    try connection.transaction { try CollectionViews(connection: connection).update() }
+  }
+
   package func identity() throws -> StoreIdentity {
     try StoreConnection.sqlite(connection).copiedIdentity()
   }

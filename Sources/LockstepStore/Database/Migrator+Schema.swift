@@ -12,13 +12,16 @@ extension Migrator {
     let version = try examine(connection)
     for migration in migrations.prefix(version) { try scratch.execute(migration.sql) }
     let (made, found) = (try SchemaPart.all(of: scratch), try SchemaPart.all(of: connection))
-    guard made["modules"] == nil || found["modules"] == made["modules"] else {
-      return ["the table modules is not as Lockstep creates it"]
+    // The views of collections follow from these tables.
+    for table in ["modules", "declared_collections"] where made[table] != found[table] {
+      return ["the table \(table) is not as Lockstep creates it"]
     }
     if made["modules"] != nil {
       try ModuleRecords(connection: .sqlite(connection), store: connection.path).checked(modules)
     }
-    return SchemaPart.differences(between: made, and: found)
+    guard made["heads"] != nil else { return SchemaPart.differences(between: made, and: found) }
+    try CollectionViews(connection: scratch).create(CollectionViews(connection: connection).wanted(in: scratch))
+    return SchemaPart.differences(between: try SchemaPart.all(of: scratch), and: found)
   }
 }
 

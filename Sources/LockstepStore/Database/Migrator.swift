@@ -30,12 +30,14 @@ package struct Migrator: Sendable {
     try connection.execute("PRAGMA foreign_keys = OFF")
     defer { try? connection.execute("PRAGMA foreign_keys = ON") }
     return try connection.transaction {
-      let applied = try isNew(connection) ? 0 : try countOfApplied(connection)
-      for migration in migrations.dropFirst(applied) { try apply(migration, to: connection, now: now) }
-      // In tests that apply only the first migrations, this table does not exist.
-      if try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'modules'") == 1 {
+      let missing = migrations.dropFirst(try isNew(connection) ? 0 : try countOfApplied(connection))
+      if !missing.isEmpty { try CollectionViews(connection: connection).dropAll() }
+      for migration in missing { try apply(migration, to: connection, now: now) }
+      // In tests that apply only the first migrations, some tables do not exist.
+      if try connection.has("modules") {
         try ModuleRecords(connection: .sqlite(connection), store: connection.path).add(modules, at: now)
       }
+      if try connection.has("heads") { try CollectionViews(connection: connection).update() }
       return try body()
     }
   }
@@ -76,7 +78,7 @@ package struct Migrator: Sendable {
     if version > migrations.count {
       throw StoreError.newerSchema(path: path, found: version, known: migrations.count)
     }
-    guard try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'migrations'") == 1 else {
+    guard try connection.has("migrations") else {
       throw StoreError.inconsistent(path: path, what: "it has no table of migrations")
     }
     let applied = try connection.all("SELECT number, name, checksum FROM migrations ORDER BY number") {
@@ -93,9 +95,7 @@ package struct Migrator: Sendable {
 
   /// Throws if a module has tables of its own, which earlier versions had.
   private func refuseOwnTables(_ connection: SQLiteConnection) throws {
-    guard try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'module_migrations'") == 1 else {
-      return
-    }
+    guard try connection.has("module_migrations", "table") else { return }
     let module = try connection.first("SELECT min(module) FROM module_migrations") { try $0[0] as String? } ?? nil
     if let module { throw StoreError.ownTables(path: connection.path, module: module) }
   }
@@ -153,6 +153,12 @@ extension StoreConnection {
 }
 
 extension SQLiteConnection {
+  /// Whether the schema has a part with this name, of any type or of the given one.
+  func has(_ name: String, _ type: String? = nil) throws -> Bool {
+    try first("SELECT 1 FROM sqlite_schema WHERE name = ?1 AND type = coalesce(?2, type)", name, type) { _ in true }
+      ?? false
+  }
+
   /// The integer in a statement's only row; 0 if there is no row.
   func integer(_ sql: StaticString) throws -> Int {
     try first(sql) { row in try row[0] as Int } ?? 0

@@ -66,18 +66,25 @@ package struct DeclaredCollectionsTable: Sendable {
   /// Locks the declared collections until the end of the transaction.
   package func lock(in connection: StoreConnection) throws { try connection.lock(Self.lockName) }
 
-  package func write(_ stored: StoredDeclaration, to connection: StoreConnection) throws {
-    try connection.run(
-      """
-      INSERT INTO declared_collections (name, declaration, revision, is_closing) VALUES (?, ?, ?, ?)
-      ON CONFLICT (name) DO UPDATE SET
-        declaration = excluded.declaration, revision = excluded.revision, is_closing = excluded.is_closing
-      """,
-      stored.name,
-      String(decoding: stored.declaration, as: UTF8.self),
-      stored.revision,
-      stored.isClosing ? 1 : 0
-    )
+  package func write(_ declarations: [StoredDeclaration], to connection: StoreConnection) throws {
+    for stored in declarations {
+      try connection.run(
+        """
+        INSERT INTO declared_collections (name, declaration, revision, is_closing) VALUES (?, ?, ?, ?)
+        ON CONFLICT (name) DO UPDATE SET
+          declaration = excluded.declaration, revision = excluded.revision, is_closing = excluded.is_closing
+        """,
+        stored.name,
+        String(decoding: stored.declaration, as: UTF8.self),
+        stored.revision,
+        stored.isClosing ? 1 : 0
+      )
+    }
+    try finishChange(of: connection)
+  }
+
+  private func finishChange(of connection: StoreConnection) throws {
+    if case .sqlite(let connection) = connection { try CollectionViews(connection: connection).update() }
     connection.announce { $0.topics.insert(.declaredCollections) }
   }
 
@@ -88,7 +95,7 @@ package struct DeclaredCollectionsTable: Sendable {
       revision,
       name
     )
-    connection.announce { $0.topics.insert(.declaredCollections) }
+    try finishChange(of: connection)
   }
 
   /// Users who have elements in a collection, after a user in the order of their ids.

@@ -157,8 +157,9 @@ package final class DeclaredLedger: Sendable {
       throw Refusal.quotaExceeded("A store may have \(limit) declared collections, not \(declared.count).")
     }
     // Written after all checks, because the transaction may record a refusal.
-    for new in changed { try DeclaredCollectionsTable().write(new.stored, to: connection) }
-    if !changed.isEmpty { set = set.replacing(declared: declared, revision: revision) }
+    if changed.isEmpty { return }
+    try DeclaredCollectionsTable().write(changed.map(\.stored), to: connection)
+    set = set.replacing(declared: declared, revision: revision)
   }
 
   /// Closes the collections whose kind would change, and checks that no user has data in them.
@@ -331,7 +332,7 @@ package final class DeclaredLedger: Sendable {
           guard let present = set.declared[name.exact] else { throw Self.missing(name) }
           if let closedAt, present.revision != closedAt { throw Self.changed(name) }
           let new = DeclaredModule(present.declaration, revision, make(present.declaration), isClosing: isClosing)
-          try DeclaredCollectionsTable().write(new.stored, to: connection)
+          try DeclaredCollectionsTable().write([new.stored], to: connection)
           var declared = set.declared
           declared[name.exact] = new
           set = set.replacing(declared: declared, revision: revision)
