@@ -165,9 +165,7 @@ let package = Package(
     ),
     .target(
       name: "LockstepModules",
-      dependencies: [
-        "LockstepCollections", "LockstepJSON", "LockstepReactor", "LockstepSchema", "LockstepTime",
-      ]
+      dependencies: ["LockstepCollections", "LockstepJSON", "LockstepReactor"]
     ),
     .target(
       name: "LockstepClient",
