@@ -6,6 +6,7 @@ import LockstepTestSupport
 import Testing
 
 @testable import LockstepCollections
+@testable import LockstepServerTestSupport
 @testable import LockstepStateTestSupport
 @testable import LockstepModules
 @testable import LockstepStore
