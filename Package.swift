@@ -48,41 +48,14 @@ let package = Package(
     .target(
       name: "LockstepMigrations",
       path: "migrations",
-      resources: [
-        .embedInCode("sqlite/0001_store.sql"), .embedInCode("sqlite/0002_accounts.sql"),
-        .embedInCode("sqlite/0003_state.sql"),
-        .embedInCode("sqlite/0004_eras.sql"), .embedInCode("sqlite/0005_history_size.sql"),
-        .embedInCode("sqlite/0006_modules.sql"),
-        .embedInCode("sqlite/0007_orders.sql"), .embedInCode("sqlite/0008_cleared_gaps.sql"),
-        .embedInCode("sqlite/0009_session_keys.sql"), .embedInCode("sqlite/0010_administration.sql"),
-        .embedInCode("sqlite/0011_declared_collections.sql"),
-        .embedInCode("sqlite/0012_collection_commands.sql"),
-        .embedInCode("sqlite/0013_credentials.sql"), .embedInCode("sqlite/0014_webhooks.sql"),
-        .embedInCode("sqlite/0015_mail_links.sql"),
-        .embedInCode("sqlite/0016_shortest_password.sql"),
-        .embedInCode("postgresql/0001_identity.sql"), .embedInCode("postgresql/0002_users.sql"),
-        .embedInCode("postgresql/0003_collections.sql"), .embedInCode("postgresql/0004_nodes.sql"),
-        .embedInCode("postgresql/0005_feed.sql"), .embedInCode("postgresql/0006_attempts.sql"),
-        .embedInCode("postgresql/0007_timelines.sql"), .embedInCode("postgresql/0008_declared_collections.sql"),
-        .embedInCode("postgresql/0009_credentials.sql"), .embedInCode("postgresql/0010_webhooks.sql"),
-        .embedInCode("postgresql/0011_mail_links.sql"),
-        .embedInCode("postgresql/0012_password_length.sql"),
-      ]
+      resources: [.embedInCode("sqlite"), .embedInCode("postgresql")]
     ),
     .target(
       name: "LockstepWebFiles",
       path: "web",
       exclude: ["README.md", "account-tests", "browser", "inspector-tests", "tests"],
       resources: [
-        .embedInCode("lockstep.js"), .embedInCode("lockstep.d.ts"), .embedInCode("account/account.html"),
-        .embedInCode("account/account.css"), .embedInCode("account/account.js"),
-        .embedInCode("account/account-texts.js"), .embedInCode("inspector/index.html"),
-        .embedInCode("inspector/inspector.css"), .embedInCode("inspector/inspector.js"),
-        .embedInCode("inspector/server.js"), .embedInCode("inspector/elements.js"), .embedInCode("inspector/json.js"),
-        .embedInCode("inspector/journal.js"),
-        .embedInCode("inspector/live.js"), .embedInCode("inspector/users.js"), .embedInCode("inspector/user.js"),
-        .embedInCode("inspector/time.js"), .embedInCode("inspector/act.js"), .embedInCode("inspector/screens.js"),
-        .embedInCode("inspector/settings.js"), .embedInCode("inspector/health.js"),
+        .embedInCode("lockstep.js"), .embedInCode("lockstep.d.ts"), .embedInCode("account"), .embedInCode("inspector"),
       ]
     ),
     .target(
@@ -91,13 +64,7 @@ let package = Package(
       sources: ["Templates.swift"],
       resources: [
         .embedInCode("JSONValue.swift"), .embedInCode("MemberChange.swift"), .embedInCode("ServerTime.swift"),
-        .embedInCode("project/Dockerfile"), .embedInCode("project/Package.swift"),
-        .embedInCode("project/README.md"), .embedInCode("project/Sources/Server/NewNote.swift"),
-        .embedInCode("project/Sources/Server/Notes.swift"),
-        .embedInCode("project/Sources/Server/main.swift"),
-        .embedInCode("project/Tests/ServerTests/NewNoteTests.swift"),
-        .embedInCode("project/Tests/ServerTests/NotesTests.swift"), .embedInCode("project/dockerignore"),
-        .embedInCode("project/gitignore"), .embedInCode("project/state-server.service"),
+        .embedInCode("project"),
       ]
     ),
     .target(name: "LockstepTime", dependencies: ["LockstepThreading"]),
@@ -119,17 +86,7 @@ let package = Package(
     .target(
       name: "LockstepMail",
       dependencies: ["LockstepHTTP", "LockstepTime"],
-      resources: [
-        .embedInCode("Texts/password-reset.en.txt"), .embedInCode("Texts/password-reset.ja.txt"),
-        .embedInCode("Texts/password-reset.de.txt"), .embedInCode("Texts/password-reset.fr.txt"),
-        .embedInCode("Texts/password-reset.es.txt"),
-        .embedInCode("Texts/email-proof.en.txt"), .embedInCode("Texts/email-proof.ja.txt"),
-        .embedInCode("Texts/email-proof.de.txt"), .embedInCode("Texts/email-proof.fr.txt"),
-        .embedInCode("Texts/email-proof.es.txt"),
-        .embedInCode("Texts/email-changed.en.txt"), .embedInCode("Texts/email-changed.ja.txt"),
-        .embedInCode("Texts/email-changed.de.txt"), .embedInCode("Texts/email-changed.fr.txt"),
-        .embedInCode("Texts/email-changed.es.txt"),
-      ]
+      resources: [.embedInCode("Texts")]
     ),
     .target(
       name: "LockstepCollections",
@@ -439,8 +396,8 @@ let package = Package(
       name: "LockstepCommandTests",
       dependencies: [
         "LockstepAccounts", "LockstepCollections", "LockstepCommand", "LockstepComposition", "LockstepCryptography",
-        "LockstepHTTP",
-        "LockstepJSON", "LockstepMaintenance", "LockstepStore", "LockstepTestSupport", "LockstepTime",
+        "LockstepHTTP", "LockstepJSON", "LockstepMaintenance", "LockstepStore", "LockstepTemplates",
+        "LockstepTestSupport", "LockstepTime",
       ]
     ),
     .testTarget(

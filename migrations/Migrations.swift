@@ -20,8 +20,8 @@ public struct Migration: Sendable, Equatable {
 
   /// All steps of a store in SQLite, in order.
   ///
-  /// To add one, write the next numbered file, add it to Package.swift (`.embedInCode`) and add a
-  /// line here. Never change a released file: the server would reject stores that have applied it.
+  /// To add one, write the next numbered file and add a line here: Package.swift embeds the whole
+  /// folder, but Swift cannot list embedded files at run time. Never change a released file: the server would reject stores that have applied it.
   public static let all: [Migration] = [
     Migration(1, "0001_store", PackageResources._001_store_sql),
     Migration(2, "0002_accounts", PackageResources._002_accounts_sql),

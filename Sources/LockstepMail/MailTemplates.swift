@@ -114,7 +114,7 @@ extension MailTemplates {
     MailTemplateError(file: file, line: nil, reason: "It cannot be read: \(String(cString: strerror(errno))).")
   }
 
-  private static let defaults: [(name: String, bytes: [UInt8])] = [
+  static let defaults: [(name: String, bytes: [UInt8])] = [
     ("password-reset.en.txt", PackageResources.password_reset_en_txt),
     ("password-reset.ja.txt", PackageResources.password_reset_ja_txt),
     ("password-reset.de.txt", PackageResources.password_reset_de_txt),

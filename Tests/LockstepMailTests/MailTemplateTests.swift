@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import LockstepTestSupport
 import Testing
@@ -12,6 +13,18 @@ struct MailTemplateTests {
       return "none"
     } catch {
       return error.description
+    }
+  }
+
+  @Test("Every file in the folder of texts is a template of the server")
+  func allListed() throws {
+    let folder = URL(fileURLWithPath: #filePath)
+      .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+      .appendingPathComponent("Sources/LockstepMail/Texts")
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    #expect(files.sorted() == MailTemplates.defaults.map(\.name).sorted())
+    for (name, bytes) in MailTemplates.defaults {
+      #expect(try Data(contentsOf: folder.appendingPathComponent(name)) == Data(bytes), "\(name)")
     }
   }
 
