@@ -224,8 +224,8 @@ let package = Package(
       name: "LockstepStateTestSupport",
       dependencies: [
         "CLockstepSQLite", "LockstepAccounts", "LockstepCollections", "LockstepJSON", "LockstepModules",
-        "LockstepPostgreSQL", "LockstepSQLite", "LockstepStore", "LockstepSync", "LockstepTestSupport",
-        "LockstepThreading", "LockstepTime",
+        "LockstepPostgreSQL", "LockstepSchema", "LockstepSQLite", "LockstepStore", "LockstepSync",
+        "LockstepTestSupport", "LockstepThreading", "LockstepTime",
       ]
     ),
     .testTarget(

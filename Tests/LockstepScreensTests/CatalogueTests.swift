@@ -130,7 +130,7 @@ struct CatalogueTests {
       for (reactor, type, payload) in cases {
         let item = try Self.item(reactor, in: catalogue)
         let schema = try #require(item["actions"]?.arrayValue?.first { $0["type"] == .string(type) }?["payload"])
-        #expect(!SchemaValidator.faults(payload, schema).isEmpty, "\(reactor) \(type)")
+        #expect(!DocumentedSchema.faults(payload, schema).isEmpty, "\(reactor) \(type)")
         let action: JSONObject = ["module": .string(reactor), "type": .string(type), "payload": payload]
         let response =
           item["scope"] == "user"
@@ -147,13 +147,13 @@ struct CatalogueTests {
     #expect(Set(described.compactMap { $0["type"]?.stringValue }) == Set(samples.map(\.type)))
     for (type, payload) in samples {
       let schema = described.first { $0["type"] == .string(type) }?["payload"] ?? .null
-      #expect(SchemaValidator.faults(payload, schema) == [])
+      #expect(DocumentedSchema.faults(payload, schema) == [])
     }
   }
 
   private static func checkState(_ state: JSON?, _ item: JSON) {
     let schema = item["state"] ?? .null
-    #expect(SchemaValidator.faults(state ?? .null, schema) == [])
+    #expect(DocumentedSchema.faults(state ?? .null, schema) == [])
     let known = Set(schema["properties"]?.objectValue?.names ?? [])
     let unknown = Set(state?.objectValue?.names ?? []).subtracting(known)
     #expect(unknown.isEmpty)

@@ -24,6 +24,8 @@ final class OpenAPIValidator: Sendable {
   private let schemas: [String: JSON]
   /// By the method and the pattern of the route.
   private let documents = LockedState<[String: JSON]>([:])
+  /// By the route, the status, and the field or the type of the body.
+  private let compiled = LockedState<[String: DocumentedSchema]>([:])
 
   init(_ components: Components) throws {
     tables = try #require(components.applications.first).tables
@@ -69,7 +71,7 @@ final class OpenAPIValidator: Sendable {
 
   /// The differences between a response and its description. It is empty if there are none, or if
   /// the target has no route.
-  func faults(_ response: RawResponse, toMethod method: String, _ target: String) -> [String] {
+  func faults(_ response: RawResponse, toMethod method: String, _ target: String) throws -> [String] {
     guard let route = route(method, target) else { return [] }
     let place = "\(route.method.name) \(route.pattern) \(response.status)"
     let document = document(of: route)
@@ -82,10 +84,9 @@ final class OpenAPIValidator: Sendable {
     guard let described = responses?[String(response.status)] ?? anywhere else {
       return ["\(place): the status is not described: \(response.text)"]
     }
-    let schemas = SchemaValidator(document: document)
-    let description = schemas.resolved(described)
-    let faults = schemas.fieldFaults(response, description)
-    return (faults + (method == "HEAD" ? [] : schemas.bodyFaults(response, description))).map {
+    let description = Self.resolved(described, in: document)
+    let faults = try fieldFaults(response, description, of: place, in: document)
+    return (faults + (method == "HEAD" ? [] : try bodyFaults(response, description, of: place, in: document))).map {
       "\(place): \($0)"
     }
   }
@@ -99,7 +100,7 @@ final class OpenAPIValidator: Sendable {
   }
 }
 
-extension SchemaValidator {
+extension OpenAPIValidator {
   /// The longest body that is compared. A longer one would take long, and short ones have the same
   /// members.
   private static let longestBody = 64 * 1024
@@ -109,32 +110,63 @@ extension SchemaValidator {
     "connection", "content-length", "content-type", "date", "transfer-encoding",
   ]
 
-  fileprivate func resolved(_ json: JSON) -> JSON {
+  private static func resolved(_ json: JSON, in document: JSON) -> JSON {
     guard let reference = json["$ref"]?.stringValue else { return json }
-    return resolve(reference) ?? .null
+    return document.referenced(by: reference) ?? .null
   }
 
-  fileprivate func fieldFaults(_ response: RawResponse, _ description: JSON) -> [String] {
+  /// The compiled schema. Compiles each schema of a document once: `place` and `part` name it.
+  private func compiled(
+    _ schema: JSON,
+    of place: String,
+    _ part: String,
+    in document: JSON
+  ) throws -> DocumentedSchema {
+    try compiled.withLock { compiled in
+      let name = "\(place) \(part)"
+      if let made = compiled[name] { return made }
+      let made = try DocumentedSchema(schema, in: document)
+      compiled[name] = made
+      return made
+    }
+  }
+
+  private func fieldFaults(
+    _ response: RawResponse,
+    _ description: JSON,
+    of place: String,
+    in document: JSON
+  ) throws -> [String] {
     let described = description["headers"]?.objectValue ?? [:]
-    let missing = described.filter { resolved($0.value)["required"] == true && response.field($0.name) == nil }
     let known = Set(described.names.map { $0.lowercased() })
     let unknown = Set(response.fields.map { String($0.prefix { $0 != ":" }).lowercased() })
       .subtracting(known).subtracting(Self.ofMessages).sorted()
-    let wrong = described.flatMap { name, field -> [String] in
-      guard let text = response.field(name), let schema = resolved(field)["schema"] else { return [] }
+    var faults = unknown.map { "\($0) is not described" }
+    for (name, field) in described {
+      let field = Self.resolved(field, in: document)
+      guard let text = response.field(name) else {
+        if field["required"] == true { faults.append("the response lacks \(name)") }
+        continue
+      }
+      guard let schema = field["schema"] else { continue }
       let value = schema["type"] == "integer" ? Int(text).map { JSON($0) } ?? .string(text) : .string(text)
-      return faults(value, schema).map { "\(name)\($0)" }
+      faults += try compiled(schema, of: place, name, in: document).faults(value).map { "\(name)\($0)" }
     }
-    return missing.map { "the response lacks \($0.name)" } + unknown.map { "\($0) is not described" } + wrong
+    return faults
   }
 
-  fileprivate func bodyFaults(_ response: RawResponse, _ description: JSON) -> [String] {
+  private func bodyFaults(
+    _ response: RawResponse,
+    _ description: JSON,
+    of place: String,
+    in document: JSON
+  ) throws -> [String] {
     guard response.field("Content-Encoding") == nil, response.body.count <= Self.longestBody else { return [] }
     guard let content = description["content"] else { return response.body.isEmpty ? [] : ["the response has a body"] }
     let type = response.field("Content-Type").map { String($0.prefix { $0 != ";" }) } ?? "none"
     guard let schema = content[type]?["schema"] else { return ["the type \(type) is not described"] }
     guard type.hasSuffix("json") else { return [] }
     guard let body = try? JSON(parsing: response.body) else { return ["the body is not JSON"] }
-    return faults(body, schema)
+    return try compiled(schema, of: place, type, in: document).faults(body)
   }
 }

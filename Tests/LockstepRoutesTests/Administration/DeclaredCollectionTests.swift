@@ -247,7 +247,7 @@ struct DeclaredCollectionTests {
       let document = try await users.ask("GET", "/openapi.json").json
       func resolved(_ schema: JSON?) -> JSON? {
         guard let reference = schema?["$ref"]?.stringValue else { return schema }
-        return SchemaValidator(document: document).resolve(reference)
+        return document.referenced(by: reference)
       }
       func body(_ path: String) -> JSON? { document["paths"]?[path]?["put"]?["requestBody"] }
       func schema(_ path: String) -> JSON? { resolved(body(path)?["content"]?["application/json"]?["schema"]) }
