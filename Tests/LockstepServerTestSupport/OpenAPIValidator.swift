@@ -116,7 +116,12 @@ extension OpenAPIValidator {
   }
 
   /// The compiled schema. Compiles each schema of a document once: `place` and `part` name it.
-  private func compiled(_ schema: JSON, of place: String, _ part: String, in document: JSON) throws -> DocumentedSchema {
+  private func compiled(
+    _ schema: JSON,
+    of place: String,
+    _ part: String,
+    in document: JSON
+  ) throws -> DocumentedSchema {
     try compiled.withLock { compiled in
       let name = "\(place) \(part)"
       if let made = compiled[name] { return made }
