@@ -207,12 +207,27 @@ let package = Package(
       ]
     ),
     .target(
+      name: "LockstepOpenAPI",
+      dependencies: [
+        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepMiddleware",
+        "LockstepStore", "LockstepSync",
+      ]
+    ),
+    .target(
       name: "LockstepRoutes",
       dependencies: [
         "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer", "LockstepIdentity",
         "LockstepJSON", "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepModules",
-        "LockstepReactor", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading",
-        "LockstepTime", "LockstepWebFiles", "LockstepWebhooks",
+        "LockstepOpenAPI", "LockstepReactor", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync",
+        "LockstepThreading", "LockstepTime", "LockstepWebFiles", "LockstepWebhooks",
+      ]
+    ),
+    .target(
+      name: "LockstepAdministration",
+      dependencies: [
+        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepIdentity", "LockstepJSON",
+        "LockstepMaintenance", "LockstepMiddleware", "LockstepModules", "LockstepOpenAPI", "LockstepRoutes",
+        "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime", "LockstepWebhooks",
       ]
     ),
     .target(
@@ -222,7 +237,7 @@ let package = Package(
         "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMail",
         "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL",
         "LockstepReactor", "LockstepRoutes", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync",
-        "LockstepThreading", "LockstepTime", "LockstepWebhooks",
+        "LockstepThreading", "LockstepTime", "LockstepWebhooks", "LockstepAdministration",
       ]
     ),
     .target(
@@ -320,13 +335,13 @@ let package = Package(
     .testTarget(
       name: "LockstepTests",
       dependencies: [
-        "CAllocationCounter", "CLockstepSQLite", "CLockstepZlib", "Lockstep", "LockstepAccounts", "LockstepClient",
-        "LockstepCollections", "LockstepComposition", "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer",
-        "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMail",
-        "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL",
-        "LockstepReactor", "LockstepReactorTesting", "LockstepRoutes", "LockstepSQLite", "LockstepScreens",
-        "LockstepStore", "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime", "LockstepWebFiles",
-        "LockstepWebhooks",
+        "CAllocationCounter", "CLockstepSQLite", "CLockstepZlib", "Lockstep", "LockstepAccounts",
+        "LockstepAdministration", "LockstepClient", "LockstepCollections", "LockstepComposition", "LockstepHTTP",
+        "LockstepHTTPClient", "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging",
+        "LockstepMail", "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules",
+        "LockstepOpenAPI", "LockstepPostgreSQL", "LockstepReactor", "LockstepReactorTesting", "LockstepRoutes",
+        "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepTestSupport",
+        "LockstepThreading", "LockstepTime", "LockstepWebFiles", "LockstepWebhooks",
       ]
     ),
     .testTarget(

@@ -1,4 +1,5 @@
 import LockstepAccounts
+import LockstepAdministration
 import LockstepHTTP
 import LockstepHTTPServer
 import LockstepLogging

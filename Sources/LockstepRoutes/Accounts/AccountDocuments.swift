@@ -11,7 +11,7 @@ import LockstepSync
 // declaration.
 
 extension User {
-  static let format = ValueFormat<User>(
+  package static let format = ValueFormat<User>(
     .member("id", .uuid) { "\($0.id)" },
     .member("email", .nullableText, \.email),
     .member("emailVerified", .flag, \.isEmailVerified),
@@ -28,7 +28,7 @@ extension Session {
     .member("createdAt", .time, \.createdAt)
   )
 
-  static let format = ValueFormat<(session: Session, isCurrent: Bool)>(
+  package static let format = ValueFormat<(session: Session, isCurrent: Bool)>(
     .member("id", .uuid) { "\($0.session.id)" },
     .member("device", .nullableText) { $0.session.device },
     .member("createdAt", .time) { $0.session.createdAt },
@@ -47,46 +47,46 @@ extension Session {
 }
 
 extension ValueFormat<Identity> {
-  static var identity: ValueFormat {
+  package static var identity: ValueFormat {
     ValueFormat(.member("issuer", .text, \.issuer), .member("subject", .text, \.subject))
   }
 }
 
 extension ValueFormat<String> {
-  static var uuid: ValueFormat { ValueFormat(schema: .uuidSchema) { .string($0) } }
+  package static var uuid: ValueFormat { ValueFormat(schema: .uuidSchema) { .string($0) } }
   fileprivate static var cursor: ValueFormat { ValueFormat(schema: .cursorSchema) { .string($0) } }
 }
 
 extension ValueFormat<String?> {
-  static var nullableText: ValueFormat {
+  package static var nullableText: ValueFormat {
     ValueFormat(schema: .nullableTextSchema) { $0.map(JSON.string) ?? .null }
   }
 }
 
 /// A document for one user only, such as the user's account. Its tag is a hash of its contents.
-struct PrivateDocument: Sendable {
-  let json: JSON
-  let tag: String
+package struct PrivateDocument: Sendable {
+  package let json: JSON
+  package let tag: String
 
   /// The tag does not depend on the members in `ignored`, because they change without a write.
   /// It also depends on `hidden`, which the document does not show.
-  init(_ json: JSON, passingOver ignored: Set<ExactText> = [], hidden: Int = 0) {
+  package init(_ json: JSON, passingOver ignored: Set<ExactText> = [], hidden: Int = 0) {
     self.json = json
     var counted = json.objectValue ?? JSONObject()
     counted.removeAll { name, _ in ignored.contains(name.exact) }
     tag = Digest.text(of: JSON.object(counted).encoded() + (hidden == 0 ? [] : Array("\(hidden)".utf8)))
   }
 
-  init(_ session: Session, isCurrent: Bool) {
+  package init(_ session: Session, isCurrent: Bool) {
     self.init(Session.format.encode((session, isCurrent)), passingOver: ["lastSeenAt", "cursor"])
   }
 
-  func response(_ preconditions: Preconditions) throws(Problem) -> Response {
+  package func response(_ preconditions: Preconditions) throws(Problem) -> Response {
     try .document(tag, preconditions, current: json) { .bytes(json.encoded()) }
   }
 
   /// Throws `AccountsError.changed` if the preconditions of a write do not hold.
-  func check(_ preconditions: Preconditions, orStateAt state: Cursor? = nil) throws(AccountsError) {
+  package func check(_ preconditions: Preconditions, orStateAt state: Cursor? = nil) throws(AccountsError) {
     guard !preconditions.allowsWrite(to: tag, orStateAt: state) else { return }
     throw .changed(current: json, tag: tag)
   }
@@ -111,7 +111,7 @@ extension Response {
 }
 
 extension UserExport {
-  func response(of user: UserID, from network: Int?, _ preconditions: Preconditions) async throws -> Response {
+  package func response(of user: UserID, from network: Int?, _ preconditions: Preconditions) async throws -> Response {
     guard let contents = try await contents(of: user, from: network) else { throw Problem.unauthorized(true) }
     return try .document(contents.tag, preconditions, position: contents.position) {
       .stream(holding: contents.cost) { try await write(contents, of: user, from: network, to: $0) }

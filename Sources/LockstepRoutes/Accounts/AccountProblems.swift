@@ -18,7 +18,7 @@ extension AccountsError {
 
   /// The response to a write with this key, and the response that is recorded for it. Nil if a
   /// retry may have another result.
-  func lastingRefusal(of key: AccountsLedger.Key?) -> (StoredResponse, recorded: StoredResponse)? {
+  package func lastingRefusal(of key: AccountsLedger.Key?) -> (StoredResponse, recorded: StoredResponse)? {
     guard let key, isLasting else { return nil }
     let recorded = Problem(self, recordedFor: key.owner)
     return (StoredResponse(Problem(self).response), recorded: StoredResponse(recorded.response))
@@ -45,7 +45,7 @@ extension AccountsError {
 
 extension Problem {
   /// The problem for an error of a route about accounts; nil for an internal error.
-  init?(accounts error: any Error) {
+  package init?(accounts error: any Error) {
     switch error {
     case let problem as Problem: self = problem
     case let error as AccountsError: self.init(error)
@@ -57,14 +57,14 @@ extension Problem {
 
   /// The problem that is stored for a key of this owner. Only a user's stored responses may contain
   /// personal data, because they are erased with the user.
-  init(_ error: AccountsError, recordedFor owner: IdempotencyKeyOwner) {
+  package init(_ error: AccountsError, recordedFor owner: IdempotencyKeyOwner) {
     switch (error, owner) {
     case (.changed, .outsider): self.init(.preconditionFailed, detail: error.description)
     default: self.init(error)
     }
   }
 
-  init(_ error: AccountsError) {
+  package init(_ error: AccountsError) {
     self.init(of: error)
     if let title = error.title { self.title = title }
   }

@@ -4,6 +4,7 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepMaintenance
 import LockstepMiddleware
+import LockstepOpenAPI
 import LockstepStore
 import LockstepSync
 import LockstepThreading
@@ -302,13 +303,13 @@ extension Request {
   var network: ClientNetwork { ClientNetwork(host: peer.host) }
 
   /// The bearer token as the client sent it, or empty if the request has none.
-  var token: [UInt8] {
+  package var token: [UInt8] {
     head.withBytes(of: .authorization) { TokenAuthenticator.bearerToken(in: $0).map(Array.init) ?? [] } ?? []
   }
 }
 
 extension Response {
-  static var done: Response {
+  package static var done: Response {
     Response(status: .noContent, fields: HeaderFields([.cacheControl: "no-store"]))
   }
 }

@@ -3,11 +3,12 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
+import LockstepOpenAPI
 import LockstepStore
 import LockstepSync
 
 /// `POST /v1/users` and `POST /v1/sessions`: sign-up and login.
-struct AuthenticationRoutes: Sendable {
+package struct AuthenticationRoutes: Sendable {
   /// The differences between a sign-up and a login with a password.
   private struct Entrance: Sendable {
     let faults: @Sendable (Credentials) -> [FieldFault]
@@ -18,13 +19,13 @@ struct AuthenticationRoutes: Sendable {
   }
 
   /// The largest body, in bytes, of a sign-up, a login and a change of the password.
-  static let bodyLimit = 16 * 1024
+  package static let bodyLimit = 16 * 1024
   /// The fewest bytes of an idempotency key that protects the token of an anonymous user: about 128 bits
   /// in base64.
   static let fewestKeyBytes = 22
 
-  let accounts: StoredAccounts
-  let ledger: AccountsLedger
+  package let accounts: StoredAccounts
+  package let ledger: AccountsLedger
   /// Nil: the server accepts no tokens of other issuers.
   let identities: IdentitySessions?
 
@@ -196,7 +197,7 @@ struct AuthenticationRoutes: Sendable {
 
 extension JSON {
   /// Reads the body of a request as JSON. The request must not be a patch.
-  init(readingBodyOf request: Request, _ body: [UInt8]) throws(Problem) {
+  package init(readingBodyOf request: Request, _ body: [UInt8]) throws(Problem) {
     _ = try BodyType(of: request.head)
     try self.init(body: body)
   }

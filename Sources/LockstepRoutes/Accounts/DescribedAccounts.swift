@@ -2,6 +2,7 @@ import LockstepAccounts
 import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepOpenAPI
 
 // The OpenAPI descriptions of the routes about the user's account.
 

@@ -2,6 +2,7 @@ import LockstepAccounts
 import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepOpenAPI
 import LockstepStore
 
 // The OpenAPI descriptions of sign-up, login, and the first credentials of an anonymous user.
@@ -76,7 +77,7 @@ extension RouteDescription {
 }
 
 extension JSON {
-  static let emailSchema: JSON = [
+  package static let emailSchema: JSON = [
     "type": "string", "format": "email", "maxLength": JSON(EmailAddress.maximumBytes),
   ]
 }

@@ -7,8 +7,8 @@ import Synchronization
 
 /// The feed as server-sent events. Each event has the changes between the previous event's cursor
 /// and its own.
-final class ChangesEvents: EventSource {
-  static var response: Response {
+package final class ChangesEvents: EventSource {
+  package static var response: Response {
     var fields = HeaderFields()
     fields.append(.contentType, "text/event-stream")
     fields.append(contentsOf: .forBrowsers)
@@ -59,17 +59,17 @@ final class ChangesEvents: EventSource {
     self.changes = changes
   }
 
-  var deadline: Int64 { state.withLock { $0.heartbeat } }
+  package var deadline: Int64 { state.withLock { $0.heartbeat } }
 
-  func park(_ waker: any Waker) {
+  package func park(_ waker: any Waker) {
     let waker = NotingWaker(waker)
     state.withLock { $0.waker = waker }
     watch.park(waker)
   }
 
-  func unpark() { state.withLock { $0.making }?.cancel() }
+  package func unpark() { state.withLock { $0.making }?.cancel() }
 
-  func next(_ cause: WakeReason) -> EventPiece {
+  package func next(_ cause: WakeReason) -> EventPiece {
     let now = monotonic()
     guard watch.holdsLease else { return state.withLock { .comment(at: now, &$0.heartbeat) } }
     if watch.session.isEnded { return .end }
@@ -150,17 +150,17 @@ final class ChangesEvents: EventSource {
 
 extension EventPiece {
   /// The interval of comments that keep a quiet connection alive, in nanoseconds.
-  static let heartbeat: Int64 = 15_000_000_000
+  package static let heartbeat: Int64 = 15_000_000_000
 
   /// The comment of a quiet connection, if it is time for one. Nothing else may be sent without a lease.
-  static func comment(at now: Int64, _ next: inout Int64) -> EventPiece {
+  package static func comment(at now: Int64, _ next: inout Int64) -> EventPiece {
     guard now >= next else { return .nothing }
     next = now + heartbeat
     return .bytes(Array(": alive\n\n".utf8))
   }
 
   /// An event. `data` is JSON, which escapes line breaks.
-  static func event(_ name: String, id: String, _ data: [UInt8]) -> EventPiece {
+  package static func event(_ name: String, id: String, _ data: [UInt8]) -> EventPiece {
     .bytes(Array("event: \(name)\nid: \(id)\ndata: ".utf8) + data + Array("\n\n".utf8))
   }
 }

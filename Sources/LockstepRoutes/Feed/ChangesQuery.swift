@@ -2,6 +2,7 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 import LockstepModules
+import LockstepOpenAPI
 import LockstepSync
 
 /// The query of a request to the feed. It is a class, because each request that waits holds it, and
@@ -76,7 +77,7 @@ extension CollectionName {
   /// Reads the name of a module or of one collection, which may have been deleted: a client that
   /// follows it must not lose its other collections. Throws `invalid-parameter` if there is none
   /// with this name.
-  init(_ text: Substring, of modules: ModuleSet) throws(Problem) {
+  package init(_ text: Substring, of modules: ModuleSet) throws(Problem) {
     let name = CollectionName(text: text)
     let isSuite = name.module == "defaults" && name.part.map { Suite.fault(of: $0) == nil } ?? true
     guard modules[name.module] != nil || modules.deleted.contains(name.module.exact),
@@ -90,7 +91,7 @@ extension CollectionName {
 }
 
 /// Where the feed and the journal begin: the parameter `since`.
-enum FeedPosition: Sendable {
+package enum FeedPosition: Sendable {
   /// The longest text that can be a cursor has this many bytes.
   private static let maximumBytes = 256
 
@@ -103,7 +104,7 @@ enum FeedPosition: Sendable {
   case cursor(Cursor?, text: String)
 
   /// Reads `since`. Throws `invalid-parameter` if the text cannot be a cursor.
-  init(_ since: String?) throws(Problem) {
+  package init(_ since: String?) throws(Problem) {
     switch since {
     case nil: self = .beginning
     case "now": self = .now

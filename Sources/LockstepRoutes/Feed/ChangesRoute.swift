@@ -1,6 +1,7 @@
 import LockstepAccounts
 import LockstepCollections
 import LockstepHTTP
+import LockstepOpenAPI
 import LockstepStore
 import LockstepSync
 import LockstepThreading

@@ -2,6 +2,7 @@ import LockstepAccounts
 import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepOpenAPI
 import LockstepStore
 import LockstepSync
 
@@ -63,7 +64,7 @@ package struct JournalRoute: Sendable {
     )
   }
 
-  static let entrySchema: (String, JSON) = (
+  package static let entrySchema: (String, JSON) = (
     "JournalEntry",
     .schema(
       [
@@ -154,7 +155,7 @@ package struct JournalRoute: Sendable {
 }
 
 extension RouteParameter {
-  static let journalStart = RouteParameter(
+  package static let journalStart = RouteParameter(
     "since",
     in: .query,
     "Starts after this cursor; with `now`, after the last entry. Without `since`, or if the journal does not know the "
@@ -162,7 +163,7 @@ extension RouteParameter {
     schema: .cursorSchema
   )
 
-  static func mostEntries(_ limit: Int, _ exception: String) -> RouteParameter {
+  package static func mostEntries(_ limit: Int, _ exception: String) -> RouteParameter {
     RouteParameter(
       "limit",
       in: .query,

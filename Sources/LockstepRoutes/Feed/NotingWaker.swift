@@ -2,26 +2,26 @@ import LockstepHTTP
 import Synchronization
 
 /// Records a notification, then wakes the connection.
-final class NotingWaker: Waker {
+package final class NotingWaker: Waker {
   private let waker: any Waker
   private let isNotified = Atomic(false)
 
-  init(_ waker: any Waker) {
+  package init(_ waker: any Waker) {
     self.waker = waker
   }
 
-  func wake() {
+  package func wake() {
     isNotified.store(true, ordering: .releasing)
     waker.wake()
   }
 
-  func join(_ wakings: inout WakeBatch) {
+  package func join(_ wakings: inout WakeBatch) {
     isNotified.store(true, ordering: .releasing)
     waker.join(&wakings)
   }
 
   /// Wakes the connection without a notification.
-  func wakeOnly() { waker.wake() }
+  package func wakeOnly() { waker.wake() }
 
   /// Whether there was a notification since the last call.
   func takeNotification() -> Bool { isNotified.exchange(false, ordering: .acquiringAndReleasing) }

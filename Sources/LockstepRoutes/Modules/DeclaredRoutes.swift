@@ -2,6 +2,7 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
+import LockstepOpenAPI
 import LockstepStore
 import LockstepThreading
 

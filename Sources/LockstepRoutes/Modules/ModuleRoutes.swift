@@ -2,6 +2,7 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
+import LockstepOpenAPI
 import LockstepStore
 import LockstepSync
 
@@ -215,9 +216,6 @@ package final class ModuleRoutes: Sendable {
 }
 
 extension UserModule {
-  /// `id` or `key`: the parameter in the path and the member of payloads that name an element.
-  var keyName: String { kind == .list ? "id" : "key" }
-
   /// The names of the members that a list's elements can have. Nil if the module does not declare
   /// them.
   var elementMembers: [String]? {
@@ -249,14 +247,14 @@ extension Request {
 }
 
 extension PayloadReader {
-  func finishProblem() throws(Problem) {
+  package func finishProblem() throws(Problem) {
     do throws(Refusal) { try finish() } catch { throw Problem(error) }
   }
 }
 
 extension Problem {
   /// The problem of a body that is not an object but must be one.
-  static func notAnObject(_ json: JSON) -> Problem {
+  package static func notAnObject(_ json: JSON) -> Problem {
     Problem(
       .validationFailed,
       errors: [.init(pointer: "", detail: "It must be an object, and is \(json.typeName).")]

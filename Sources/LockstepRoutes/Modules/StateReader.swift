@@ -12,14 +12,14 @@ import LockstepThreading
 /// This is a class because each route and each pending response holds it. A struct would be copied
 /// for each of them.
 package final class StateReader: Sendable {
-  let store: String
+  package let store: String
   let gate: StateAuthenticator
-  let cache: StateCache
-  let registry: RegisteredLedger
+  package let cache: StateCache
+  package let registry: RegisteredLedger
   let modules: Modules
   let history: StateHistory
-  let readers: UserReaders
-  let waiting: LongPolling
+  package let readers: UserReaders
+  package let waiting: LongPolling
   let backgroundEncoder: BackgroundEncoder
 
   package init(
@@ -518,7 +518,7 @@ extension Response {
   }
 
   /// The response to a request that was allowed to wait. Caches must not store it.
-  func waited(_ wait: WaitPreference) -> Response {
+  package func waited(_ wait: WaitPreference) -> Response {
     var response = self
     response.fields = fields.replacing(.cacheControl, "no-store")
     response.fields.append(.preferenceApplied, wait.appliedField)

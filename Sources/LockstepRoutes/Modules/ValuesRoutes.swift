@@ -3,6 +3,7 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
 import LockstepModules
+import LockstepOpenAPI
 
 /// The routes of a map whose values clients set by their keys: the suites of user defaults, or a
 /// declared map.
@@ -66,7 +67,7 @@ package final class ValuesRoutes: Sendable {
   }
 
   /// The bodies that a patch of values accepts. `changes` is the schema of new values by key.
-  static func patchBody(_ changes: JSON = .reference(SharedSchema.changedValues.0)) -> RouteBody {
+  package static func patchBody(_ changes: JSON = .reference(SharedSchema.changedValues.0)) -> RouteBody {
     RouteBody([
       ("application/json", changes),
       ("application/merge-patch+json", .reference(SharedSchema.mergePatch.0)),
@@ -125,7 +126,7 @@ package final class ValuesRoutes: Sendable {
   }
 
   /// Reads a patch of values as an action. The `Content-Type` selects the kind of patch.
-  static func patchAction(_ request: Request, _ body: [UInt8]) throws -> ValuesAction {
+  package static func patchAction(_ request: Request, _ body: [UInt8]) throws -> ValuesAction {
     let type = try BodyType(of: request.head)
     let json = try JSON(body: body)
     if type == .jsonPatch {
@@ -255,7 +256,7 @@ struct SuitesPlace: ValuesRoutes.Place {
 
 extension Request {
   /// The suite's name in the path. Throws `invalid-parameter` if the name is not valid.
-  func suiteName() throws(Problem) -> String {
+  package func suiteName() throws(Problem) -> String {
     let name = parameters["suite"] ?? ""
     if let wrong = Suite.fault(of: name) { throw Problem(.invalidParameter, detail: wrong) }
     return name

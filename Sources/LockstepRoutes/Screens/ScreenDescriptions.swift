@@ -1,6 +1,7 @@
 import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepOpenAPI
 import LockstepScreens
 
 /// Describes `ScreenRoutes` in OpenAPI. Actions and states come from the screens' declarations.

@@ -178,7 +178,7 @@ package final class ScreenForwarder: Sendable {
 
 extension Route {
   /// The route of a node that forwards requests for the screens of other nodes.
-  func forwarding(by forwarder: ScreenForwarder?) -> Route {
+  package func forwarding(by forwarder: ScreenForwarder?) -> Route {
     guard let forwarder else { return self }
     return handled { request, handler in try forwarder.result(for: request) ?? handler(request) }
   }

@@ -7,7 +7,7 @@ import LockstepThreading
 
 extension Problem {
   /// The screen does not exist, or belongs to another session. Clients cannot tell which.
-  static var noSuchScreen: Problem {
+  package static var noSuchScreen: Problem {
     Problem(.notFound, detail: "There is no such screen, or it has ended. POST /v1/reactors/{name} opens a new one.")
   }
 

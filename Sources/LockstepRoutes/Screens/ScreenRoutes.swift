@@ -3,6 +3,7 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
+import LockstepOpenAPI
 import LockstepReactor
 import LockstepScreens
 import LockstepStore

@@ -2,6 +2,7 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
+import LockstepOpenAPI
 
 /// `GET /healthz` and `GET /readyz`, for supervisors and load balancers.
 package struct HealthRoutes: Sendable {

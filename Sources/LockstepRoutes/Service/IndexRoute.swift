@@ -1,6 +1,7 @@
 import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepOpenAPI
 
 /// `GET /`: links to all `GET` routes without a parameter in the path, made from the route table.
 /// Browsers get a page.

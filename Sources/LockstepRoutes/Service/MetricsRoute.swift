@@ -4,6 +4,7 @@ import LockstepHTTPServer
 import LockstepIdentity
 import LockstepMaintenance
 import LockstepMiddleware
+import LockstepOpenAPI
 import LockstepSQLite
 import LockstepScreens
 import LockstepStore

@@ -7,8 +7,8 @@ import LockstepSync
 import Synchronization
 
 /// Lets requests wait for changes of a user's state.
-struct LongPolling: Sendable {
-  let waiters: WaiterRegistry<UserID>
+package struct LongPolling: Sendable {
+  package let waiters: WaiterRegistry<UserID>
   let cache: StateCache
   let registry: RegisteredLedger
   let directory: SessionDirectory
@@ -126,7 +126,7 @@ final class StateWatcher: Watcher {
 }
 
 /// Knows whether the resource of a parked request has changed since the request last looked at it.
-protocol Watcher: Sendable {
+package protocol Watcher: Sendable {
   var seat: WaiterSeat { get }
   /// The time for which this node may respond from its memory. Nil: always, because there are no other nodes.
   var lease: NodeLease? { get }
@@ -136,7 +136,7 @@ protocol Watcher: Sendable {
 extension Watcher {
   /// Whether this node may respond from its memory. Ask this before the session: the memory then has each end of
   /// a session that was complete while the lease ran.
-  var holdsLease: Bool { lease?.isHeld ?? true }
+  package var holdsLease: Bool { lease?.isHeld ?? true }
 
   /// The result for a request to which this node cannot respond, because it has no lease: the request keeps
   /// waiting. Nil if the node has its lease. Throws at the end of the wait.
@@ -147,7 +147,7 @@ extension Watcher {
   }
 
   /// Lets changes wake `waker` from now on. If `hasChanged` is true already, wakes `waker` at once.
-  func park(_ waker: any Waker) {
+  package func park(_ waker: any Waker) {
     seat.wait(waker)
     // The seat must have the waker before this check. Each change is published before it wakes the
     // seats, so no change is missed. When the node has its lease again, it wakes all waiters.
@@ -156,14 +156,14 @@ extension Watcher {
 }
 
 /// A request that waits until a resource differs from what the client has.
-final class LongPoll: ParkedRequest {
-  let deadline: Int64
+package final class LongPoll: ParkedRequest {
+  package let deadline: Int64
   private let watcher: any Watcher
   private let respond: @Sendable (LongPoll, _ isLast: Bool) throws -> HandlerResult
 
   /// `respond` returns a response, or `.parked` with its poll to continue the wait. If `isLast` is
   /// true, `respond` must return a response.
-  init(
+  package init(
     deadline: Int64,
     _ watcher: any Watcher,
     respond: @escaping @Sendable (LongPoll, _ isLast: Bool) throws -> HandlerResult
@@ -173,11 +173,11 @@ final class LongPoll: ParkedRequest {
     self.respond = respond
   }
 
-  func park(_ waker: any Waker) { watcher.park(waker) }
+  package func park(_ waker: any Waker) { watcher.park(waker) }
 
-  func unpark() {}
+  package func unpark() {}
 
-  func resume(_ cause: WakeReason) -> HandlerResult {
+  package func resume(_ cause: WakeReason) -> HandlerResult {
     HandlerResult {
       let isLast = cause != .woken
       return try watcher.withoutLease(self, isLast: isLast) ?? respond(self, isLast)
@@ -218,19 +218,19 @@ extension Problem {
     .overloaded("This server cannot reach its database at present, so it cannot tell what is current. Try again.")
   }
 
-  static func tooManyWaits(_ detail: String) -> Problem {
+  package static func tooManyWaits(_ detail: String) -> Problem {
     Problem(.tooManyRequests, detail: detail, fields: HeaderFields([.retryAfter: "1"]))
   }
 }
 
 extension HandlerResult {
   /// The result of `make`. If `make` throws, the result is asynchronous work that throws the error.
-  init(catching make: () throws -> HandlerResult) {
+  package init(catching make: () throws -> HandlerResult) {
     do { self = try make() } catch { self = .async { throw error } }
   }
 
   /// A response that takes time. If `make` throws, `problem` may replace the error with a problem.
-  static func making(
+  package static func making(
     _ problem: @escaping @Sendable (any Error) -> Problem?,
     _ make: @escaping @Sendable () async throws -> Response
   ) -> HandlerResult {

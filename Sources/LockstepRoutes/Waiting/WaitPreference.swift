@@ -2,13 +2,13 @@ import LockstepHTTP
 import LockstepMiddleware
 
 /// How long a client wants to wait for a change (RFC 7240, 4.3).
-struct WaitPreference: Sendable {
+package struct WaitPreference: Sendable {
   /// Whole seconds, at most the server's limit.
-  let seconds: Int
+  package let seconds: Int
 
   /// Reads `?wait=`, or else `Prefer: wait=`; `nil` if the request has neither. Throws if `?wait=`
   /// is malformed. Ignores a malformed preference, as RFC 7240 says.
-  init?(of request: Request, _ query: QueryParameters, upTo longest: Int) throws(Problem) {
+  package init?(of request: Request, _ query: QueryParameters, upTo longest: Int) throws(Problem) {
     if let text = try query.text("wait") {
       guard let asked = Self.seconds(text) else {
         throw Problem(.invalidParameter, detail: "The parameter “wait” must be a whole number of seconds, 0 or more.")
@@ -21,9 +21,9 @@ struct WaitPreference: Sendable {
     }
   }
 
-  func deadline(for request: Request) -> Int64 { request.arrival + Int64(seconds) * 1_000_000_000 }
+  package func deadline(for request: Request) -> Int64 { request.arrival + Int64(seconds) * 1_000_000_000 }
 
-  var appliedField: String { "wait=\(seconds)" }
+  package var appliedField: String { "wait=\(seconds)" }
 
   /// Reads a whole number. A number too large for an `Int` becomes the largest `Int`.
   private static func seconds(_ text: String) -> Int? {

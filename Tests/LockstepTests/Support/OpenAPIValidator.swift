@@ -7,7 +7,7 @@ import Testing
 @testable import LockstepComposition
 @testable import LockstepCollections
 @testable import LockstepMiddleware
-@testable import LockstepRoutes
+@testable import LockstepOpenAPI
 
 /// Compares real responses with the descriptions in a server's OpenAPI document.
 ///

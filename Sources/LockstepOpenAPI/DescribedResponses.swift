@@ -4,35 +4,35 @@ import LockstepJSON
 // The header fields of responses.
 
 extension RouteField {
-  static let etag = RouteField(
+  package static let etag = RouteField(
     "ETag",
     "Changes when the resource changes. The tag of a page also changes with the rest of its collection, but the old "
       + "tag still gets 304. The tag of a gzip response ends with `-gzip`. Either form is accepted as a tag or cursor.",
     schema: ["type": "string", "pattern": "^\"[^\"]*\"$"]
   )
-  static let cursor = RouteField("Cursor", "The cursor of the user's whole state.", schema: .cursorSchema)
-  static let revision = RouteField(
+  package static let cursor = RouteField("Cursor", "The cursor of the user's whole state.", schema: .cursorSchema)
+  package static let revision = RouteField(
     "Revision",
     "How many transactions the user's state in this response includes. A copy of the state that was made between two "
       + "resets includes a write if the copy's revision is at least that of the write's response.",
     schema: .indexSchema
   )
-  static let cacheControl = RouteField("Cache-Control", "How the response may be cached.")
-  static let vary = RouteField("Vary", "The request's fields that the response depends on.")
-  static let preferenceApplied = RouteField(
+  package static let cacheControl = RouteField("Cache-Control", "How the response may be cached.")
+  package static let vary = RouteField("Vary", "The request's fields that the response depends on.")
+  package static let preferenceApplied = RouteField(
     "Preference-Applied",
     "`wait=<seconds>`: the longest wait that applies, if the request asked for a wait."
   ).sometimes
-  static let idempotencyReplayed = RouteField(
+  package static let idempotencyReplayed = RouteField(
     "Idempotency-Replayed",
     "`true` if this response repeats the first response to the same write.",
     schema: ["const": "true"]
   ).sometimes
-  static let link = RouteField("Link", "`<path>; rel=\"next\"`: the next page of a list.").sometimes
-  static let location = RouteField("Location", "The path of the new resource.", schema: .addressSchema)
+  package static let link = RouteField("Link", "`<path>; rel=\"next\"`: the next page of a list.").sometimes
+  package static let location = RouteField("Location", "The path of the new resource.", schema: .addressSchema)
 
   /// The fields of a response with a resource that supports preconditions.
-  static let validators = [etag, cacheControl, vary]
+  package static let validators = [etag, cacheControl, vary]
 
   /// Fields that the response of any route may have.
   fileprivate static let ofAnyResponse = [
@@ -117,7 +117,7 @@ extension ProblemKind {
 
 extension RouteDescription {
   /// Describes a read of a part of a user's state, which may be past, conditional or a long poll.
-  static func reading(
+  package static func reading(
     _ name: String,
     part: String,
     parameters: [RouteParameter] = [],
@@ -140,7 +140,7 @@ extension RouteDescription {
     )
   }
 
-  static func writing(
+  package static func writing(
     _ name: String,
     part: String,
     parameters: [RouteParameter] = [],
@@ -164,50 +164,50 @@ extension RouteDescription {
     )
   }
 
-  static func removing(_ name: String, part: String, parameters: [RouteParameter]) -> RouteDescription {
+  package static func removing(_ name: String, part: String, parameters: [RouteParameter]) -> RouteDescription {
     var description = writing(name, part: part, parameters: parameters, responses: [.removed], problems: [.notFound])
     description.problems.remove(.quotaExceeded)
     return description
   }
 
-  static func bodyProblems(_ body: RouteBody?) -> Set<ProblemKind> {
+  package static func bodyProblems(_ body: RouteBody?) -> Set<ProblemKind> {
     body == nil ? [] : [.malformedJSON, .payloadTooLarge, .unsupportedMediaType, .validationFailed]
   }
 }
 
 extension RouteResponse {
   /// A resource as a `GET` shows it.
-  static func shown(_ schema: JSON, fields: [RouteField]) -> RouteResponse {
+  package static func shown(_ schema: JSON, fields: [RouteField]) -> RouteResponse {
     RouteResponse(.ok, "The resource.", fields: fields, json: schema)
   }
 
-  static func written(_ status: Status, _ summary: String, shows schema: JSON) -> RouteResponse {
+  package static func written(_ status: Status, _ summary: String, shows schema: JSON) -> RouteResponse {
     let fields = RouteField.validators + [.cursor, .revision, .idempotencyReplayed]
     return RouteResponse(status, summary, fields: fields, json: schema)
   }
 
-  static let removed = RouteResponse(
+  package static let removed = RouteResponse(
     .noContent,
     "Removed.",
     fields: [.cacheControl, .cursor, .revision, .idempotencyReplayed],
     sharedName: "Removed"
   )
 
-  static let done = RouteResponse(
+  package static let done = RouteResponse(
     .noContent,
     "Done.",
     fields: [.cacheControl, .idempotencyReplayed],
     sharedName: "Done"
   )
 
-  static let results = RouteResponse(
+  package static let results = RouteResponse(
     .ok,
     "The mutations of each action.",
     fields: [.etag, .cacheControl, .cursor, .revision, .idempotencyReplayed],
     json: .reference(SharedSchema.results.0)
   )
 
-  static let unmodified = RouteResponse(
+  package static let unmodified = RouteResponse(
     .notModified,
     "Not modified.",
     fields: RouteField.validators + [.cursor.sometimes, .revision.sometimes],

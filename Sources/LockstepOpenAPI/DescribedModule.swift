@@ -8,8 +8,10 @@ import LockstepSync
 /// Their keys begin with the module's name, so with a lower-case letter. Keys of schemas that belong
 /// to no module, such as `Problem`, begin with a capital. See `SchemaComponents` for the names that
 /// clients see, such as `FavoritesElement`.
-struct DescribedModule {
+package struct DescribedModule {
   let module: UserModule
+
+  package init(module: UserModule) { self.module = module }
 
   private var stateKey: String { "\(module.name).state" }
   private var elementKey: String { "\(module.name).element" }
@@ -18,11 +20,11 @@ struct DescribedModule {
   private var actionKey: String { "\(module.name).action" }
 
   /// The body of `GET /v1/<module>`.
-  var state: JSON { .reference(stateKey) }
-  var element: JSON { .reference(elementKey) }
+  package var state: JSON { .reference(stateKey) }
+  package var element: JSON { .reference(elementKey) }
 
   /// The schemas that `state`, `element` and `placedElement` refer to.
-  var schemas: [String: JSON] {
+  package var schemas: [String: JSON] {
     let (outer, inner) = module.kind == .list ? ("items", "items") : ("values", "additionalProperties")
     var schemas = [stateKey: module.state]
     if let described = module.state["properties"]?[outer]?[inner] {
@@ -39,10 +41,10 @@ struct DescribedModule {
   var plainActions: [String: JSON] { schemas(ofActions: plainActionKey) }
 
   /// The schemas of actions as `POST /v1/actions` accepts them: each action names its module.
-  var actions: [String: JSON] { schemas(ofActions: actionKey, module: module.name) }
+  package var actions: [String: JSON] { schemas(ofActions: actionKey, module: module.name) }
 
   /// An action in `POST /v1/actions`.
-  var action: JSON { .reference(actionKey) }
+  package var action: JSON { .reference(actionKey) }
 
   /// The schema of each action, and of any of them.
   private func schemas(ofActions key: String, module name: String? = nil) -> [String: JSON] {
@@ -74,7 +76,7 @@ struct DescribedModule {
 
   /// The schema of a request body for a verb: the payload of the verb's action. The id or key is
   /// optional or not allowed, because the path contains it.
-  func body(of verb: ElementVerb, _ action: DeclaredVerb) -> JSON {
+  package func body(of verb: ElementVerb, _ action: DeclaredVerb) -> JSON {
     let key = module.keyName
     let payload = action.payload
     let required = (payload?["required"]?.arrayValue ?? []).compactMap(\.stringValue)
@@ -106,7 +108,7 @@ struct DescribedModule {
 
   /// The schemas of a screen's actions as clients send them, made from the actions' entries in the
   /// catalogue.
-  static func schemas(ofActions catalogue: JSON) -> [JSON] {
+  package static func schemas(ofActions catalogue: JSON) -> [JSON] {
     (catalogue.arrayValue ?? []).map { schema(ofAction: $0, module: nil, []) }
   }
 
@@ -120,6 +122,11 @@ struct DescribedModule {
     if let module { members.insert(SchemaMember(name: "module", schema: ["const": .string(module)]), at: 0) }
     return .closedSchema(of: members + more)
   }
+}
+
+extension UserModule {
+  /// `id` or `key`: the parameter in the path and the member of payloads that name an element.
+  package var keyName: String { kind == .list ? "id" : "key" }
 }
 
 extension JSON {
@@ -137,16 +144,18 @@ extension JSON {
 }
 
 /// The descriptions of the routes in `ModuleRoutes`.
-struct ModuleDescriptions {
+package struct ModuleDescriptions {
   let module: UserModule
+
+  package init(module: UserModule) { self.module = module }
 
   private var described: DescribedModule { DescribedModule(module: module) }
   private var isList: Bool { module.shape == .list }
   private var name: RouteParameter { .element(module.keyName) }
   private var part: String { module.noun?.many ?? module.name }
-  var summaries: ModuleSummaries { ModuleSummaries(module: module) }
+  package var summaries: ModuleSummaries { ModuleSummaries(module: module) }
 
-  var whole: RouteDescription {
+  package var whole: RouteDescription {
     .reading(
       operation(isList ? "list" : "get", isWhole: true),
       part: part,
@@ -157,11 +166,11 @@ struct ModuleDescriptions {
     )
   }
 
-  var element: RouteDescription {
+  package var element: RouteDescription {
     .reading(operation("get"), part: part, parameters: [name], shows: described.placedElement)
   }
 
-  var actions: RouteDescription {
+  package var actions: RouteDescription {
     .writing(
       operation("actOn", isWhole: true),
       part: part,
@@ -173,7 +182,7 @@ struct ModuleDescriptions {
     )
   }
 
-  func verb(_ verb: ElementVerb, _ action: DeclaredVerb) -> RouteDescription {
+  package func verb(_ verb: ElementVerb, _ action: DeclaredVerb) -> RouteDescription {
     if case .object = module.shape {
       return .writing(
         operation("patch", isWhole: true),
@@ -246,22 +255,22 @@ struct ModuleDescriptions {
 }
 
 /// One sentence about each route of a module.
-struct ModuleSummaries {
+package struct ModuleSummaries {
   let module: UserModule
 
   private var one: String? { module.noun?.one.lowercased() }
 
-  var whole: String {
+  package var whole: String {
     guard let noun = module.noun else { return "The user's state in \(module.name)." }
     return "The user's \(noun.many.lowercased())\(module.shape == .list ? ", in their order" : "")."
   }
 
-  var element: String {
+  package var element: String {
     guard let one else { return "One element of \(module.name)." }
     return module.shape == .list ? "One \(one), with its index." : "One \(one)."
   }
 
-  func verb(_ verb: ElementVerb, _ action: DeclaredVerb) -> String {
+  package func verb(_ verb: ElementVerb, _ action: DeclaredVerb) -> String {
     guard let one else { return "Performs the action \(action.type) of \(module.name)." }
     if case .object = module.shape { return "Changes fields of the \(one), all or none." }
     return switch verb {

@@ -1,6 +1,8 @@
 import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepOpenAPI
+import LockstepRoutes
 import LockstepStore
 
 // The descriptions of the routes of users for administrators.

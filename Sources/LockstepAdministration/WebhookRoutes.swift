@@ -3,6 +3,8 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
+import LockstepOpenAPI
+import LockstepRoutes
 import LockstepStore
 import LockstepSync
 import LockstepTime

@@ -1,6 +1,8 @@
 import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
+import LockstepOpenAPI
+import LockstepRoutes
 
 /// A page of a list that is only in memory: `?limit=` and `?after=`, the number of items before it.
 struct AdminPage<Item> {

@@ -6,7 +6,7 @@ import LockstepMiddleware
 /// The OpenAPI 3.1 document of a route table, made from the descriptions of the routes.
 ///
 /// Parameters, header fields, schemas and problems that routes share appear once, as components.
-struct OpenAPIDocument {
+package struct OpenAPIDocument {
   private var paths = JSONObject()
   private var parameters = JSONObject()
   private var fields = JSONObject()
@@ -16,7 +16,7 @@ struct OpenAPIDocument {
   private var parts: [String] = []
 
   /// Makes the document. Routes without a description are left out.
-  static func json(of routes: [Route]) -> JSON {
+  package static func json(of routes: [Route]) -> JSON {
     var document = OpenAPIDocument()
     document.addProblems()
     for route in routes { if let description = route.description { document.add(route, description) } }

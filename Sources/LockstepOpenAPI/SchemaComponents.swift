@@ -147,14 +147,14 @@ struct UniqueNames {
 extension String {
   /// `shopping-list.element` as `ShoppingListElement`. Other characters than letters and digits of
   /// ASCII are left out.
-  var inPascalCase: String {
+  package var inPascalCase: String {
     split { !$0.isASCII || !($0.isLetter || $0.isNumber) }.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
   }
 }
 
 extension JSON {
   /// A schema with these choices. The member `member`, a constant in each, tells which one applies.
-  static func oneOf(_ choices: [(value: String, key: String)], by member: String) -> JSON {
+  package static func oneOf(_ choices: [(value: String, key: String)], by member: String) -> JSON {
     let references = choices.map { JSON.reference($0.key) }
     // Some generators refuse a discriminator between fewer than two choices.
     guard choices.count > 1 else { return ["oneOf": .array(references)] }

@@ -5,6 +5,8 @@ import LockstepIdentity
 import LockstepJSON
 import LockstepMaintenance
 import LockstepMiddleware
+import LockstepOpenAPI
+import LockstepRoutes
 import LockstepScreens
 import LockstepStore
 import LockstepSync

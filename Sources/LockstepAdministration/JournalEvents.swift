@@ -1,4 +1,5 @@
 import LockstepHTTP
+import LockstepRoutes
 import LockstepStore
 import LockstepSync
 import LockstepThreading

@@ -9,12 +9,12 @@ import LockstepSync
 /// administrator token, the routes of the administration respond with 404.
 package struct AdministratorGate: Sendable {
   private let administrator: AdministratorToken
-  let tokens: ServiceTokens
+  package let tokens: ServiceTokens
   private let limiter: AttemptLimiter
   private let sessions: TokenAuthenticator
   /// Logs a change of an account, a session, a service token or registered defaults, with the name of
   /// the token that made it.
-  let log: @Sendable (_ change: String, _ subject: String, _ agent: String) -> Void
+  package let log: @Sendable (_ change: String, _ subject: String, _ agent: String) -> Void
 
   package init(
     _ administrator: AdministratorToken,
@@ -35,7 +35,7 @@ package struct AdministratorGate: Sendable {
   /// Throws `not-found` if no administrator token is set, `unauthorized` without a valid token,
   /// `too-many-requests` after too many wrong tokens, and `forbidden` for a user's token or without
   /// the scope.
-  func admit(
+  package func admit(
     _ request: Request,
     _ scope: ServiceScope,
     _ respond: @escaping @Sendable (LiveServiceToken) throws -> HandlerResult
@@ -120,9 +120,9 @@ extension TokenAuthenticator {
 
 /// Lets a service token act for the user that the request's path names, in a session of its own.
 // A class, because an authenticator of sessions contains it.
-final class AgentAuthenticator: Sendable {
+package final class AgentAuthenticator: Sendable {
   /// The parameter of the path that names the user.
-  static let user = "user"
+  package static let user = "user"
 
   let gate: AdministratorGate
   /// The scope that a request needs unless it is a read or a dry run.
@@ -210,7 +210,7 @@ private struct AgentResponse: ResponseTransform {
 
 extension LiveServiceToken {
   /// The owner of the idempotency keys of requests that are about no user.
-  var keyOwner: IdempotencyKeyOwner {
+  package var keyOwner: IdempotencyKeyOwner {
     id == ServiceTokens.administratorName
       ? .administrator : .outsider(DomainHash.of("service token", Array(id.utf8)))
   }
@@ -219,7 +219,7 @@ extension LiveServiceToken {
 extension IdempotencyKey {
   /// The key as it is stored for a user. Keys of a service token differ from those of the user's
   /// devices, because no header field can contain a line break.
-  func owned(by session: LiveSession) -> IdempotencyKey {
+  package func owned(by session: LiveSession) -> IdempotencyKey {
     session.agent.map { IdempotencyKey("\($0.id)\n\(key)", fingerprint: fingerprint) } ?? self
   }
 }

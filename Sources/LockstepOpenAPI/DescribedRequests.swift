@@ -9,39 +9,43 @@ import LockstepStore
 
 extension RouteParameter {
   /// The parameters of a read of a user's state: for a past state, a wait and a precondition.
-  static let reading = [at] + waiting + [ifMatchOfRead, ifNoneMatch, newEnough]
-  static let waiting = [wait, prefer]
+  package static let reading = [at] + waiting + [ifMatchOfRead, ifNoneMatch, newEnough]
+  package static let waiting = [wait, prefer]
   /// The parameters of a write: preconditions and an idempotency key.
-  static let writing = [ifMatch, ifNoneMatchOfWrite, idempotencyKey]
+  package static let writing = [ifMatch, ifNoneMatchOfWrite, idempotencyKey]
   static let pages = [limit, after, prefix, `where`, sort]
 
-  static let at = query(
+  package static let at = query(
     "at",
     "Shows the resource as it was at this cursor, if the server still has that history.",
     .cursorSchema
   )
 
-  static let wait = query(
+  package static let wait = query(
     "wait",
     "Long poll: how many seconds to wait for a change. The server shortens a time above its maximum. A request only "
       + "waits if it has If-None-Match or since. This parameter overrides Prefer.",
     ["type": "integer", "minimum": 0]
   )
 
-  static let prefer = header(
+  package static let prefer = header(
     "Prefer",
     "`wait=<seconds>` has the effect of the parameter `wait` (RFC 7240). The server ignores other preferences.",
     ["type": "string", "examples": ["wait=30"]]
   )
 
-  static let newEnough = header(
+  package static let newEnough = header(
     "Cursor",
     "A cursor of the user's state. The response shows a state that is at least as new. If that state does not arrive "
       + "within a second, the response is 503.",
     .cursorSchema
   )
 
-  static let ifNoneMatch = header("If-None-Match", "304 if the resource has one of these entity tags.", .tagsSchema)
+  package static let ifNoneMatch = header(
+    "If-None-Match",
+    "304 if the resource has one of these entity tags.",
+    .tagsSchema
+  )
 
   static let ifNoneMatchOfWrite = RouteParameter(
     "If-None-Match",
@@ -51,7 +55,7 @@ extension RouteParameter {
     sharedName: "If-None-Match-of-a-write"
   )
 
-  static let ifMatchOfRead = RouteParameter(
+  package static let ifMatchOfRead = RouteParameter(
     "If-Match",
     in: .header,
     "Entity tags: 412 if the resource has none of them. The server compares it before If-None-Match.",
@@ -59,21 +63,21 @@ extension RouteParameter {
     sharedName: "If-Match-of-a-read"
   )
 
-  static let ifMatch = header(
+  package static let ifMatch = header(
     "If-Match",
     "Entity tags from ETag: write only if the resource has one of them. `*`: write only if the resource exists. "
       + "Otherwise 412, with the present resource.",
     .tagsSchema
   )
 
-  static let idempotencyKey = header(
+  package static let idempotencyKey = header(
     "Idempotency-Key",
     "A text of 1 to \(IdempotencyKey.maximumBytes) bytes, a new one for each write. If the same write arrives again "
       + "within 24 hours (15 minutes for a screen), the server applies it once and repeats the first response.",
     ["type": "string", "minLength": 1, "maxLength": JSON(IdempotencyKey.maximumBytes)]
   )
 
-  static let acceptLanguage = header(
+  package static let acceptLanguage = header(
     "Accept-Language",
     "The languages that the user prefers, for the texts in the state. The user default `language` comes before them.",
     ["type": "string", "examples": ["de-AT, en;q=0.8"]]
@@ -86,16 +90,16 @@ extension RouteParameter {
     ["type": "string", "examples": ["7f1c2a"]]
   )
 
-  static let lastEventID = header("Last-Event-ID", "Resumes an event stream after this event.", .textSchema)
+  package static let lastEventID = header("Last-Event-ID", "Resumes an event stream after this event.", .textSchema)
 
-  static let dryRun = query(
+  package static let dryRun = query(
     "dryRun",
     "With `true`, the response tells what the actions would do: their mutations, with the present cursor and revision. "
       + "Nothing is changed, and no Idempotency-Key is recorded.",
     ["type": "boolean", "default": false]
   )
 
-  static let prefix = query("prefix", "Only elements whose id or key has this prefix.", .textSchema)
+  package static let prefix = query("prefix", "Only elements whose id or key has this prefix.", .textSchema)
 
   static let `where` = query(
     "where",
@@ -122,19 +126,19 @@ extension RouteParameter {
     ["type": "string", "pattern": "^[^,]+(,[^,]+)*$", "examples": ["-data.rating,title"]]
   )
 
-  static let limit = query(
+  package static let limit = query(
     "limit",
     "The most elements in a page. If there are more, the response field Link refers to the next page.",
     ["type": "integer", "minimum": 1, "maximum": 1_000_000]
   )
 
-  static let after = query(
+  package static let after = query(
     "after",
     "Starts after the element with this id, which must be one of the selected elements.",
     .nameSchema
   )
 
-  static let suite = RouteParameter(
+  package static let suite = RouteParameter(
     "suite",
     in: .path,
     "The name of a suite. A suite without values exists and is empty.",
@@ -143,7 +147,7 @@ extension RouteParameter {
   )
 
   /// The name of an element in a path: an id or a key.
-  static func element(_ name: String) -> RouteParameter {
+  package static func element(_ name: String) -> RouteParameter {
     RouteParameter(name, in: .path, "The element's \(name), percent-encoded.", schema: .nameSchema)
   }
 
@@ -159,11 +163,11 @@ extension RouteParameter {
 // JSON Schemas that routes share.
 
 extension JSON {
-  static let addressSchema: JSON = ["type": "string", "format": "uri-reference"]
-  static let nullableTextSchema: JSON = ["type": ["string", "null"]]
+  package static let addressSchema: JSON = ["type": "string", "format": "uri-reference"]
+  package static let nullableTextSchema: JSON = ["type": ["string", "null"]]
 
   /// The schema of an object with these members, the optional ones last. Other members are allowed.
-  static func schema(
+  package static func schema(
     _ required: KeyValuePairs<String, JSON>,
     optional: KeyValuePairs<String, JSON> = [:]
   ) -> JSON {
@@ -171,7 +175,7 @@ extension JSON {
   }
 
   /// The schema of an object in a request. Other members are not allowed.
-  static func closedSchema(
+  package static func closedSchema(
     _ required: KeyValuePairs<String, JSON>,
     optional: KeyValuePairs<String, JSON> = [:]
   ) -> JSON {
@@ -187,7 +191,7 @@ extension JSON {
   }
 
   /// The schema of a new password. The server limits bytes, but `maxLength` counts characters.
-  static func newPasswordSchema(_ rules: PasswordRules) -> JSON {
+  package static func newPasswordSchema(_ rules: PasswordRules) -> JSON {
     [
       "type": "string", "format": "password", "minLength": JSON(rules.minimumCharacters),
       "maxLength": JSON(rules.maximumBytes),
@@ -196,9 +200,9 @@ extension JSON {
 }
 
 /// Schemas that routes refer to by name.
-enum SharedSchema {
+package enum SharedSchema {
   /// A JSON patch (RFC 6902).
-  static let jsonPatch: (String, JSON) = (
+  package static let jsonPatch: (String, JSON) = (
     "JSONPatch",
     .arraySchema(of: ["oneOf": .array(operations.map { .reference($0.0) })])
   )
@@ -215,14 +219,14 @@ enum SharedSchema {
   private static let pointer: JSON = ["type": "string", "pattern": "^(/([^~/]|~[01])*)*$"]
 
   /// A mutation, as in the journal and in the responses to actions.
-  static let mutation: (String, JSON) = (
+  package static let mutation: (String, JSON) = (
     "Mutation",
     .schema([
       "type": ["enum": ["inserted", "modified", "removed", "moved", "set", "cleared"]], "payload": ["type": "object"],
     ])
   )
 
-  static let results: (String, JSON) = (
+  package static let results: (String, JSON) = (
     "ActionResults",
     .schema(["cursor": .cursorSchema, "results": .arraySchema(of: .reference(result.0))])
   )
@@ -232,7 +236,7 @@ enum SharedSchema {
   )
 
   /// An element of any list. Each module has its own other members.
-  static let listItem: (String, JSON) = (
+  package static let listItem: (String, JSON) = (
     "ListItem",
     [
       "type": "object", "properties": ["id": .textSchema], "required": ["id"], "additionalProperties": [:],
@@ -240,23 +244,25 @@ enum SharedSchema {
   )
 
   /// The schemas of the response to actions.
-  static let actionResults = [String: JSON].shared(mutation, result, results)
+  package static let actionResults = [String: JSON].shared(mutation, result, results)
 
   // A patch of values is a different type for each media type, so that generated code can choose
   // the media type by the type.
 
   /// New values by key, each of which replaces a value as a whole.
-  static let changedValues: (String, JSON) = ("ChangedValues", .changedValuesSchema)
+  package static let changedValues: (String, JSON) = ("ChangedValues", .changedValuesSchema)
   /// A merge patch (RFC 7396) of values.
-  static let mergePatch: (String, JSON) = ("MergePatch", .changedValuesSchema)
-  static let newValues: (String, JSON) = ("NewValues", .newValuesSchema)
+  package static let mergePatch: (String, JSON) = ("MergePatch", .changedValuesSchema)
+  package static let newValues: (String, JSON) = ("NewValues", .newValuesSchema)
 
   /// The schemas of patches of values.
-  static let valuePatches = jsonPatches.merging([String: JSON].shared(changedValues, mergePatch)) { first, _ in first }
+  package static let valuePatches = jsonPatches.merging([String: JSON].shared(changedValues, mergePatch)) { first, _ in
+    first
+  }
 }
 
 extension [String: JSON] {
-  static func shared(_ schemas: (String, JSON)...) -> [String: JSON] {
+  package static func shared(_ schemas: (String, JSON)...) -> [String: JSON] {
     Dictionary(schemas) { first, _ in first }
   }
 }

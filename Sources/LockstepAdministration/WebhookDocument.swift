@@ -3,6 +3,7 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
+import LockstepRoutes
 import LockstepScreens
 import LockstepStore
 import LockstepTime

@@ -4,6 +4,8 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepMaintenance
 import LockstepMiddleware
+import LockstepOpenAPI
+import LockstepRoutes
 import LockstepStore
 import LockstepSync
 import LockstepTime

@@ -4,6 +4,8 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
 import LockstepModules
+import LockstepOpenAPI
+import LockstepRoutes
 import LockstepStore
 import LockstepSync
 

@@ -1,5 +1,7 @@
 import LockstepCollections
 import LockstepHTTP
+import LockstepOpenAPI
+import LockstepRoutes
 
 extension Route {
   /// A route about a user's state or account, for an administrator: `/v1/favorites` becomes

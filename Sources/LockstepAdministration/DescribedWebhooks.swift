@@ -1,6 +1,8 @@
 import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
+import LockstepOpenAPI
+import LockstepRoutes
 import LockstepStore
 
 // The descriptions of the routes of webhooks.

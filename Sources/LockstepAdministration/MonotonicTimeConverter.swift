@@ -1,3 +1,4 @@
+import LockstepRoutes
 import LockstepThreading
 import LockstepTime
 
