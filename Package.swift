@@ -43,7 +43,11 @@ let package = Package(
     .target(name: "LockstepReactor"),
     .target(name: "LockstepReactorTesting", dependencies: ["LockstepReactor"]),
     .target(name: "LockstepThreading"),
-    .target(name: "LockstepSQLite", dependencies: ["CLockstepSQLite", "LockstepThreading"]),
+    .target(name: "LockstepSQLite", dependencies: ["CLockstepSQLite"]),
+    .target(
+      name: "LockstepSQLiteStore",
+      dependencies: ["CLockstepSQLite", "LockstepSQLite", "LockstepThreading"]
+    ),
     .target(name: "LockstepPostgreSQL", dependencies: ["CLockstepPostgreSQL"]),
     .target(
       name: "LockstepMigrations",
@@ -139,7 +143,7 @@ let package = Package(
       name: "LockstepStore",
       dependencies: [
         "CLockstepSodium", "LockstepCollections", "LockstepJSON", "LockstepLogging", "LockstepMigrations",
-        "LockstepPostgreSQL", "LockstepSQLite", "LockstepThreading", "LockstepTime",
+        "LockstepPostgreSQL", "LockstepSQLite", "LockstepSQLiteStore", "LockstepThreading", "LockstepTime",
       ]
     ),
     .target(
@@ -186,8 +190,8 @@ let package = Package(
       name: "LockstepMaintenance",
       dependencies: [
         "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepLogging",
-        "LockstepModules", "LockstepPostgreSQL", "LockstepSQLite", "LockstepStore", "LockstepSync",
-        "LockstepThreading", "LockstepTime",
+        "LockstepModules", "LockstepPostgreSQL", "LockstepSQLite", "LockstepSQLiteStore", "LockstepStore",
+        "LockstepSync", "LockstepThreading", "LockstepTime",
       ]
     ),
     .target(
@@ -202,8 +206,8 @@ let package = Package(
       name: "LockstepMiddleware",
       dependencies: [
         "CLockstepZlib", "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer",
-        "LockstepJSON", "LockstepLogging", "LockstepPostgreSQL", "LockstepSQLite", "LockstepStore", "LockstepSync",
-        "LockstepThreading",
+        "LockstepJSON", "LockstepLogging", "LockstepPostgreSQL", "LockstepSQLite", "LockstepSQLiteStore",
+        "LockstepStore", "LockstepSync", "LockstepThreading",
       ]
     ),
     .target(
@@ -218,8 +222,8 @@ let package = Package(
       dependencies: [
         "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer", "LockstepIdentity",
         "LockstepJSON", "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepModules",
-        "LockstepOpenAPI", "LockstepReactor", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync",
-        "LockstepThreading", "LockstepTime", "LockstepWebFiles", "LockstepWebhooks",
+        "LockstepOpenAPI", "LockstepReactor", "LockstepSQLiteStore", "LockstepScreens", "LockstepStore",
+        "LockstepSync", "LockstepThreading", "LockstepTime", "LockstepWebFiles", "LockstepWebhooks",
       ]
     ),
     .target(
@@ -233,11 +237,11 @@ let package = Package(
     .target(
       name: "LockstepComposition",
       dependencies: [
-        "CLockstepLinux", "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPClient",
-        "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging", "LockstepMail",
-        "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL",
-        "LockstepReactor", "LockstepRoutes", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync",
-        "LockstepThreading", "LockstepTime", "LockstepWebhooks", "LockstepAdministration",
+        "CLockstepLinux", "LockstepAccounts", "LockstepAdministration", "LockstepCollections", "LockstepHTTP",
+        "LockstepHTTPClient", "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging",
+        "LockstepMail", "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules",
+        "LockstepPostgreSQL", "LockstepReactor", "LockstepRoutes", "LockstepSQLite", "LockstepSQLiteStore",
+        "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime", "LockstepWebhooks",
       ]
     ),
     .target(
@@ -293,7 +297,13 @@ let package = Package(
     .testTarget(name: "LockstepThreadingTests", dependencies: ["LockstepTestSupport", "LockstepThreading"]),
     .testTarget(
       name: "LockstepSQLiteTests",
-      dependencies: ["CLockstepSQLite", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading"]
+      dependencies: ["LockstepSQLite", "LockstepTestSupport"]
+    ),
+    .testTarget(
+      name: "LockstepSQLiteStoreTests",
+      dependencies: [
+        "CLockstepSQLite", "LockstepSQLite", "LockstepSQLiteStore", "LockstepTestSupport", "LockstepThreading",
+      ]
     ),
     .testTarget(
       name: "LockstepPostgreSQLTests",
@@ -340,8 +350,8 @@ let package = Package(
         "LockstepHTTPClient", "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepLogging",
         "LockstepMail", "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations", "LockstepModules",
         "LockstepOpenAPI", "LockstepPostgreSQL", "LockstepReactor", "LockstepReactorTesting", "LockstepRoutes",
-        "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepTestSupport",
-        "LockstepThreading", "LockstepTime", "LockstepWebFiles", "LockstepWebhooks",
+        "LockstepSQLite", "LockstepSQLiteStore", "LockstepScreens", "LockstepStore", "LockstepSync",
+        "LockstepTestSupport", "LockstepThreading", "LockstepTime", "LockstepWebFiles", "LockstepWebhooks",
       ]
     ),
     .testTarget(
@@ -500,7 +510,7 @@ let package = Package(
     ),
     .executableTarget(
       name: "writes-benchmark",
-      dependencies: ["LockstepSQLite", "LockstepThreading"],
+      dependencies: ["LockstepSQLite", "LockstepSQLiteStore", "LockstepThreading"],
       path: "Benchmarks/Writes"
     ),
   ],

@@ -1,5 +1,6 @@
 import LockstepPostgreSQL
 import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepStore
 import LockstepTime
 
@@ -99,7 +100,7 @@ private enum CommandTable {
     case .file(let path, _):
       // Checks the schema before anything is written.
       try store.read { _ in }
-      let connection = try SQLiteConnection(path: path, journal: .asFound)
+      let connection = try SQLiteConnection(storeAt: path, journal: .asFound)
       // The server runs the checkpoints. Deleted secrets must not stay in the file's free space.
       try connection.execute("PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON")
       self = .file(connection)

@@ -1,6 +1,7 @@
 import LockstepAccounts
 import LockstepCollections
 import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepStore
 import LockstepTime
 
@@ -95,7 +96,7 @@ package struct UserImport: Sendable {
         } catch StoreError.inUse {
           // Checks the schema before anything is written.
           try store.read { _ in }
-          let connection = try SQLiteConnection(path: path, journal: .asFound)
+          let connection = try SQLiteConnection(storeAt: path, journal: .asFound)
           // The server runs the checkpoints.
           try connection.execute("PRAGMA wal_autocheckpoint = 0")
           self = .shared(connection)

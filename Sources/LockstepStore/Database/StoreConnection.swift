@@ -1,5 +1,6 @@
 import LockstepCollections
 import LockstepSQLite
+import LockstepSQLiteStore
 
 /// A connection to the store, for one unit of the writer or for one read.
 ///
