@@ -179,7 +179,7 @@ let package = Package(
         "LockstepCollections", "LockstepJSON", "LockstepModules", "LockstepReactor", "LockstepSQLite", "LockstepTime",
       ]
     ),
-    .target(name: "LockstepClientUI", dependencies: ["LockstepClient"]),
+    .target(name: "LockstepClientUI", dependencies: ["LockstepClient", "LockstepJSON", "LockstepReactor"]),
     .target(
       name: "LockstepClientTesting",
       dependencies: [
