@@ -41,7 +41,11 @@ let package = Package(
     .target(name: "LockstepReactor"),
     .target(name: "LockstepReactorTesting", dependencies: ["LockstepReactor"]),
     .target(name: "LockstepThreading"),
-    .target(name: "LockstepSQLite", dependencies: ["CLockstepSQLite", "LockstepThreading"]),
+    .target(name: "LockstepSQLite", dependencies: ["CLockstepSQLite"]),
+    .target(
+      name: "LockstepSQLiteStore",
+      dependencies: ["CLockstepSQLite", "LockstepSQLite", "LockstepThreading"]
+    ),
     .target(name: "LockstepPostgreSQL", dependencies: ["CLockstepPostgreSQL"]),
     .target(
       name: "LockstepMigrations",
@@ -94,7 +98,7 @@ let package = Package(
       name: "LockstepStore",
       dependencies: [
         "CLockstepSodium", "LockstepCollections", "LockstepJSON", "LockstepLogging", "LockstepMigrations",
-        "LockstepPostgreSQL", "LockstepSQLite", "LockstepThreading", "LockstepTime",
+        "LockstepPostgreSQL", "LockstepSQLite", "LockstepSQLiteStore", "LockstepThreading", "LockstepTime",
       ]
     ),
     .target(
@@ -129,7 +133,7 @@ let package = Package(
         "LockstepCollections", "LockstepJSON", "LockstepModules", "LockstepReactor", "LockstepSQLite", "LockstepTime",
       ]
     ),
-    .target(name: "LockstepClientUI", dependencies: ["LockstepClient"]),
+    .target(name: "LockstepClientUI", dependencies: ["LockstepClient", "LockstepJSON", "LockstepReactor"]),
     .target(
       name: "LockstepClientTesting",
       dependencies: [
@@ -140,8 +144,8 @@ let package = Package(
       name: "LockstepMaintenance",
       dependencies: [
         "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepLogging",
-        "LockstepModules", "LockstepPostgreSQL", "LockstepSQLite", "LockstepStore", "LockstepSync",
-        "LockstepThreading", "LockstepTime",
+        "LockstepModules", "LockstepPostgreSQL", "LockstepSQLite", "LockstepSQLiteStore", "LockstepStore",
+        "LockstepSync", "LockstepThreading", "LockstepTime",
       ]
     ),
     .target(
@@ -164,8 +168,8 @@ let package = Package(
       name: "LockstepMiddleware",
       dependencies: [
         "CLockstepZlib", "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer",
-        "LockstepJSON", "LockstepLogging", "LockstepPostgreSQL", "LockstepSQLite", "LockstepStore", "LockstepSync",
-        "LockstepThreading",
+        "LockstepJSON", "LockstepLogging", "LockstepPostgreSQL", "LockstepSQLite", "LockstepSQLiteStore",
+        "LockstepStore", "LockstepSync", "LockstepThreading",
       ]
     ),
     .target(
@@ -277,7 +281,13 @@ let package = Package(
     .testTarget(name: "LockstepThreadingTests", dependencies: ["LockstepTestSupport", "LockstepThreading"]),
     .testTarget(
       name: "LockstepSQLiteTests",
-      dependencies: ["CLockstepSQLite", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading"]
+      dependencies: ["LockstepSQLite", "LockstepTestSupport"]
+    ),
+    .testTarget(
+      name: "LockstepSQLiteStoreTests",
+      dependencies: [
+        "CLockstepSQLite", "LockstepSQLite", "LockstepSQLiteStore", "LockstepTestSupport", "LockstepThreading",
+      ]
     ),
     .testTarget(
       name: "LockstepPostgreSQLTests",
@@ -566,7 +576,7 @@ let package = Package(
     ),
     .executableTarget(
       name: "writes-benchmark",
-      dependencies: ["LockstepSQLite", "LockstepThreading"],
+      dependencies: ["LockstepSQLite", "LockstepSQLiteStore", "LockstepThreading"],
       path: "Benchmarks/Writes"
     ),
   ],

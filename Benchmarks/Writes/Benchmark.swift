@@ -1,5 +1,6 @@
 import Glibc
 import LockstepSQLite
+import LockstepSQLiteStore
 
 /// Makes the same writes as `Benchmarks/CLoop`, but as a server does: many tasks write at the same
 /// time, and each one waits until its write is on disk.
@@ -33,7 +34,7 @@ func runBenchmark() async {
 }
 
 func openWriter(_ path: String) throws -> DatabaseWriter {
-  let connection = try SQLiteConnection(path: path)
+  let connection = try SQLiteConnection(storeAt: path)
   try connection.execute(
     """
     CREATE TABLE defaults (user TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, revision INTEGER NOT NULL,

@@ -1,5 +1,6 @@
 import LockstepJSON
 import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepStore
 
 /// Copies a store as it is at one moment, while a server of this or another process uses it.
@@ -56,7 +57,7 @@ package struct StoreBackup: Sendable {
   private func copy(to file: PartialFile, _ progress: (CopyProgress) -> Void) throws -> Int {
     let source = try StorePath.openForReading(store)
     try migrator.examine(source)
-    let copy = try SQLiteConnection(path: file.path, journal: .asFound)
+    let copy = try SQLiteConnection(storeAt: file.path, journal: .asFound)
     // After a failure, nothing is rolled back: the whole file is deleted.
     try copy.execute("PRAGMA journal_mode = MEMORY")
     let start = throttle.elapsed()

@@ -2,6 +2,7 @@ import LockstepCollections
 import LockstepJSON
 import LockstepModules
 import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepStore
 import LockstepSync
 

@@ -1,6 +1,7 @@
 import Glibc
 import LockstepCollections
 import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepStore
 import LockstepTime
 
@@ -134,7 +135,7 @@ private final class FileCopyTarget: CopyTarget {
     if StorePath.isTaken(place) {
       guard StorePath.isFile(place) else { throw StoreError.notAFile(path: path) }
       if fileSize(place) > 0 {
-        let present = try SQLiteConnection(path: place, access: .readOnly, journal: .asFound)
+        let present = try SQLiteConnection(storeAt: place, access: .readOnly, journal: .asFound)
         try migrator.expectCurrentSchema(of: present, path: path)
         if try SQLiteCopySide(present, name: path).hasContents() { throw MaintenanceError.notEmpty(name: path) }
       }
@@ -143,7 +144,7 @@ private final class FileCopyTarget: CopyTarget {
     if StorePath.isTaken(partial), !StorePath.isFileItself(partial) { throw MaintenanceError.notAFile(path: partial) }
     try DurableStore(path: partial, migrator: migrator).close()
     locks = [lock, try StoreLock(store: partial)]
-    connection = try SQLiteConnection(path: partial, journal: .asFound)
+    connection = try SQLiteConnection(storeAt: partial, journal: .asFound)
     // A crash of the system loses the last transactions at most, and the next run repeats them.
     try connection.execute(
       "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -131072; PRAGMA wal_autocheckpoint = 16384"

@@ -2,7 +2,7 @@ import LockstepAccounts
 import LockstepCollections
 import LockstepHTTP
 import LockstepModules
-import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepStore
 import LockstepSync
 import LockstepTime

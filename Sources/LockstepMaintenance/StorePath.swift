@@ -1,5 +1,6 @@
 import Glibc
 import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepStore
 
 package enum StorePath {
@@ -12,7 +13,7 @@ package enum StorePath {
   static func openForReading(_ path: String) throws -> SQLiteConnection {
     try expectFile(path)
     do throws(SQLiteError) {
-      return try SQLiteConnection(path: path, access: .readOnly, journal: .asFound)
+      return try SQLiteConnection(storeAt: path, access: .readOnly, journal: .asFound)
     } catch  where error.kind == .corrupt {
       throw MaintenanceError.damaged(path: path, what: error.message)
     }

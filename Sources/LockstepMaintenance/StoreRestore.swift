@@ -1,6 +1,7 @@
 import Glibc
 import LockstepCollections
 import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepStore
 
 /// Replaces a store with a backup.
@@ -66,7 +67,7 @@ package struct StoreRestore: Sendable {
   ) throws -> Summary {
     let source = try StorePath.openForReading(backup)
     try migrator.examine(source)
-    let copy = try SQLiteConnection(path: file.path, journal: .asFound)
+    let copy = try SQLiteConnection(storeAt: file.path, journal: .asFound)
     var bytes = 0
     try source.copy(to: copy) { step in
       bytes = step.bytes
@@ -104,7 +105,7 @@ package struct StoreRestore: Sendable {
   func clearPlace(_ place: String) throws(StoreError) {
     // Ignores errors: a damaged file, or one that is not a database, has nothing to checkpoint.
     if StorePath.isTaken(place),
-      let old = try? SQLiteConnection(path: place, journal: .asFound, busyTimeout: .zero),
+      let old = try? SQLiteConnection(storeAt: place, journal: .asFound, busyTimeout: .zero),
       let isComplete = try? old.truncateWAL(), !isComplete, fileSize(place + "-wal") > 0
     {
       throw .inUse(path: place)

@@ -1,4 +1,4 @@
-import LockstepSQLite
+import LockstepSQLiteStore
 
 /// A page in Prometheus' text format (version 0.0.4).
 package struct MetricsPage {

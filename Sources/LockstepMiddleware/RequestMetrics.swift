@@ -1,5 +1,5 @@
 import LockstepHTTP
-import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepThreading
 
 /// The number and the duration of each route's requests, by status.

@@ -41,7 +41,11 @@ extension RouteParameter {
     .cursorSchema
   )
 
-  package static let ifNoneMatch = header("If-None-Match", "304 if the resource has one of these entity tags.", .tagsSchema)
+  package static let ifNoneMatch = header(
+    "If-None-Match",
+    "304 if the resource has one of these entity tags.",
+    .tagsSchema
+  )
 
   static let ifNoneMatchOfWrite = RouteParameter(
     "If-None-Match",
@@ -252,7 +256,9 @@ package enum SharedSchema {
   package static let newValues: (String, JSON) = ("NewValues", .newValuesSchema)
 
   /// The schemas of patches of values.
-  package static let valuePatches = jsonPatches.merging([String: JSON].shared(changedValues, mergePatch)) { first, _ in first }
+  package static let valuePatches = jsonPatches.merging([String: JSON].shared(changedValues, mergePatch)) { first, _ in
+    first
+  }
 }
 
 extension [String: JSON] {

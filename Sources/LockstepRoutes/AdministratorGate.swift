@@ -121,9 +121,9 @@ extension TokenAuthenticator {
 
 /// Lets a service token act for the user that the request's path names, in a session of its own.
 // A class, because an authenticator of sessions contains it.
-final class AgentAuthenticator: Sendable {
+package final class AgentAuthenticator: Sendable {
   /// The parameter of the path that names the user.
-  static let user = "user"
+  package static let user = "user"
 
   let gate: AdministratorGate
   /// The scope that a request needs unless it is a read or a dry run.

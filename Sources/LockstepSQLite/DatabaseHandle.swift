@@ -1,8 +1,8 @@
 import CLockstepSQLite
-import LockstepThreading
 
 #if canImport(Darwin)
   import Darwin
+  import Synchronization
 #elseif canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -11,35 +11,35 @@ import LockstepThreading
 
 /// An open database of libsqlite3. The connection and each of its statements refer to it, so it
 /// stays open as long as a statement exists.
-final class DatabaseHandle {
+package final class DatabaseHandle {
   /// The open database: `init` throws if it cannot open one, and only `deinit` closes it.
-  let pointer: OpaquePointer
+  package let pointer: OpaquePointer
   let path: String
   /// Whether a transaction should be open. If SQLite has rolled it back and the caller ignored the
   /// error, no further statement may run, because each would be committed on its own.
   var expectsTransaction = false
-  /// Whether the writer should truncate the WAL: see `SQLiteConnection.eraseWAL()`.
-  var mustEraseWAL = false
-  /// Whether the writer should also clear free pages: see `SQLiteConnection.eraseFreePages()`.
-  var mustClearFreePages = false
+  /// Whether the writer of a store should truncate the WAL.
+  package var mustEraseWAL = false
+  /// Whether the writer of a store should also clear free pages.
+  package var mustClearFreePages = false
   /// Pages in the WAL after this connection's last commit; 0 if `countLogPages()` was not called.
-  private(set) var logPages = 0
+  package private(set) var logPages = 0
 
-  init(path: String, access: SQLiteConnection.Access) throws(SQLiteError) {
+  init(path: String, access: SQLiteConnection.Access, fileSystem: String?) throws(SQLiteError) {
     self.path = path
     _ = SQLiteLibrary.isSetUp
     if path.utf8.contains(0) {
       throw SQLiteError(extendedCode: SQLITE_CANTOPEN, message: "the path contains a NUL character", path: path)
     }
     if access == .readWriteCreate { try Self.createIfMissing(path) }
-    pointer = try Self.open(Self.asFileName(path), Self.flags(access), path: path)
+    pointer = try Self.open(Self.asFileName(path), Self.flags(access), fileSystem, path: path)
   }
 
   /// A database in memory.
   init() throws(SQLiteError) {
     path = "a database in memory"
     _ = SQLiteLibrary.isSetUp
-    pointer = try Self.open(":memory:", Self.flags(.readWriteCreate) | SQLITE_OPEN_MEMORY, path: path)
+    pointer = try Self.open(":memory:", Self.flags(.readWriteCreate) | SQLITE_OPEN_MEMORY, nil, path: path)
   }
 
   deinit {
@@ -47,7 +47,7 @@ final class DatabaseHandle {
   }
 
   /// Updates `logPages` from now on, and stops SQLite from running checkpoints within commits.
-  func countLogPages() {
+  package func countLogPages() {
     // SQLite need not retain this object: `deinit` closes the database, and SQLite calls the hook
     // only within calls on this database, on the thread that owns it.
     let context = Unmanaged.passUnretained(self).toOpaque()
@@ -68,17 +68,17 @@ final class DatabaseHandle {
   }
 
   /// The error of a statement that runs after SQLite has rolled back its transaction.
-  func noTransaction(sql: String) -> SQLiteError {
+  package func noTransaction(sql: String) -> SQLiteError {
     error(SQLITE_ABORT | (2 << 8), "no transaction is open any more: it has been rolled back", sql: sql)
   }
 
   /// An error that is not from SQLite itself.
-  func error(_ extendedCode: Int32, _ message: String, sql: String? = nil) -> SQLiteError {
+  package func error(_ extendedCode: Int32, _ message: String, sql: String? = nil) -> SQLiteError {
     SQLiteError(extendedCode: extendedCode, message: message, sql: sql, path: path)
   }
 
   /// The error of the call that has just failed on this database.
-  func lastError(sql: String?) -> SQLiteError {
+  package func lastError(sql: String?) -> SQLiteError {
     Self.lastError(of: pointer, sql: sql, path: path)
   }
 
@@ -93,9 +93,14 @@ final class DatabaseHandle {
   }
 
   /// Opens the database that SQLite knows by `name`. Errors show `path` instead.
-  private static func open(_ name: String, _ flags: Int32, path: String) throws(SQLiteError) -> OpaquePointer {
+  private static func open(
+    _ name: String,
+    _ flags: Int32,
+    _ fileSystem: String?,
+    path: String
+  ) throws(SQLiteError) -> OpaquePointer {
     var opened: OpaquePointer?
-    let code = sqlite3_open_v2(name, &opened, flags, ClearingFileSystem.name)
+    let code = sqlite3_open_v2(name, &opened, flags, fileSystem)
     guard let opened else { throw SQLiteError(extendedCode: code, message: resultText(code), path: path) }
     guard code == SQLITE_OK else {
       let error = lastError(of: opened, sql: nil, path: path)
@@ -145,7 +150,7 @@ final class DatabaseHandle {
   }
 
   #if canImport(Darwin)
-    private static let creation = LockedState(())
+    private static let creation = Mutex(())
   #endif
 
   /// SQLite gives names like `:memory:` and `file:…` a special meaning. Here they name files.
@@ -155,18 +160,14 @@ final class DatabaseHandle {
 }
 
 /// SQLite's text for a result code.
-func resultText(_ code: Int32) -> String {
+package func resultText(_ code: Int32) -> String {
   sqlite3_errstr(code).map { String(cString: $0) } ?? "unknown error"
 }
 
 /// Settings of libsqlite3 for the whole process. They must be set before its first use, because
 /// they have no effect later.
-enum SQLiteLibrary {
-  static let isSetUp: Bool = {
-    let isConfigured = configure()
-    ClearingFileSystem.register()
-    return isConfigured
-  }()
+package enum SQLiteLibrary {
+  package static let isSetUp = configure()
 
   private static func configure() -> Bool {
     #if canImport(Darwin)

@@ -27,7 +27,7 @@ extension SQLiteConnection {
     }
     // Makes SQLite read the file now. Until the first query, SQLite does not.
     _ = try pragma("PRAGMA schema_version", as: Int.self)
-    // Such a file also has pointer-map pages. `PageGap` could take them for pages of a b-tree.
+    // Such a file also has pointer-map pages. A store could take them for pages of a b-tree, whose gaps it clears.
     guard try pragma("PRAGMA auto_vacuum", as: Int.self) == 0 else {
       throw database.error(
         SQLITE_ERROR,
@@ -53,7 +53,7 @@ extension SQLiteConnection {
   }
 
   /// The number of bytes in a page.
-  func pageSize() throws(SQLiteError) -> Int { try pragma("PRAGMA page_size", as: Int.self) }
+  package func pageSize() throws(SQLiteError) -> Int { try pragma("PRAGMA page_size", as: Int.self) }
 
   private func expect(_ sql: StaticString, is value: Int) throws(SQLiteError) {
     let found = try pragma(sql, as: Int.self)
@@ -62,7 +62,7 @@ extension SQLiteConnection {
     }
   }
 
-  func pragma<Value: SQLiteConvertible>(_ sql: StaticString, as type: Value.Type) throws(SQLiteError) -> Value {
+  package func pragma<Value: SQLiteConvertible>(_ sql: StaticString, as type: Value.Type) throws(SQLiteError) -> Value {
     do {
       if let value = try first(sql, transform: { row in try row[0] as Value }) { return value }
       throw database.error(SQLITE_ERROR, "the setting is unknown to this libsqlite3", sql: sql.description)

@@ -41,14 +41,14 @@ extension SQLiteConnection {
     return try body()
   }
 
-  func begin() throws(SQLiteError) {
+  package func begin() throws(SQLiteError) {
     try expectNoTransaction(for: "BEGIN IMMEDIATE")
     try run("BEGIN IMMEDIATE")
     database.expectsTransaction = true
   }
 
   /// If this throws, call `rollBack()`, because the transaction may still be open.
-  func commit() throws(SQLiteError) {
+  package func commit() throws(SQLiteError) {
     try expectTransaction(for: "COMMIT")
     database.expectsTransaction = false
     try run("COMMIT")
@@ -59,6 +59,7 @@ extension SQLiteConnection {
   ///
   /// Without a transaction, each statement of `body` would be committed on its own. So this throws
   /// if none is open, for example because SQLite has just rolled it back.
+  @inlinable
   public func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
     try expectTransaction(for: "SAVEPOINT unit")
     try run("SAVEPOINT unit")
@@ -74,14 +75,15 @@ extension SQLiteConnection {
   }
 
   /// Rolls back the transaction, unless SQLite has done so already.
-  func rollBack() {
+  package func rollBack() {
     database.expectsTransaction = false
     if isInTransaction { _ = try? run("ROLLBACK") }
   }
 
   /// Rolls back the savepoint, or the whole transaction if that fails, so that half a unit is never
   /// committed.
-  private func rollBackSavepoint() {
+  @usableFromInline
+  func rollBackSavepoint() {
     guard isInTransaction else { return }
     do {
       try run("ROLLBACK TO unit")
@@ -92,15 +94,7 @@ extension SQLiteConnection {
   }
 
   /// How many rows this connection has changed since it was opened, except by failed statements.
-  var changedRowsInAll: Int64 { sqlite3_total_changes64(database.pointer) }
-
-  /// The error of a group in which a unit broke its promise to throw only before its first change.
-  func brokenPromise(_ error: any Error) -> SQLiteError {
-    database.error(
-      SQLITE_ABORT,
-      "a unit threw after its first write, although it promised to throw only before: \(error)"
-    )
-  }
+  package var changedRowsInAll: Int64 { sqlite3_total_changes64(database.pointer) }
 
   /// Throws if the open transaction violates a deferred foreign key.
   package func checkForeignKeys() throws(SQLiteError) {
@@ -117,7 +111,8 @@ extension SQLiteConnection {
     throw database.error(SQLITE_MISUSE, message, sql: sql.description)
   }
 
-  private func expectTransaction(for sql: StaticString) throws(SQLiteError) {
+  @usableFromInline
+  func expectTransaction(for sql: StaticString) throws(SQLiteError) {
     if !isInTransaction { throw database.noTransaction(sql: sql.description) }
   }
 }

@@ -46,7 +46,7 @@ public final class SQLiteConnection {
   /// Whether a transaction is open.
   public var isInTransaction: Bool { sqlite3_get_autocommit(database.pointer) == 0 }
 
-  let database: DatabaseHandle
+  package let database: DatabaseHandle
   let busyTimeout: Duration
   var statements = StatementCache(capacity: 128)
 
@@ -63,7 +63,19 @@ public final class SQLiteConnection {
     journal: Journal = .writeAheadLog,
     busyTimeout: Duration = .seconds(5)
   ) throws(SQLiteError) {
-    try self.init(DatabaseHandle(path: path, access: access), access, journal, busyTimeout)
+    try self.init(path: path, access: access, journal: journal, busyTimeout: busyTimeout, fileSystem: nil)
+  }
+
+  /// Like the other initializer, and `fileSystem` is the name of a VFS of SQLite. Nil: SQLite's default.
+  package convenience init(
+    path: String,
+    access: Access,
+    journal: Journal,
+    busyTimeout: Duration,
+    fileSystem: String?
+  ) throws(SQLiteError) {
+    let database = try DatabaseHandle(path: path, access: access, fileSystem: fileSystem)
+    try self.init(database, access, journal, busyTimeout)
   }
 
   private init(
@@ -217,7 +229,7 @@ public final class SQLiteConnection {
     }
   }
 
-  func withBusyTimeout<Result>(
+  package func withBusyTimeout<Result>(
     _ timeout: Duration,
     _ body: () throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {

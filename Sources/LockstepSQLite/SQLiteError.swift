@@ -74,7 +74,7 @@ public struct SQLiteError: Error, Sendable, Equatable {
 
   static let foreignKeyViolation = SQLITE_CONSTRAINT | (3 << 8)
 
-  var isForeignKeyViolation: Bool { extendedCode == Self.foreignKeyViolation }
+  package var isForeignKeyViolation: Bool { extendedCode == Self.foreignKeyViolation }
 
   /// Whether the disk or the file failed, and not the statement.
   public var isStoreFailure: Bool {

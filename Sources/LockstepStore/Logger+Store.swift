@@ -1,5 +1,5 @@
 import LockstepLogging
-import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepThreading
 
 /// Logs when operations of the store begin to fail, and when they work again.

@@ -1,4 +1,4 @@
-import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepTestSupport
 import Testing
 

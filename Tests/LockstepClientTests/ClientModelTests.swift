@@ -1,5 +1,6 @@
 import Foundation
 import LockstepClientTesting
+import LockstepClientUI
 import LockstepJSON
 import LockstepReactor
 import LockstepReactorTesting

@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import LockstepClient
+@testable import LockstepClientUI
 
 /// A table view that a driver feeds.
 private final class DrivenTable: Sendable {

@@ -1,6 +1,6 @@
 import Foundation
 import LockstepHTTP
-import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepTestSupport
 import LockstepThreading
 import Synchronization

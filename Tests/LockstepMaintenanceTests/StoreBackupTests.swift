@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepTestSupport
 import Testing
 

@@ -9,6 +9,7 @@ import Testing
 @testable import LockstepMiddleware
 @testable import LockstepRoutes
 @testable import LockstepStateTestSupport
+@testable import LockstepOpenAPI
 
 /// Compares real responses with the descriptions in a server's OpenAPI document.
 ///

@@ -103,7 +103,7 @@ where Element.ID == String {
   @discardableResult
   public func clear() async throws -> PendingWrite { try await client.write([action("clear", [:])]) }
 
-  func write(_ actions: [ClientAction]) async throws -> PendingWrite { try await client.write(actions) }
+  package func write(_ actions: [ClientAction]) async throws -> PendingWrite { try await client.write(actions) }
 
   func addition(of element: Element, at index: Int?) throws -> ClientAction {
     var payload = try ElementCoding.content(of: element)
@@ -117,7 +117,7 @@ where Element.ID == String {
     return action("update", payload)
   }
 
-  func moving(_ id: Element.ID, to index: Int) -> ClientAction {
+  package func moving(_ id: Element.ID, to index: Int) -> ClientAction {
     let index = decoder.decode(latest.value).serverIndex(index, of: id)
     return action("move", ["id": .string(id), "index": JSON(index)])
   }
@@ -126,7 +126,7 @@ where Element.ID == String {
     action("toggle", try ElementCoding.content(of: element))
   }
 
-  func action(_ type: String, _ payload: JSONObject) -> ClientAction {
+  package func action(_ type: String, _ payload: JSONObject) -> ClientAction {
     ClientAction(module: name, type: type, payload: .object(payload))
   }
 }
@@ -141,6 +141,10 @@ public struct ListUpdate<Element: Identifiable & Equatable & Sendable>: Sendable
   public let changeset: ListChangeset<Element>
   /// Where the last change comes from.
   public let origin: ChangeOrigin
+
+  package init(old: [Element], new: [Element], changeset: ListChangeset<Element>, origin: ChangeOrigin) {
+    (self.old, self.new, self.changeset, self.origin) = (old, new, changeset, origin)
+  }
 }
 
 /// The changes of a list, for any number of readers.

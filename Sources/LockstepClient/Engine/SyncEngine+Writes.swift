@@ -2,15 +2,12 @@ import LockstepReactor
 
 /// The writes of the app.
 extension SyncEngine {
-  /// The most actions that the server applies together.
-  static let mostActions = 500
-
   /// Adds a write. When this returns, it is on disk and shown.
   func write(_ actions: [ClientAction], condition: WriteCondition?) throws -> PendingWrite {
-    guard (1...Self.mostActions).contains(actions.count) else {
+    guard (1...ClientAction.mostActions).contains(actions.count) else {
       throw ClientFailure(
         .app,
-        "A transaction has 1 to \(Self.mostActions) actions, and this one has \(actions.count)."
+        "A transaction has 1 to \(ClientAction.mostActions) actions, and this one has \(actions.count)."
       )
     }
     var entry = newEntry(actions)

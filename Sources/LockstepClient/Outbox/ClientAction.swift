@@ -3,14 +3,17 @@ import LockstepJSON
 import LockstepModules
 
 /// An action as the server gets it.
-struct ClientAction: Sendable, Equatable {
+package struct ClientAction: Sendable, Equatable {
+  /// The most actions that the server applies together.
+  package static let mostActions = 500
+
   let module: String
   let type: String
   let payload: JSON
 
   var json: JSON { ["module": .string(module), "type": .string(type), "payload": payload] }
 
-  static func == (left: ClientAction, right: ClientAction) -> Bool { left.json == right.json }
+  package static func == (left: ClientAction, right: ClientAction) -> Bool { left.json == right.json }
 
   init(module: String, type: String, payload: JSON) {
     (self.module, self.type, self.payload) = (module, type, payload)

@@ -1,4 +1,5 @@
 import LockstepAccounts
+import LockstepAdministration
 import LockstepCollections
 import LockstepAdministration
 import LockstepHTTP

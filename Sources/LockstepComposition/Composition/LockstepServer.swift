@@ -3,7 +3,7 @@ import LockstepHTTP
 import LockstepHTTPServer
 import LockstepLogging
 import LockstepMaintenance
-import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepStore
 import LockstepThreading
 

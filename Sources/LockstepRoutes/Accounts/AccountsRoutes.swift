@@ -309,7 +309,7 @@ extension Request {
 }
 
 extension Response {
-  static var done: Response {
+  package static var done: Response {
     Response(status: .noContent, fields: HeaderFields([.cacheControl: "no-store"]))
   }
 }

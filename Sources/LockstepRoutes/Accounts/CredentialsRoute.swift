@@ -83,7 +83,7 @@ extension AccountsRoutes {
 
 extension PrivateDocument {
   /// The response to a write that has made the document.
-  var changed: Response {
+  package var changed: Response {
     var response = Response.json(json, cacheControl: "no-store")
     response.fields.append(.etag, "\"\(tag)\"")
     return response

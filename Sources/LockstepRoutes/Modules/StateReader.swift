@@ -518,7 +518,7 @@ extension Response {
   }
 
   /// The response to a request that was allowed to wait. Caches must not store it.
-  func waited(_ wait: WaitPreference) -> Response {
+  package func waited(_ wait: WaitPreference) -> Response {
     var response = self
     response.fields = fields.replacing(.cacheControl, "no-store")
     response.fields.append(.preferenceApplied, wait.appliedField)

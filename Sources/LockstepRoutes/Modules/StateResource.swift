@@ -290,7 +290,7 @@ extension [UInt8] {
 }
 
 /// The content of a suite: the user's own values, and the registered defaults for all other keys.
-struct SuiteContent {
+package struct SuiteContent {
   /// The user's own values; nil if only a part of them is shown.
   let map: MapState?
   /// The shown values of the user's own, in order.
@@ -300,10 +300,10 @@ struct SuiteContent {
   /// The revision at which the user last changed the suite.
   let revision: Revision
   /// The revision at which the visible registered defaults last changed.
-  let registeredRevision: Revision
+  package let registeredRevision: Revision
 
   /// `prefix` selects the values by their keys.
-  init(_ name: String, prefix: String?, _ view: StateView) {
+  package init(_ name: String, prefix: String?, _ view: StateView) {
     let all = view.state.map(Suite.collection(name))
     let registered = view.registered.values(of: name, at: view.registeredRevision, behind: all)
     map = prefix == nil ? all : nil
@@ -314,7 +314,7 @@ struct SuiteContent {
   }
 
   /// All shown values, in order.
-  var values: [(key: ElementKey, value: MapValue)] {
+  package var values: [(key: ElementKey, value: MapValue)] {
     ((map.map { Array($0.values) } ?? own) + behind).sorted { $0.key < $1.key }
   }
 }

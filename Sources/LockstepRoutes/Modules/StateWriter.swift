@@ -344,12 +344,12 @@ extension Preconditions {
 
 extension Problem {
   /// The problem for a refused action, with the cursor of the state before the transaction.
-  init(_ refused: ActionRefusal, store: String, pointer: (String) -> String) {
+  package init(_ refused: ActionRefusal, store: String, pointer: (String) -> String) {
     self.init(refused.refusal, pointer: pointer)
     fields.append(StateView(store: store, refused.view).position)
   }
 
-  init(_ refusal: Refusal, pointer: (String) -> String = { $0 }) {
+  package init(_ refusal: Refusal, pointer: (String) -> String = { $0 }) {
     switch refusal {
     case .invalid(let faults):
       self.init(.validationFailed, errors: faults.map { Fault(pointer: pointer($0.pointer), detail: $0.detail) })
@@ -391,14 +391,14 @@ extension IdempotencyKey {
 
 extension StoredResponse {
   /// The form of a response that is stored. It has no body if the response is a stream.
-  init(_ response: Response) {
+  package init(_ response: Response) {
     self.init(status: response.status.code, fields: response.fields.bytes, body: response.body.joined)
   }
 }
 
 extension Response {
   /// The response that is recorded under an idempotency key.
-  init(_ keyed: KeyedResponse) {
+  package init(_ keyed: KeyedResponse) {
     let stored = keyed.response
     var fields = HeaderFields(recorded: stored.fields)
     if keyed.isReplay { fields.append(.idempotencyReplayed, "true") }

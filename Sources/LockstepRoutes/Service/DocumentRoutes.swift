@@ -89,7 +89,7 @@ package final class OpenAPIRoute: Sendable {
   private let made: ModuleDocument
   private let executor: any TaskExecutor
   /// The routes that the document describes.
-  let described: @Sendable () -> [Route]
+  package let described: @Sendable () -> [Route]
 
   /// Without an executor, the document is made on one of Swift's own threads.
   package init(

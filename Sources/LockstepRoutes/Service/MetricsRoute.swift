@@ -5,7 +5,7 @@ import LockstepIdentity
 import LockstepMaintenance
 import LockstepMiddleware
 import LockstepOpenAPI
-import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepScreens
 import LockstepStore
 import LockstepThreading

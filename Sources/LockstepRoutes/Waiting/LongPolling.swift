@@ -8,7 +8,7 @@ import Synchronization
 
 /// Lets requests wait for changes of a user's state.
 package struct LongPolling: Sendable {
-  let waiters: WaiterRegistry<UserID>
+  package let waiters: WaiterRegistry<UserID>
   let cache: StateCache
   let registry: RegisteredLedger
   let directory: SessionDirectory

@@ -1,5 +1,6 @@
 import Glibc
 import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepThreading
 import LockstepTime
 
@@ -79,7 +80,7 @@ package final class DurableStore: Sendable {
     do {
       // Keeps the journal mode of the file for now. The database of another program must be refused
       // before it is switched to a WAL.
-      let connection = try SQLiteConnection(path: path, journal: .asFound, busyTimeout: options.busyTimeout)
+      let connection = try SQLiteConnection(storeAt: path, journal: .asFound, busyTimeout: options.busyTimeout)
       let identity = FileIdentity(path: path)
       let file = connection.resolvedPath
       try Self.expectWholePages(of: connection)

@@ -1,6 +1,7 @@
 import LockstepCollections
 import LockstepPostgreSQL
 import LockstepSQLite
+import LockstepSQLiteStore
 
 /// A connection to the store, for one unit of the writer or for one read.
 ///

@@ -1,4 +1,4 @@
-import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepThreading
 
 /// The threads that read the store: see `ReaderPool` and `PostgreSQLReaders`.

@@ -1,4 +1,4 @@
-import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepThreading
 
 /// Runs units that write the store: see `DatabaseWriter` and `PostgreSQLUnits`.

@@ -1,5 +1,5 @@
 import LockstepPostgreSQL
-import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepThreading
 import LockstepTime
 

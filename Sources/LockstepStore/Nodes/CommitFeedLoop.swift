@@ -1,4 +1,4 @@
-import LockstepSQLite
+import LockstepSQLiteStore
 
 /// The work of the feed's thread: follows the other nodes, and connects again when a connection ends.
 struct CommitFeedLoop: Sendable {

@@ -1,5 +1,5 @@
 import LockstepCollections
-import LockstepSQLite
+import LockstepSQLiteStore
 
 /// The users whose writes have failed because their locks were not free.
 ///

@@ -1,6 +1,6 @@
 import LockstepCollections
 import LockstepPostgreSQL
-import LockstepSQLite
+import LockstepSQLiteStore
 
 /// The users whose rows another program has locked, such as a forgotten session of psql.
 ///

@@ -1,6 +1,6 @@
 import LockstepCollections
 import LockstepPostgreSQL
-import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepThreading
 import LockstepTime
 

@@ -1,5 +1,5 @@
 import LockstepPostgreSQL
-import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepThreading
 
 /// Threads that read the database, each with its own connection. Long reads have a thread of their own.

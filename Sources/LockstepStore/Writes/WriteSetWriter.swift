@@ -1,5 +1,5 @@
 import LockstepCollections
-import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepThreading
 import LockstepTime
 

@@ -1,5 +1,6 @@
 import LockstepHTTP
 import LockstepReactorTesting
+import LockstepSQLiteStore
 import LockstepTestSupport
 import Synchronization
 import Testing

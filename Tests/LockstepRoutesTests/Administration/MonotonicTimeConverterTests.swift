@@ -2,7 +2,7 @@ import LockstepThreading
 import LockstepTime
 import Testing
 
-@testable import LockstepRoutes
+@testable import LockstepAdministration
 
 @Suite("Dates of moments of the monotonic clock", .timeLimit(.minutes(10)))
 struct MonotonicTimeConverterTests {

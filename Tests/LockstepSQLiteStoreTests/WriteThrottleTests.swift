@@ -2,7 +2,7 @@ import LockstepTestSupport
 import Testing
 import LockstepThreading
 
-@testable import LockstepSQLite
+@testable import LockstepSQLiteStore
 
 @Suite("The write throttle", .timeLimit(.minutes(10)))
 struct WriteThrottleTests {

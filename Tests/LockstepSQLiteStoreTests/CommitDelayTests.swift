@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LockstepSQLite
+@testable import LockstepSQLiteStore
 
 @Suite("The commit delay", .timeLimit(.minutes(10)))
 struct CommitDelayTests {

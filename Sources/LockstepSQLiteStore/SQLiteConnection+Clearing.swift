@@ -1,4 +1,5 @@
 import CLockstepSQLite
+import LockstepSQLite
 
 #if canImport(Darwin)
   import Darwin

@@ -1,4 +1,5 @@
 import CLockstepSQLite
+import LockstepSQLite
 
 /// Runs a checkpoint each time the WAL has grown by a fixed number of pages.
 ///

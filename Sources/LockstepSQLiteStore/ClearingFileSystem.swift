@@ -1,4 +1,5 @@
 import CLockstepSQLite
+import LockstepSQLite
 import LockstepThreading
 
 #if canImport(Darwin)
@@ -16,8 +17,15 @@ import LockstepThreading
 /// contain no copies of deleted rows, unless the file has `PageGap.pageLimit` pages or more. The WAL
 /// and the page cache may still contain such copies.
 enum ClearingFileSystem {
-  /// The name to open a database with.
-  static let name = "lockstep"
+  /// The name to open a database with. SQLite knows it when this is first read. If registering it
+  /// failed, no database can be opened.
+  static let name: String = {
+    // Has no effect after SQLite has a file system.
+    _ = SQLiteLibrary.isSetUp
+    let name = "lockstep"
+    register(name)
+    return name
+  }()
 
   /// SQLite's methods of a database file, and a copy with another `xWrite`. Files use both until
   /// the process ends, so the copy is never released.
@@ -41,8 +49,7 @@ enum ClearingFileSystem {
   private static let methods = LockedState<Methods?>(nil)
   private static let pageSizes = [512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768, 65_536]
 
-  /// Makes the name known to SQLite. If that fails, no database can be opened.
-  static func register() {
+  private static func register(_ name: String) {
     guard let system = sqlite3_vfs_find(nil) else { return }
     // SQLite uses this memory until the process ends, so it is never released.
     let own = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
@@ -86,5 +93,24 @@ enum ClearingFileSystem {
       PageGap.clear(copy, isFirst: offset == 0)
       return system.xWrite(file, copy.baseAddress, Int32(count), offset)
     }
+  }
+}
+
+extension SQLiteConnection {
+  /// Opens the file of a store: like `init(path:access:journal:busyTimeout:)`, but what this
+  /// connection writes to the file leaves no copies of deleted rows there.
+  package convenience init(
+    storeAt path: String,
+    access: Access = .readWriteCreate,
+    journal: Journal = .writeAheadLog,
+    busyTimeout: Duration = .seconds(5)
+  ) throws(SQLiteError) {
+    try self.init(
+      path: path,
+      access: access,
+      journal: journal,
+      busyTimeout: busyTimeout,
+      fileSystem: ClearingFileSystem.name
+    )
   }
 }

@@ -1,10 +1,11 @@
 import CLockstepSQLite
 import Glibc
+import LockstepSQLite
 import LockstepTestSupport
 import Testing
 import LockstepThreading
 
-@testable import LockstepSQLite
+@testable import LockstepSQLiteStore
 
 @Suite("Groups that fail as a whole", .timeLimit(.minutes(10)))
 struct FailingCommitTests {
@@ -199,7 +200,7 @@ struct FailingCommitTests {
     let fixture = try WriterFixture(busyTimeout: .zero)
     let gate = Gate()
     let outcomes = Log<String>()
-    let other = try SQLiteConnection(path: fixture.path, busyTimeout: .zero)
+    let other = try SQLiteConnection(storeAt: fixture.path, busyTimeout: .zero)
     try await fixture.holdBetweenGroups(gate)
     try other.execute("BEGIN IMMEDIATE")
     for number in 1...3 { try fixture.submit(outcomes) { try $0.keep(number) } }

@@ -1,4 +1,5 @@
 import Foundation
+import LockstepClient
 import LockstepJSON
 import LockstepReactor
 import Synchronization
@@ -155,14 +156,14 @@ extension SyncedList {
       action("remove", ["id": .string(shown[row].id)])
     }
     var last: PendingWrite?
-    for first in stride(from: 0, to: actions.count, by: SyncEngine.mostActions) {
-      last = try await write(Array(actions[first...].prefix(SyncEngine.mostActions)))
+    for first in stride(from: 0, to: actions.count, by: ClientAction.mostActions) {
+      last = try await write(Array(actions[first...].prefix(ClientAction.mostActions)))
     }
     return last
   }
 
   /// The elements after a move of several, as `onMove` of SwiftUI means it.
-  package static func elements(_ shown: [Element], movedFrom offsets: IndexSet, toOffset offset: Int) -> [Element] {
+  static func elements(_ shown: [Element], movedFrom offsets: IndexSet, toOffset offset: Int) -> [Element] {
     let target = min(max(offset, 0), shown.count)
     func staying(_ range: Range<Int>) -> [Element] { range.filter { !offsets.contains($0) }.map { shown[$0] } }
     let moved = offsets.filter { shown.indices.contains($0) }.map { shown[$0] }

@@ -1,5 +1,6 @@
 import Foundation
 import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepTestSupport
 import Testing
 import LockstepThreading

@@ -1,8 +1,9 @@
 import Foundation
+import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@testable import LockstepSQLite
+@testable import LockstepSQLiteStore
 
 @Suite("Copies of a database", .timeLimit(.minutes(10)))
 struct CopyTests {
@@ -13,7 +14,7 @@ struct CopyTests {
 
   init() throws {
     folder = try TemporaryDirectory()
-    source = try SQLiteConnection(path: folder.file("source.db"))
+    source = try SQLiteConnection(storeAt: folder.file("source.db"))
     try source.execute("CREATE TABLE kept (number INTEGER PRIMARY KEY, filler BLOB) STRICT")
     try source.transaction { for number in 1...40 { try Self.insert(number, source) } }
   }
@@ -23,7 +24,7 @@ struct CopyTests {
   }
 
   private func other(_ name: String = "copy.db") throws -> SQLiteConnection {
-    try SQLiteConnection(path: folder.file(name), journal: .asFound)
+    try SQLiteConnection(storeAt: folder.file(name), journal: .asFound)
   }
 
   private static func numbers(_ connection: SQLiteConnection) throws -> [Int] {
@@ -32,7 +33,7 @@ struct CopyTests {
 
   @Test("A copy is a snapshot of its start, and ends even if every step is followed by writes")
   func oneMoment() throws {
-    let reader = try SQLiteConnection(path: folder.file("source.db"), access: .readOnly, journal: .asFound)
+    let reader = try SQLiteConnection(storeAt: folder.file("source.db"), access: .readOnly, journal: .asFound)
     let copy = try other()
     var steps: [CopyProgress] = []
     try reader.copy(to: copy, stepPages: 4) { step in
@@ -62,7 +63,7 @@ struct CopyTests {
   func lockedCopy() throws {
     let holder = try other()
     try holder.execute("BEGIN IMMEDIATE; CREATE TABLE its_own (a INTEGER PRIMARY KEY) STRICT")
-    let copy = try SQLiteConnection(path: folder.file("copy.db"), journal: .asFound, busyTimeout: .zero)
+    let copy = try SQLiteConnection(storeAt: folder.file("copy.db"), journal: .asFound, busyTimeout: .zero)
     let error = #expect(throws: SQLiteError.self) { try source.copy(to: copy) }
     #expect(error?.kind == .busy)
     #expect(error?.path == copy.path)

@@ -1,8 +1,9 @@
+import LockstepSQLite
 import LockstepTestSupport
 import Testing
 import LockstepThreading
 
-@testable import LockstepSQLite
+@testable import LockstepSQLiteStore
 
 @Suite("The writer's WAL", .timeLimit(.minutes(10)))
 struct WriterLogTests {
@@ -49,7 +50,7 @@ struct WriterLogTests {
   func longReader() async throws {
     let fixture = try fixture(pages: 20)
     try await write(pages: 1, to: fixture)
-    let reader = try SQLiteConnection(path: fixture.path, access: .readOnly)
+    let reader = try SQLiteConnection(storeAt: fixture.path, access: .readOnly)
     let count = { try reader.first("SELECT count(*) FROM kept") { row in try row[0] as Int } }
     try reader.execute("BEGIN")
     #expect(try count() == 1)
@@ -75,7 +76,7 @@ struct WriterLogTests {
     try await write(pages: 0, to: fixture)
     try await eventually { try size() == 0 }
     try await write(pages: 5, to: fixture)
-    let reader = try SQLiteConnection(path: fixture.path, access: .readOnly)
+    let reader = try SQLiteConnection(storeAt: fixture.path, access: .readOnly)
     try reader.execute("BEGIN; SELECT count(*) FROM kept")
     try await erase()
     try await write(pages: 1, to: fixture)
@@ -95,7 +96,7 @@ struct WriterLogTests {
       // There is always a reader, because each one begins before the previous one ends.
       var last: SQLiteConnection?
       while !isDone.withLock({ $0 }) {
-        guard let next = try? SQLiteConnection(path: path, access: .readOnly) else { continue }
+        guard let next = try? SQLiteConnection(storeAt: path, access: .readOnly) else { continue }
         try? next.execute("BEGIN; SELECT count(*) FROM kept")
         last = next
         reading.pass()

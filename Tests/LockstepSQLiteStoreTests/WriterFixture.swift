@@ -1,4 +1,5 @@
 import LockstepSQLite
+import LockstepSQLiteStore
 import LockstepTestSupport
 import LockstepThreading
 
@@ -33,19 +34,19 @@ final class WriterFixture: Sendable {
     busyTimeout: Duration = .seconds(600),
     monotonic: @escaping @Sendable () -> Int64 = { 0 }
   ) throws -> DatabaseWriter {
-    let connection = try SQLiteConnection(path: path, busyTimeout: busyTimeout)
+    let connection = try SQLiteConnection(storeAt: path, busyTimeout: busyTimeout)
     try connection.execute("CREATE TABLE kept (number INTEGER PRIMARY KEY, filler BLOB) STRICT")
     return try DatabaseWriter(connection: connection, options: options, monotonic: monotonic)
   }
 
   /// Another connection, for checks.
   func connection() throws -> SQLiteConnection {
-    try SQLiteConnection(path: path, access: .readOnly)
+    try SQLiteConnection(storeAt: path, access: .readOnly)
   }
 
   /// The committed data.
   static func numbers(in path: String) throws -> [Int] {
-    let connection = try SQLiteConnection(path: path, access: .readOnly)
+    let connection = try SQLiteConnection(storeAt: path, access: .readOnly)
     return try connection.all("SELECT number FROM kept ORDER BY number") { row in try row[0] as Int }
   }
 

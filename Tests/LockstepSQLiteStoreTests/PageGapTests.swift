@@ -1,8 +1,9 @@
 import CLockstepSQLite
+import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@testable import LockstepSQLite
+@testable import LockstepSQLiteStore
 
 @Suite("The gaps of pages", .timeLimit(.minutes(10)))
 struct PageGapTests {
@@ -56,7 +57,7 @@ struct PageGapTests {
       try await fixture.writer.write { try $0.execute("UPDATE notes SET text = text || '.'") }
       #expect(try Self.found(erased, in: folder, "t.db", "t.db-wal").isEmpty)
     }
-    let copy = try SQLiteConnection(path: folder.file("copy.db"), journal: .asFound)
+    let copy = try SQLiteConnection(storeAt: folder.file("copy.db"), journal: .asFound)
     try fixture.connection().copy(to: copy)
     #expect(try Self.found(erased, in: folder, "copy.db").isEmpty)
     #expect(try fixture.connection().damage(thoroughly: true).isEmpty)
@@ -87,10 +88,10 @@ struct PageGapTests {
     let folder = try TemporaryDirectory()
     let erased = try Self.oldFile(in: folder)
     #expect(!erased.isEmpty)
-    let connection = try SQLiteConnection(path: folder.file("old.db"), busyTimeout: .zero)
+    let connection = try SQLiteConnection(storeAt: folder.file("old.db"), busyTimeout: .zero)
     let rows = { try connection.all("SELECT place || '-' || number || text FROM notes") { try $0[0] as String } }
     let before = try rows()
-    let reader = try SQLiteConnection(path: folder.file("old.db"), access: .readOnly)
+    let reader = try SQLiteConnection(storeAt: folder.file("old.db"), access: .readOnly)
     try reader.execute("BEGIN; SELECT count(*) FROM notes")
     try connection.run("INSERT INTO notes VALUES (99, 1, '')")
     #expect(try !connection.clearGaps())
@@ -138,7 +139,7 @@ struct PageGapTests {
     let before = try folder.contents(of: "t.db")
     for access in [SQLiteConnection.Access.readWriteCreate, .readOnly] {
       let error = #expect(throws: SQLiteError.self) {
-        try SQLiteConnection(path: folder.file("t.db"), access: access, journal: .asFound)
+        try SQLiteConnection(storeAt: folder.file("t.db"), access: access, journal: .asFound)
       }
       #expect(error?.description.contains("PRAGMA auto_vacuum = NONE; VACUUM") == true)
     }

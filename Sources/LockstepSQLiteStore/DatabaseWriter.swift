@@ -1,3 +1,4 @@
+import LockstepSQLite
 import Synchronization
 import LockstepThreading
 

@@ -1,7 +1,8 @@
+import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@testable import LockstepSQLite
+@testable import LockstepSQLiteStore
 
 @Suite("Text that the writer rolled back", .timeLimit(.minutes(10)))
 struct WriterErasureTests {

@@ -1,3 +1,5 @@
+import LockstepSQLite
+
 /// A row that violates a foreign key.
 package struct MissingReference: Sendable, Equatable {
   package let table: String

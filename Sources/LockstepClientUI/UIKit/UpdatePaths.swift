@@ -1,4 +1,5 @@
 import Foundation
+import LockstepClient
 
 /// The index paths of an update, for a table view or a collection view that shows the list in one section.
 package struct UpdatePaths: Sendable {

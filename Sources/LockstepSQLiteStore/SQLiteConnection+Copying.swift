@@ -1,4 +1,5 @@
 import CLockstepSQLite
+import LockstepSQLite
 
 package struct CopyProgress: Sendable, Equatable {
   /// How many pages have been copied.

@@ -1,4 +1,4 @@
-import LockstepSQLite
+import LockstepSQLiteStore
 import Testing
 import LockstepTestSupport
 import LockstepThreading

@@ -1,3 +1,4 @@
+import LockstepSQLite
 import LockstepThreading
 
 /// A pool of threads that read a database, each with its own read-only connection.
@@ -109,7 +110,7 @@ private struct Reader {
   mutating func open() throws -> SQLiteConnection {
     let connection =
       try connection
-      ?? SQLiteConnection(path: path, access: .readOnly, journal: .asFound, busyTimeout: busyTimeout)
+      ?? SQLiteConnection(storeAt: path, access: .readOnly, journal: .asFound, busyTimeout: busyTimeout)
     self.connection = connection
     return connection
   }

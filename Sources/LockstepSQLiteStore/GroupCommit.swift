@@ -1,3 +1,5 @@
+import CLockstepSQLite
+import LockstepSQLite
 import LockstepThreading
 
 /// One caller's write.
@@ -300,5 +302,15 @@ struct GroupCommit {
     handlers.waitUntilIdle()
     shared.counters.withLock { $0.failedUnits += units.count }
     for unit in units { unit.fail(error) }
+  }
+}
+
+extension SQLiteConnection {
+  /// The error of a group in which a unit broke its promise to throw only before its first change.
+  fileprivate func brokenPromise(_ error: any Error) -> SQLiteError {
+    database.error(
+      SQLITE_ABORT,
+      "a unit threw after its first write, although it promised to throw only before: \(error)"
+    )
   }
 }
