@@ -41,7 +41,6 @@ package final class StateReader: Sendable {
       sessions: sessions,
       cache: cache,
       registry: registry,
-      loader: UserLoader(directory: sessions.directory, cache: cache, readers: readers),
       freshness: freshness
     )
     self.cache = cache
