@@ -505,7 +505,8 @@ private struct SessionWatcher: Watcher {
   let session: LiveSession
   let seat: WaiterSeat
   let lease: NodeLease?
-  var hasChanged: Bool { session.isEnded }
+  var isEnded: Bool { session.isEnded }
+  var hasChanged: Bool { isEnded }
 }
 
 extension Response {
