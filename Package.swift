@@ -184,7 +184,7 @@ let package = Package(
       dependencies: [
         "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer", "LockstepIdentity",
         "LockstepJSON", "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepModules",
-        "LockstepOpenAPI", "LockstepReactor", "LockstepSQLite", "LockstepScreens", "LockstepStore", "LockstepSync",
+        "LockstepOpenAPI", "LockstepReactor", "LockstepSQLiteStore", "LockstepScreens", "LockstepStore", "LockstepSync",
         "LockstepThreading", "LockstepTime", "LockstepWebFiles", "LockstepWebhooks",
       ]
     ),
@@ -201,9 +201,9 @@ let package = Package(
       dependencies: [
         "CLockstepLinux", "LockstepAccounts", "LockstepAdministration", "LockstepBuiltInScreens", "LockstepCollections",
         "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON",
-        "LockstepLogging", "LockstepMail", "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations",
-        "LockstepModules", "LockstepPostgreSQL", "LockstepReactor", "LockstepRoutes", "LockstepSQLite",
-        "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime", "LockstepWebhooks",
+        "LockstepLogging", "LockstepMail", "LockstepMaintenance", "LockstepMiddleware", "LockstepModules",
+        "LockstepReactor", "LockstepRoutes", "LockstepSQLiteStore", "LockstepScreens", "LockstepStore", "LockstepSync",
+        "LockstepThreading", "LockstepTime", "LockstepWebhooks",
       ]
     ),
     .target(
@@ -211,8 +211,8 @@ let package = Package(
       dependencies: [
         "LockstepAccounts", "LockstepCollections", "LockstepComposition", "LockstepCryptography", "LockstepHTTP",
         "LockstepHTTPClient", "LockstepHTTPServer", "LockstepIdentity", "LockstepLogging", "LockstepMail",
-        "LockstepMaintenance", "LockstepMiddleware", "LockstepScreens", "LockstepStore", "LockstepSync",
-        "LockstepTemplates", "LockstepThreading", "LockstepTime",
+        "LockstepMaintenance", "LockstepMiddleware", "LockstepPostgreSQL", "LockstepSQLite", "LockstepScreens",
+        "LockstepStore", "LockstepSync", "LockstepTemplates", "LockstepThreading", "LockstepTime",
       ]
     ),
     // Everything that a server of your own needs, as one module to import.
@@ -220,8 +220,7 @@ let package = Package(
       name: "Lockstep",
       dependencies: [
         "LockstepBuiltInScreens", "LockstepCollections", "LockstepCommand", "LockstepComposition", "LockstepJSON",
-        "LockstepMigrations", "LockstepPostgreSQL", "LockstepReactor", "LockstepSQLite", "LockstepScreens",
-        "LockstepStore", "LockstepTime",
+        "LockstepReactor", "LockstepScreens", "LockstepStore", "LockstepTime",
       ]
     ),
     .executableTarget(name: "LockstepExecutable", dependencies: ["LockstepCommand"]),
@@ -250,8 +249,8 @@ let package = Package(
       name: "LockstepStateTestSupport",
       dependencies: [
         "CLockstepSQLite", "LockstepAccounts", "LockstepCollections", "LockstepJSON", "LockstepModules",
-        "LockstepPostgreSQL", "LockstepSchema", "LockstepSQLite", "LockstepStore", "LockstepSync",
-        "LockstepTestSupport", "LockstepThreading", "LockstepTime",
+        "LockstepPostgreSQL", "LockstepSQLite", "LockstepSQLiteStore", "LockstepSchema", "LockstepStore",
+        "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime",
       ]
     ),
     .testTarget(
@@ -259,9 +258,9 @@ let package = Package(
       dependencies: [
         "CLockstepZlib", "LockstepAccounts", "LockstepCollections", "LockstepComposition", "LockstepHTTP",
         "LockstepHTTPClient", "LockstepHTTPServer", "LockstepJSON", "LockstepLogging", "LockstepMaintenance",
-        "LockstepMiddleware", "LockstepModules", "LockstepPostgreSQL", "LockstepReactor", "LockstepReactorTesting",
-        "LockstepRoutes", "LockstepScreens", "LockstepSQLite", "LockstepStateTestSupport", "LockstepStore",
-        "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime", "LockstepWebhooks",
+        "LockstepMiddleware", "LockstepModules", "LockstepOpenAPI", "LockstepPostgreSQL", "LockstepReactor",
+        "LockstepReactorTesting", "LockstepRoutes", "LockstepSQLite", "LockstepScreens", "LockstepStateTestSupport",
+        "LockstepStore", "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime", "LockstepWebhooks",
       ]
     ),
     .testTarget(
@@ -349,8 +348,8 @@ let package = Package(
     .testTarget(
       name: "LockstepAccountsTests",
       dependencies: [
-        "LockstepAccounts", "LockstepCollections", "LockstepJSON", "LockstepSQLite", "LockstepStateTestSupport",
-        "LockstepStore", "LockstepTestSupport", "LockstepThreading", "LockstepTime",
+        "LockstepAccounts", "LockstepCollections", "LockstepJSON", "LockstepSQLite", "LockstepSQLiteStore",
+        "LockstepStateTestSupport", "LockstepStore", "LockstepTestSupport", "LockstepThreading", "LockstepTime",
       ]
     ),
     .testTarget(
@@ -373,7 +372,7 @@ let package = Package(
       dependencies: [
         "LockstepAccounts", "LockstepCollections", "LockstepComposition", "LockstepHTTP", "LockstepHTTPServer",
         "LockstepJSON", "LockstepLogging", "LockstepMaintenance", "LockstepMigrations", "LockstepModules",
-        "LockstepPostgreSQL", "LockstepRoutes", "LockstepSQLite", "LockstepServerTestSupport",
+        "LockstepPostgreSQL", "LockstepRoutes", "LockstepSQLite", "LockstepSQLiteStore", "LockstepServerTestSupport",
         "LockstepStateTestSupport", "LockstepStore", "LockstepSync", "LockstepTestSupport", "LockstepThreading",
         "LockstepTime",
       ]
@@ -399,8 +398,8 @@ let package = Package(
     .testTarget(
       name: "LockstepRoutesTests",
       dependencies: [
-        "LockstepAccounts", "LockstepClient", "LockstepCollections", "LockstepComposition", "LockstepHTTP",
-        "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepMail", "LockstepMaintenance",
+        "LockstepAccounts", "LockstepAdministration", "LockstepClient", "LockstepCollections", "LockstepComposition",
+        "LockstepHTTP", "LockstepHTTPServer", "LockstepIdentity", "LockstepJSON", "LockstepMail", "LockstepMaintenance",
         "LockstepMiddleware", "LockstepModules", "LockstepRoutes", "LockstepSQLite", "LockstepScreens",
         "LockstepServerTestSupport", "LockstepStateTestSupport", "LockstepStore", "LockstepSync", "LockstepTestSupport",
         "LockstepThreading", "LockstepTime", "LockstepWebFiles", "LockstepWebhooks",
@@ -412,8 +411,9 @@ let package = Package(
         "Lockstep", "LockstepAccounts", "LockstepCollections", "LockstepComposition", "LockstepHTTP",
         "LockstepHTTPServer", "LockstepJSON", "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware",
         "LockstepMigrations", "LockstepModules", "LockstepPostgreSQL", "LockstepReactorTesting", "LockstepRoutes",
-        "LockstepScreens", "LockstepServerTestSupport", "LockstepSQLite", "LockstepStateTestSupport", "LockstepStore",
-        "LockstepSync", "LockstepTestSupport", "LockstepThreading", "LockstepTime",
+        "LockstepSQLite", "LockstepSQLiteStore", "LockstepScreens", "LockstepServerTestSupport",
+        "LockstepStateTestSupport", "LockstepStore", "LockstepSync", "LockstepTestSupport", "LockstepThreading",
+        "LockstepTime",
       ]
     ),
     .testTarget(

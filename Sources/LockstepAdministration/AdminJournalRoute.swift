@@ -71,7 +71,6 @@ package final class AdminJournalRoute: Sendable {
   private func respond(to request: Request, by agent: LiveServiceToken) throws -> HandlerResult {
     let query = try request.query
     let isStream = request.head.wantsEventStream
-    let resumed = isStream ? request.head[.lastEventID].map(Cursor.plainTag) : nil
     let user = try query.text("user").map { text throws(Problem) in
       guard let user = UserID(text) else {
         throw Problem(.invalidParameter, detail: "The parameter “user” must be the id of a user.")
@@ -79,7 +78,7 @@ package final class AdminJournalRoute: Sendable {
       return user
     }
     let asked = Query(
-      start: try start(query, resumed),
+      start: try start(query, request.lastEventID),
       limit: try query.integer("limit", in: 1...Self.limit) ?? 100,
       filter: StoreJournalPage.Filter(
         user: user,
@@ -227,13 +226,12 @@ package final class AdminJournalRoute: Sendable {
     by agent: LiveServiceToken
   ) throws -> HandlerResult {
     let watcher = try watch(request, agent, seen: seen)
-    let events = JournalEvents(page, isReset: isReset, watcher: watcher, store: store, monotonic: monotonic) {
-      [self] place in
+    let feed = JournalEvents(isReset: isReset, watcher, store: store) { [self] place in
       // The client starts over when it connects again.
       guard let page = try await next(after: place, query) else { throw CancellationError() }
       return page
     }
-    return .eventStream(ChangesEvents.response, events)
+    return .events(of: feed, first: page, watcher, monotonic: monotonic)
   }
 
   private static var description: RouteDescription {
@@ -308,7 +306,8 @@ final class CommitWatcher: Watcher {
     self.seen = Atomic(seen)
   }
 
-  var hasChanged: Bool { agent.isEnded || commits.count != seen.load(ordering: .relaxed) }
+  var isEnded: Bool { agent.isEnded }
+  var hasChanged: Bool { isEnded || commits.count != seen.load(ordering: .relaxed) }
 
   /// Whether there were commits since the last call. Call it before the journal is read.
   func take() -> Bool {

@@ -177,7 +177,6 @@ private struct AdminScreenWatcher: Watcher {
   /// The tag that the client has.
   let seen: String
 
-  var hasChanged: Bool {
-    agent.isEnded || screen.isEnded || ScreenActivity(screen).tag != seen
-  }
+  var isEnded: Bool { agent.isEnded || screen.isEnded }
+  var hasChanged: Bool { isEnded || ScreenActivity(screen).tag != seen }
 }

@@ -57,7 +57,7 @@ package struct AdministratorGate: Sendable {
     case .unknown(let token):
       let now = sessions.millisecondsSince1970()
       return .making(Problem.init(accounts:)) { () async throws -> Response in
-        guard try await sessions.directory.load(token, at: now) == nil else { throw Self.ofUser }
+        guard try await sessions.directory.load(token, from: request.network, at: now) == nil else { throw Self.ofUser }
         throw problem(forWrongTokenOf: request)
       }
     case .ofIssuer:

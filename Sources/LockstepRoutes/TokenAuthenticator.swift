@@ -83,7 +83,9 @@ package struct TokenAuthenticator: Sendable {
     case .unknown(let token):
       let now = millisecondsSince1970()
       return .async {
-        if let session = try await load(token, at: now) { return try admit(session, request, respond) }
+        if let session = try await load(token, from: request.network, at: now) {
+          return try admit(session, request, respond)
+        }
         guard let known = try await orElse?() else { throw Problem.unauthorized(true) }
         return .response(known)
       }
@@ -136,8 +138,16 @@ package struct TokenAuthenticator: Sendable {
     return result.transformed(by: ExpiringStreams(end: monotonic() + rest * 1_000_000, monotonic: monotonic))
   }
 
-  private func load(_ token: SessionDirectory.UnknownToken, at now: Int64) async throws(Problem) -> LiveSession? {
-    do throws(AccountsError) { return try await directory.load(token, at: now) } catch { throw Problem(error) }
+  private func load(
+    _ token: SessionDirectory.UnknownToken,
+    from network: ClientNetwork,
+    at now: Int64
+  ) async throws(Problem) -> LiveSession? {
+    do throws(AccountsError) {
+      return try await directory.load(token, from: network, at: now)
+    } catch {
+      throw Problem(error)
+    }
   }
 
   /// The token in the value of an `Authorization` field, or `nil` if the scheme is not `Bearer`.
@@ -154,7 +164,6 @@ struct StateAuthenticator: Sendable {
   let sessions: TokenAuthenticator
   let cache: StateCache
   let registry: RegisteredLedger
-  let loader: UserLoader
   /// Nil: there are no other nodes, so the memory has the newest state.
   let freshness: Freshness?
 
@@ -182,15 +191,15 @@ struct StateAuthenticator: Sendable {
     guard case .unknown(let token) = lookup else {
       return try sessions.later(lookup, request) { try responded(to: request, of: $0, respond) }
     }
-    let load = UserLoad(token, at: sessions.millisecondsSince1970()) { loaded in
+    let load = UserLoad { loaded in
       HandlerResult {
         // Without a session, the token is not valid, or the load failed and is repeated here.
         let found: SessionDirectory.Lookup = loaded.map { .session($0) } ?? sessions.lookUp(request)
         return try sessions.later(found, request) { try responded(to: request, of: $0, respond) }
       }
     }
-    if loader.add(load) { return .parked(load) }
-    return try sessions.later(lookup, request) { try responded(to: request, of: $0, respond) }
+    load.begin(token, from: request.network, at: sessions.millisecondsSince1970(), sessions.directory, cache)
+    return .parked(load)
   }
 
   /// Responds from a state that is new enough for the request.

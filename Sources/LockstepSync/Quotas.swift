@@ -10,9 +10,8 @@ public struct HistoryPolicy: Sendable, Equatable {
   /// The bytes of a user's history as text. If it is longer, the oldest revisions are pruned
   /// whatever their age, because a request of 100 KB may write 8 MB of history. Default: 64 MiB.
   public var bytes: Int
-  /// The bytes of the records of a user's idempotency keys. Above an eighth of it, the oldest stored
-  /// responses are removed if they can be rebuilt from the history. Above the whole limit, the oldest records
-  /// are removed. Default: 64 MiB.
+  /// The bytes of the records of a user's idempotency keys. Above it, the oldest records are removed. Default:
+  /// 64 MiB.
   public var keyBytes: Int
 
   /// Creates a policy. A limit that is left out has its default value.
@@ -32,9 +31,6 @@ public struct HistoryPolicy: Sendable, Equatable {
   func oldest(at now: Timestamp) -> Timestamp {
     Timestamp(millisecondsSince1970: now.millisecondsSince1970 - Int64(days) * 86_400_000)
   }
-
-  /// The bytes of the records above which responses are rebuilt instead of kept.
-  var keyBodyBytes: Int { keyBytes / 8 }
 
   /// At least the last revision is kept.
   var leastRevisions: Int { max(1, revisions) }

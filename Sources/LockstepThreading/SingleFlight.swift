@@ -7,7 +7,6 @@
 /// - A waiting caller stays until the flight ends, even if its task is cancelled.
 /// - If the work throws `CancellationError`, only the caller that ran it fails. Another waiting
 ///   caller runs the work instead.
-/// - `invalidate(_:)` marks running work as outdated. When the work ends, its caller repeats it.
 public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
   private typealias Outcome = Result<Value, Failure>
 
@@ -19,80 +18,47 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failu
     case retry
   }
 
-  private struct Flight: Sendable {
-    var waiting: [CheckedContinuation<Turn, Never>] = []
-    var isOutdated = false
-  }
-
-  private let flights = LockedState<[Key: Flight]>([:])
+  private let flights = LockedState<[Key: [CheckedContinuation<Turn, Never>]]>([:])
 
   /// A new one, without work.
   public init() {}
 
-  /// `keep` stores a result that is not outdated, and returns what all callers get. It runs under a
-  /// lock that `invalidate(_:)` takes too, so it must be short.
+  /// The result of the work, which one of the callers for this key runs.
   nonisolated(nonsending) public func value(
     of key: Key,
-    keep: (Value) -> Value = { $0 },
     _ work: () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     while true {
       switch await turn(key) {
       case .share(let result): return try result.get()
       case .retry: continue
-      case .lead: return try await lead(key, keep, work)
+      case .lead: return try await lead(key, work)
       }
     }
-  }
-
-  /// Call this after the source has changed and before the change is cached.
-  package func invalidate(_ key: Key) {
-    // Usually no work runs. `isEmpty` saves a slow look-up, because this code is not specialized
-    // for the key.
-    flights.withLock { if !$0.isEmpty { $0[key]?.isOutdated = true } }
-  }
-
-  /// Marks all running work as outdated.
-  package func invalidateAll() {
-    flights.withLock { flights in for key in flights.keys { flights[key]?.isOutdated = true } }
   }
 
   /// The number of callers that wait for another caller's work.
-  package var waitingCount: Int { flights.withLock { $0.values.reduce(0) { $0 + $1.waiting.count } } }
+  package var waitingCount: Int { flights.withLock { $0.values.reduce(0) { $0 + $1.count } } }
 
+  /// Runs the work, and passes its result on.
   nonisolated(nonsending) private func lead(
     _ key: Key,
-    _ keep: (Value) -> Value,
     _ work: () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
-    while true {
-      let result: Outcome
-      do throws(Failure) { result = .success(try await work()) } catch { result = .failure(error) }
-      if let shared = finish(key, result, keep) { return try shared.get() }
-    }
-  }
-
-  /// Ends the flight and passes its result on. Returns nil if the work must run again.
-  private func finish(_ key: Key, _ result: Outcome, _ keep: (Value) -> Value) -> Outcome? {
+    let result: Outcome
+    do throws(Failure) { result = .success(try await work()) } catch { result = .failure(error) }
     let isCancelled = if case .failure(is CancellationError) = result { true } else { false }
-    let (waiting, shared) = flights.withLock { flights -> ([CheckedContinuation<Turn, Never>], Outcome?) in
-      if flights[key]?.isOutdated == true, !isCancelled {
-        flights[key]?.isOutdated = false
-        return ([], nil)
-      }
-      return (flights.removeValue(forKey: key)?.waiting ?? [], result.map(keep))
-    }
-    guard let shared else { return nil }
-    for other in waiting { other.resume(returning: isCancelled ? .retry : .share(shared)) }
-    return shared
+    let waiting = flights.withLock { $0.removeValue(forKey: key) ?? [] }
+    for other in waiting { other.resume(returning: isCancelled ? .retry : .share(result)) }
+    return try result.get()
   }
 
   nonisolated(nonsending) private func turn(_ key: Key) async -> Turn {
     await withCheckedContinuation { continuation in
       let isFirst = flights.withLock { flights in
-        flights[key]?.waiting.append(continuation)
+        flights[key]?.append(continuation)
         guard flights[key] == nil else { return false }
-        flights[key] = Flight()
+        flights[key] = []
         return true
       }
       if isFirst { continuation.resume(returning: .lead) }

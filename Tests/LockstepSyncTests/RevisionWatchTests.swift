@@ -126,26 +126,19 @@ struct RevisionWatchTests {
     let files = try StoreFixture()
     let store = try files.testedStore()
     defer { store.close() }
-    for isBatch in [false, true] {
-      let cache = StateCache(capacity: 1, readers: UserReaders(store.readers, threads: 1)) { _, _ in Self.state(2) }
-      cache.publish(Self.state(1), of: ann)
-      let first = try watch(1, in: cache)
-      expect(first, in: cache, holds: true)
-      // Users with other counts evict Ann.
-      let others = (2...).lazy.map { SyncFixture.session($0).user }.filter {
-        cache.changeCount(of: $0) !== cache.changeCount(of: ann)
-      }
-      for other in others.prefix(3) { cache.publish(Self.state(1), of: other) }
-      try #require(cache.state(of: ann) == nil)
-      if isBatch {
-        try #require(cache.beginLoading(ann))
-        cache.finishLoading(ann, Self.state(2))
-      } else {
-        #expect(try await cache.load(ann).state.revision == 2)
-      }
-      #expect(cache.revision(of: ann) == 2)
-      expect(first, in: cache, holds: false)
+    let cache = StateCache(capacity: 1, readers: UserReaders(store.readers, threads: 1)) { _, _ in Self.state(2) }
+    cache.publish(Self.state(1), of: ann)
+    let first = try watch(1, in: cache)
+    expect(first, in: cache, holds: true)
+    // Users with other counts evict Ann.
+    let others = (2...).lazy.map { SyncFixture.session($0).user }.filter {
+      cache.changeCount(of: $0) !== cache.changeCount(of: ann)
     }
+    for other in others.prefix(3) { cache.publish(Self.state(1), of: other) }
+    try #require(cache.state(of: ann) == nil)
+    #expect(try await cache.load(ann).state.revision == 2)
+    #expect(cache.revision(of: ann) == 2)
+    expect(first, in: cache, holds: false)
   }
 
   @Test("After a thread has seen a newer state, no watch of an earlier revision holds")

@@ -107,33 +107,6 @@ struct UserReadersTests {
     #expect(isDone.withLock { $0 } == 2)
   }
 
-  @Test("If the caller that loads a state is cancelled, the other callers still get the state")
-  func leader() async throws {
-    let fixture = try SyncFixture()
-    let ann = try await fixture.user(1)
-    try await fixture.commit([try fixture.set("a", 1)], as: ann)
-    try fixture.restart()
-    let readers = UserReaders(fixture.store.readers, threads: 1)
-    let states = fixture.modules.states
-    let cache = StateCache(capacity: 1 << 20, readers: readers) { try states.load($0, from: $1) }
-    let (arrival, gate) = (ThreadGate(), ThreadGate())
-    let held = Task {
-      try await readers.read(for: ann.user, from: nil) { _ in
-        arrival.open()
-        gate.pass()
-      }
-    }
-    await arrival.opened()
-    let leader = Task { try await cache.load(ann.user) }
-    await eventually { readers.shares.waiting(of: ann.user) == 1 }
-    let follower = Task { try await cache.load(ann.user) }
-    leader.cancel()
-    await #expect(throws: CancellationError.self) { try await leader.value }
-    gate.open()
-    try await held.value
-    #expect(try await follower.value.state.revision == 1)
-  }
-
   @Test("Reads of one network's users leave a thread for the next network")
   func networks() async throws {
     let fixture = try StoreFixture()

@@ -21,8 +21,8 @@ struct SingleFlightTests {
     return runs.withLock { $0 }
   }
 
-  private func start(_ keep: @escaping @Sendable (Int) -> Int = { $0 }) -> Task<Int, any Error> {
-    Task { try await flights.value(of: "key", keep: keep) { try await work() } }
+  private func start() -> Task<Int, any Error> {
+    Task { try await flights.value(of: "key") { try await work() } }
   }
 
   /// Starts callers. The first one runs the work, and the others wait.
@@ -76,49 +76,12 @@ struct SingleFlightTests {
     for task in tasks { #expect(try await task.value == 1) }
   }
 
-  @Test("Invalidated work runs again, for all its callers, and its result is not kept")
-  func invalidated() async throws {
-    let kept = LockedState<[Int]>([])
-    let first = start { number in
-      kept.withLock { $0.append(number) }
-      return number * 100
-    }
-    await eventually { waitingWork.withLock { $0 != nil } }
-    let second = start()
-    await eventually { flights.waitingCount == 1 }
-    flights.invalidate("another key")
-    flights.invalidate("key")
-    await finishWork()
-    await eventually { runs.withLock { $0 } == 2 }
-    await finishWork()
-    #expect(try await first.value == 200)
-    #expect(try await second.value == 200)
-    #expect(kept.withLock { $0 } == [2])
-  }
-
-  @Test("Invalidated work that fails runs again, and cancelled work passes to another caller")
-  func invalidatedFailure() async throws {
-    let tasks = await start(2)
-    flights.invalidate("key")
-    await finishWork(.failure(Failed()))
-    await eventually { runs.withLock { $0 } == 2 }
-    flights.invalidate("key")
-    await finishWork(.failure(CancellationError()))
-    await finishWork()
-    await #expect(throws: CancellationError.self) { try await tasks[0].value }
-    #expect(try await tasks[1].value == 3)
-    // Without running work there is nothing to invalidate.
-    flights.invalidate("key")
-    #expect(try await flights.value(of: "key") { 9 } == 9)
-  }
-
   @Test("Many callers of many keys all get the value of their key")
   func stress() async throws {
     let flights = SingleFlight<Int, Int, Never>()
     let results = await withTaskGroup(of: Bool.self) { group in
       for number in 0..<2_000 {
         group.addTask {
-          if number % 7 == 0 { flights.invalidate(number % 10) }
           return await flights.value(of: number % 10) {
             await Task.yield()
             return number % 10

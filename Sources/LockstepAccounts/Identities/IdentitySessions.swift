@@ -66,14 +66,13 @@ package final class IdentitySessions: Sendable {
     let key = Key(verified)
     if let session = session(key, at: now) { return session }
     let issued = IssuedIdentity(verified)
-    return try await flights.value(of: key) { session in
-      sessions.withLock { $0.insert(session, for: key) }
-      return session
-    } _: { () async throws(AccountsError) in
-      LiveSession(
+    return try await flights.value(of: key) { () async throws(AccountsError) in
+      let session = LiveSession(
         sharing: try await sharedSession(issued, from: network, at: now),
         until: key.expiresAt + TokenVerifier.leeway
       )
+      sessions.withLock { $0.insert(session, for: key) }
+      return session
     }
   }
 
@@ -106,10 +105,14 @@ package final class IdentitySessions: Sendable {
       if issued.isOlder(than: stored) { throw .issuedBeforeEnd }
       if let note = accounts.prepareRecordOfLatestIssue(of: issued) { try await accounts.commit(note) }
       if let live = directory.session(of: identity.sessionHash, at: now) { return live }
-      if let loaded = try await directory.loadSession(of: identity.sessionHash, at: now) { return loaded }
+      if let loaded = try await directory.loadSession(of: identity.sessionHash, from: network, at: now) {
+        return loaded
+      }
     }
     try await accounts.commit(accounts.prepareSession(of: issued, from: network))
-    guard let loaded = try await directory.loadSession(of: identity.sessionHash, at: now) else { throw .sessionEnded }
+    guard let loaded = try await directory.loadSession(of: identity.sessionHash, from: network, at: now) else {
+      throw .sessionEnded
+    }
     return loaded
   }
 }

@@ -7,7 +7,7 @@ import LockstepTime
 ///
 /// - For a session in memory, it writes the time of use and the last cursor to the store, at most
 ///   once a minute.
-/// - It reads other sessions from the store, once for all waiting requests with the same token.
+/// - It reads other sessions from the store, in batches, and once for all waiting requests with the same token.
 /// - It refuses a guessed token without a read, because its authentication tag is wrong
 ///   (`TokenIssuer`). A bounded set remembers tokens that are no longer valid.
 /// - When `end(_:)` returns, the session is not in memory, even if it was being loaded, and the
@@ -25,31 +25,76 @@ package final class SessionDirectory: Sendable {
   }
 
   /// A token with a valid authentication tag, but without a session in memory.
-  package struct UnknownToken: Sendable {
+  // A class, because `TokenHash` is aligned to 32 bytes. Swift 6.3 damages the memory of an async function that
+  // captures such a value.
+  package final class UnknownToken: Sendable {
     fileprivate let hash: TokenHash
+
+    fileprivate init(hash: TokenHash) {
+      self.hash = hash
+    }
   }
 
   /// The session of an identity, if it is in memory. Records its use.
   func session(of identity: TokenHash, at now: Int64) -> LiveSession? {
-    let (result, usage) = shard(of: identity).withLock { shard in Self.find(identity, in: &shard, now, lifetime) }
+    let (result, usage) = shards[identity].withLock { shard in Self.find(identity, in: &shard, now, lifetime) }
     usageWriter.add(usage)
     guard case .session(let session) = result else { return nil }
     return session
   }
 
   /// Reads the session of an identity from the store; nil if there is none.
-  func loadSession(of identity: TokenHash, at now: Int64) async throws(AccountsError) -> LiveSession? {
+  func loadSession(
+    of identity: TokenHash,
+    from network: ClientNetwork,
+    at now: Int64
+  ) async throws(AccountsError) -> LiveSession? {
     // The session may have ended and begun again. The token of a session cannot.
-    shard(of: identity).withLock { $0.refused.remove(identity) }
-    return try await load(UnknownToken(hash: identity), at: now)
+    shards[identity].withLock { $0.refused.remove(identity) }
+    return try await load(UnknownToken(hash: identity), from: network, at: now)
   }
 
   private struct Shard: Sendable {
     var table: SessionTable
     /// Tokens that are no longer valid.
     var refused: GenerationalCache<TokenHash, Void>
-    /// Tokens whose session is being loaded after `beginLoading`, and whether it has ended since.
-    var loading: [TokenHash: Bool] = [:]
+  }
+
+  /// The shards by a hash.
+  private struct Shards: Sendable {
+    let all: [LockedState<Shard>]
+
+    init(capacity: Int) {
+      all = (0..<SessionDirectory.shardCount).map { _ in
+        LockedState(
+          Shard(
+            table: SessionTable(capacity: capacity / SessionDirectory.shardCount),
+            refused: GenerationalCache(capacity: SessionDirectory.refusedCount / SessionDirectory.shardCount)
+          )
+        )
+      }
+    }
+
+    subscript(hash: TokenHash) -> LockedState<Shard> {
+      all[Int(truncatingIfNeeded: hash.words.y % UInt64(SessionDirectory.shardCount))]
+    }
+
+    /// The session of a token, or nil if the token is not valid, as far as memory tells.
+    func known(_ hash: TokenHash) -> SessionEntry?? {
+      self[hash].withLock { shard in
+        if let entry = shard.table.peek(hash) { return entry }
+        return shard.refused.contains(hash) ? .some(nil) : nil
+      }
+    }
+
+    /// Keeps what was read from the store, unless the session is in memory by now.
+    func keep(_ loaded: SessionEntry?, of hash: TokenHash) -> SessionEntry? {
+      self[hash].withLock { shard in
+        if let known = shard.table.peek(hash) { return known }
+        if let loaded { shard.table.insert(loaded) } else { shard.refused.insert(hash) }
+        return loaded
+      }
+    }
   }
 
   /// The number of locks, so that event loops rarely contend for one.
@@ -60,10 +105,9 @@ package final class SessionDirectory: Sendable {
   /// Counts the ends of sessions, and the changes of users' states.
   package let changes = ChangeCounts()
 
-  private let shards: [LockedState<Shard>]
+  private let shards: Shards
   private let observer: any AccountsObserver
-  private let flights = SingleFlight<TokenHash, SessionEntry?, AccountsError>()
-  private let readers: StoreReaders
+  private let loader: BatchLoader<TokenHash, SessionEntry?>
   private let usageWriter: SessionUsageWriter
   private let tokenIssuer: TokenIssuer
   private let lifetime: Int64
@@ -76,18 +120,23 @@ package final class SessionDirectory: Sendable {
     capacity: Int,
     observer: any AccountsObserver
   ) {
-    readers = store.readers
     self.observer = observer
     self.tokenIssuer = tokenIssuer
     self.lifetime = lifetime.wholeMilliseconds
     usageWriter = SessionUsageWriter(writer: store.writer)
-    shards = (0..<Self.shardCount).map { _ in
-      LockedState(
-        Shard(
-          table: SessionTable(capacity: capacity / Self.shardCount),
-          refused: GenerationalCache(capacity: Self.refusedCount / Self.shardCount)
-        )
-      )
+    let (shards, readers, changes) = (Shards(capacity: capacity), store.readers, changes)
+    self.shards = shards
+    // At most half of the reader threads, so that the others stay free for other reads.
+    let options = BatchLoaderOptions("sessions", size: 32, atOnce: store.readingThreads / 2)
+    loader = BatchLoader(options, known: { shards.known($0) }, keep: { shards.keep($1, of: $0) }) { batch in
+      try readers.submit { connection in
+        let stored = try SessionRecords(connection: connection).usage(ofTokens: Array(batch.keys))
+        batch.read { hash in
+          stored[hash].map { SessionEntry($0, tokenHash: hash, changes: changes[$0.user]) }
+        }
+      } completion: {
+        batch.end($0)
+      }
     }
   }
 
@@ -98,107 +147,62 @@ package final class SessionDirectory: Sendable {
   package func authenticate(_ text: Slice<UnsafeRawBufferPointer>, at now: Int64) -> Lookup {
     guard let token = Token(UnsafeRawBufferPointer(rebasing: text)) else { return .refused }
     let hash = token.hash
-    let (result, usage) = shard(of: hash).withLock { shard in Self.find(hash, in: &shard, now, lifetime) }
+    let (result, usage) = shards[hash].withLock { shard in Self.find(hash, in: &shard, now, lifetime) }
     usageWriter.add(usage)
     return result ?? (tokenIssuer.hasMade(token) ? .unknown(UnknownToken(hash: hash)) : .refused)
   }
 
-  /// Reads a token's session from the store; nil if the token is not valid.
-  package func load(_ token: UnknownToken, at now: Int64) async throws(AccountsError) -> LiveSession? {
-    let hash = token.hash
-    var usage: [SessionUsage] = []
-    let entry = try await flights.value(of: hash) { entry in
-      shard(of: hash).withLock { Self.keep(entry, of: hash, in: &$0, at: now, lifetime, &usage) }
-    } _: { () async throws(AccountsError) in
-      let (known, isRefused) = shard(of: hash).withLock { ($0.table.peek(hash), $0.refused.contains(hash)) }
-      if known != nil || isRefused { return known }
-      return try await AccountsError.converting {
-        try await readers.read { try SessionRecords(connection: $0).usage(ofToken: hash) }
-      }
-      .map { SessionEntry($0, tokenHash: hash, changes: changes[$0.user]) }
-    }
-    usageWriter.add(usage)
-    return entry?.live
+  /// Reads a token's session from the store; nil if the token is not valid. `network` is that of the client.
+  package func load(
+    _ token: UnknownToken,
+    from network: ClientNetwork? = nil,
+    at now: Int64
+  ) async throws(AccountsError) -> LiveSession? {
+    try await AccountsError.converting { try await withCompletion { load(token, from: network, at: now, $0) } }
   }
 
-  /// Begins to load a session on a reader thread. Returns false if the token is known in memory, or
-  /// is being loaded in this way. Otherwise read the session and call `finishLoading`, or call
-  /// `abandonLoading`.
-  package func beginLoading(_ token: UnknownToken) -> Bool {
-    let hash = token.hash
-    return shard(of: hash).withLock { shard in
-      guard shard.table.peek(hash) == nil, !shard.refused.contains(hash), shard.loading[hash] == nil else {
-        return false
-      }
-      shard.loading[hash] = false
-      return true
-    }
-  }
-
-  /// Reads a token's session in the connection's transaction. Call `beginLoading` before the
-  /// transaction's first statement.
-  package func read(_ token: UnknownToken, from connection: StoreConnection) throws -> SessionUsage? {
-    try SessionRecords(connection: connection).usage(ofToken: token.hash)
-  }
-
-  /// Keeps a session that was read. Returns nil if the token is not valid, or if the session has
-  /// ended since `beginLoading`.
-  package func finishLoading(_ token: UnknownToken, _ stored: SessionUsage?, at now: Int64) -> LiveSession? {
-    let entry = stored.map { SessionEntry($0, tokenHash: token.hash, changes: changes[$0.user]) }
-    var usage: [SessionUsage] = []
-    let kept = shard(of: token.hash).withLock { shard -> SessionEntry? in
-      if shard.loading.removeValue(forKey: token.hash) == true { return nil }
-      return Self.keep(entry, of: token.hash, in: &shard, at: now, lifetime, &usage)
-    }
-    usageWriter.add(usage)
-    return kept?.live
-  }
-
-  /// Ends a load that failed.
-  package func abandonLoading(_ token: UnknownToken) {
-    shard(of: token.hash).withLock { $0.loading[token.hash] = nil }
-  }
-
-  private static func keep(
-    _ loaded: SessionEntry?,
-    of hash: TokenHash,
-    in shard: inout Shard,
+  /// Reads a token's session like `load(_:from:at:)`, for a request that waits without a task.
+  package func load(
+    _ token: UnknownToken,
+    from network: ClientNetwork?,
     at now: Int64,
-    _ lifetime: Int64,
-    _ usage: inout [SessionUsage]
-  ) -> SessionEntry? {
-    if let known = shard.table.peek(hash) { return known }
-    guard var entry = loaded, entry.expiresAt > now else {
-      shard.refused.insert(hash)
-      return nil
+    _ completion: @escaping @Sendable (Result<LiveSession?, any Error>) -> Void
+  ) {
+    loader.load(token.hash, from: network?.hashValue) { result in
+      completion(result.map { self.use($0, of: token, at: now) })
     }
-    if let use = entry.use(at: now, lifetime: lifetime) { usage.append(use) }
-    shard.table.insert(entry)
-    usage += shard.table.takeEvictedUsage()
-    return entry
+  }
+
+  /// Records the use of a session that was loaded. Nil if it has expired, or has ended since.
+  private func use(_ loaded: SessionEntry?, of token: UnknownToken, at now: Int64) -> LiveSession? {
+    guard let loaded else { return nil }
+    let (result, usage) = shards[token.hash].withLock { shard in
+      let found = Self.find(token.hash, in: &shard, now, lifetime)
+      if loaded.expiresAt <= now { shard.refused.insert(token.hash) }
+      return found
+    }
+    usageWriter.add(usage)
+    // So far, the session is held, and is not evicted.
+    return withExtendedLifetime(loaded) { if case .session(let session) = result { session } else { nil } }
   }
 
   package func note(cursor: String, of session: LiveSession) {
-    _ = shard(of: session.tokenHash).withLock { shard in
+    _ = shards[session.tokenHash].withLock { shard in
       shard.table.use(session.tokenHash) { $0.setCursor(cursor) }
     }
   }
 
   /// Writes cursors and times of use that are only in memory. Call it before the writer shuts down.
   package func flush() async throws(AccountsError) {
-    let usage = shards.flatMap { $0.withLock { $0.table.takeEvictedUsage() + $0.table.takeUsage() } }
+    let usage = shards.all.flatMap { $0.withLock { $0.table.takeEvictedUsage() + $0.table.takeUsage() } }
     try await AccountsError.converting { try await usageWriter.write(usage) }
   }
 
   /// Ends the sessions in memory that the store does not have any more.
   package func verify(with connection: StoreConnection) throws {
-    flights.invalidateAll()
-    for shard in shards {
-      let sessions = shard.withLock { shard in
-        for hash in shard.loading.keys { shard.loading[hash] = true }
-        return shard.table.sessions
-      }
-      end(try SessionRecords(connection: connection).ended(of: sessions))
+    loader.invalidateAll()
+    for shard in shards.all {
+      end(try SessionRecords(connection: connection).ended(of: shard.withLock { $0.table.sessions }))
     }
   }
 
@@ -207,12 +211,11 @@ package final class SessionDirectory: Sendable {
     if sessions.isEmpty { return }
     var users: Set<UserID> = []
     for ended in sessions {
-      flights.invalidate(ended.tokenHash)
-      let live = shard(of: ended.tokenHash).withLock { shard in
+      loader.invalidate(ended.tokenHash)
+      let live = shards[ended.tokenHash].withLock { shard in
         let live = shard.table.remove(ended.tokenHash)?.live
         live?.end()
         shard.refused.insert(ended.tokenHash)
-        if shard.loading[ended.tokenHash] != nil { shard.loading[ended.tokenHash] = true }
         return live
       }
       if let live { users.insert(live.user) }
@@ -223,7 +226,7 @@ package final class SessionDirectory: Sendable {
   /// A session from the store, with its newer use if that is in memory.
   func latest(_ stored: StoredSession) -> Session {
     var session = stored.session
-    guard let entry = shard(of: stored.tokenHash).withLock({ $0.table.peek(stored.tokenHash) }) else { return session }
+    guard let entry = shards[stored.tokenHash].withLock({ $0.table.peek(stored.tokenHash) }) else { return session }
     // Another node may have a later use.
     let lastSeenAt = Timestamp(millisecondsSince1970: entry.lastSeenAt)
     guard lastSeenAt >= session.lastSeenAt else { return session }
@@ -233,11 +236,7 @@ package final class SessionDirectory: Sendable {
     return session
   }
 
-  package var count: Int { shards.reduce(0) { $0 + $1.withLock { $0.table.count } } }
-
-  private func shard(of hash: TokenHash) -> LockedState<Shard> {
-    shards[Int(truncatingIfNeeded: hash.words.y % UInt64(Self.shardCount))]
-  }
+  package var count: Int { shards.all.reduce(0) { $0 + $1.withLock { $0.table.count } } }
 
   /// The result for a token (nil if this shard does not know it), and the usage for the store.
   private static func find(

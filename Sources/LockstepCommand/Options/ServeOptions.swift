@@ -148,8 +148,7 @@ enum ServeOptions {
       .help("The largest size of a user's history, 1MiB or more. Above it, the oldest is pruned, whatever its age."),
     Option("--max-key-bytes", \.history.keyBytes, .size(65_536...largestSize), .storage)
       .help(
-        "The largest size of the records of a user's idempotency keys, 64KiB or more. Above an eighth of it, the server "
-          + "rebuilds the oldest responses from the history instead of storing them. Above this size, it forgets the "
+        "The largest size of the records of a user's idempotency keys, 64KiB or more. Above it, the server forgets the "
           + "oldest keys before 24 hours have passed."
       ),
     Option("--cache-mb", \.cacheBytes, .mebibytes(1...1_048_576), .storage)

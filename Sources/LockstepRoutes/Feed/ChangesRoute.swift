@@ -288,11 +288,10 @@ package final class ChangesRoute: Sendable {
     return try watch.load { [self] cached, registered in
       try respond(Moment(query, session, watch.host, cached, registered)) { [self] first in
         let begin = { @Sendable [self] (first: ChangesFeed.Document) -> HandlerResult in
-          let events = ChangesEvents(first: first, watch: watch, monotonic: monotonic) {
-            [self] since, sent, state, registered in
+          let feed = ChangesEvents(at: first.cursor, watch) { [self] since, sent, state, registered in
             try next(Moment(query.following(since, as: sent), session, watch.host, state, registered), after: sent)
           }
-          return .eventStream(ChangesEvents.response, events)
+          return .events(of: feed, first: first, watch, monotonic: monotonic)
         }
         guard let keys = first.keys(of: session) else {
           return .async { [self] in begin(try await keyed(first, of: session, at: watch.host)) }
@@ -302,16 +301,16 @@ package final class ChangesRoute: Sendable {
     }
   }
 
-  private func next(_ moment: Moment, after sent: Cursor) throws -> ChangesEvents.Next {
+  private func next(_ moment: Moment, after sent: Cursor) throws -> EventFeedStep<ChangesFeed.Document> {
     let (session, host) = (moment.session, moment.host)
     switch try document(moment) {
     case .known(let document):
-      if document.isEmpty { return .document(document) }
+      if document.isEmpty { return .part(document) }
       let document = document.following(sent.revision)
       guard let keys = document.keys(of: session) else {
         return .later { [self] in try await keyed(document, of: session, at: host) }
       }
-      return .document(document.adding(keys))
+      return .part(document.adding(keys))
     case .long(let make), .stored(let make):
       return .later { [self] in
         let document = try await make()

@@ -41,7 +41,6 @@ package final class StateReader: Sendable {
       sessions: sessions,
       cache: cache,
       registry: registry,
-      loader: UserLoader(directory: sessions.directory, cache: cache, readers: readers),
       freshness: freshness
     )
     self.cache = cache
@@ -506,7 +505,8 @@ private struct SessionWatcher: Watcher {
   let session: LiveSession
   let seat: WaiterSeat
   let lease: NodeLease?
-  var hasChanged: Bool { session.isEnded }
+  var isEnded: Bool { session.isEnded }
+  var hasChanged: Bool { isEnded }
 }
 
 extension Response {

@@ -202,7 +202,7 @@ package final class StateWriter: Sendable {
         let refused = (error as? ActionRefusal).map { write.problem(for: $0, store: store) }
         return (refused ?? error as? Problem).map { StoredResponse($0.response) }
       },
-      kept: { StoredResponses.kept($0) },
+      kept: { StoredResponses.kept($0, to: write, isChanged: $1) },
       steps: resources.steps,
       memory: resources.memory
     )

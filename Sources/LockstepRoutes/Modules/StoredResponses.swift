@@ -8,7 +8,8 @@ import LockstepSync
 /// their body.
 ///
 /// The response to a small change may show a large resource. Storing that response would take more
-/// space than the change. So a long body is not stored, but rebuilt if a request is repeated:
+/// space than the change, and storing the response to a large change would double it. So a body that
+/// can be rebuilt is not stored, unless it is short:
 ///
 /// - A response that shows a resource is rebuilt from the history at its cursor, byte for byte.
 /// - The results of a batch of actions are rebuilt from the journal.
@@ -16,16 +17,19 @@ import LockstepSync
 /// The server keeps idempotency keys for a day, and history usually longer. It keeps less history
 /// if the operator sets a lower limit, or if so much was written that the oldest part was pruned.
 struct StoredResponses: Sendable {
-  /// A body with more bytes is not stored if it can be rebuilt. The journal entry of the largest
-  /// favorite has about as many bytes.
-  static let longestBody = 16 * 1024
+  /// A body with more bytes is not stored if it can be rebuilt. A record takes about 450 bytes without its body.
+  static let longestBody = 256
 
   let reading: StateReader
 
-  /// The part of a response that is stored. Only a 2xx response and a 412 can be rebuilt.
-  static func kept(_ response: StoredResponse) -> StoredResponse {
-    let showsResource = (200..<300).contains(response.status) || response.status == Status.preconditionFailed.code
-    guard showsResource, let body = response.body, body.count > longestBody else { return response }
+  /// The part of a response to `write` that is stored. Only a 2xx response and a 412 can be rebuilt, if they show
+  /// something that has an ETag. `isChanged` tells whether the journal has the results of the write.
+  static func kept(_ response: StoredResponse, to write: some StateWrite, isChanged: Bool) -> StoredResponse {
+    guard let body = response.body, body.count > longestBody else { return response }
+    let isRefusal = response.status == Status.preconditionFailed.code
+    guard isRefusal || (200..<300).contains(response.status) && (write.again != nil || isChanged),
+      HeaderFields(recorded: response.fields)[.etag] != nil
+    else { return response }
     return StoredResponse(status: response.status, fields: response.fields, body: nil)
   }
 

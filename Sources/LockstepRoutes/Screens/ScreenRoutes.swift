@@ -192,11 +192,8 @@ package struct ScreenRoutes: Sendable {
       if !given.withoutIfNoneMatch.allowsWrite(to: screen.cursor(shown)) { throw Problem(changed: screen) }
       let preconditions = given.withoutIfMatch
       if request.head.wantsEventStream {
-        let sent = request.head[.lastEventID].map(Cursor.plainTag)
-        return .eventStream(
-          ChangesEvents.response,
-          ScreenEvents(try watch(screen, request), sent: sent, monotonic: monotonic)
-        )
+        let watcher = try watch(screen, request)
+        return .events(of: ScreenEvents(watcher: watcher, sent: request.lastEventID), watcher, monotonic: monotonic)
       }
       let wait = try WaitPreference(of: request, query, upTo: longestWait)
       guard let wait, preconditions.ifNoneMatch != nil else { return .response(screen.response(preconditions)) }

@@ -64,11 +64,8 @@ package final class Freshness: Sendable {
     guard let cursor = Cursor(Cursor.plainTag(text)), cursor.store == store else { return false }
     // Each node gives its revisions another era, so only the numbers are compared.
     if cursor.registered.number > registry.revision.number { return true }
-    guard let known = cache.revision(of: user) else {
-      // A load that already runs may be older than the cursor.
-      cache.repeatLoads(of: user)
-      return false
-    }
+    // A load that already runs may be older than the cursor.
+    guard let known = cache.revision(orRepeatingLoadsOf: user) else { return false }
     return cursor.revision.number > known.number
   }
 

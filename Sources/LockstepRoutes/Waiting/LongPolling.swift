@@ -88,8 +88,9 @@ final class StateWatcher: Watcher {
     (cache, registry, lease) = (polling.cache, polling.registry, polling.freshness?.lease)
   }
 
+  var isEnded: Bool { session.isEnded }
   var hasChanged: Bool {
-    guard !session.isEnded, let cached = cache.state(of: session.user) else { return true }
+    guard !isEnded, let cached = cache.state(of: session.user) else { return true }
     return cached.state.revision.rawValue != seenRevision.load(ordering: .relaxed)
       || registry.current.revision.rawValue != seenRegistered.load(ordering: .relaxed)
   }
@@ -130,6 +131,8 @@ package protocol Watcher: Sendable {
   var seat: WaiterSeat { get }
   /// The time for which this node may respond from its memory. Nil: always, because there are no other nodes.
   var lease: NodeLease? { get }
+  /// Whether the session of the request, or the resource, has ended.
+  var isEnded: Bool { get }
   var hasChanged: Bool { get }
 }
 

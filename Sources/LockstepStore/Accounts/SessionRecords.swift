@@ -85,32 +85,50 @@ package struct SessionRecords {
     ) == 1
   }
 
-  /// The last use of a token's session. Nil if there is no such session, or its user is disabled.
-  package func usage(ofToken hash: TokenHash) throws -> SessionUsage? {
-    try connection.first(
-      StoreSQL(
-        sqlite: """
+  /// The last uses of the sessions of tokens. Without those whose user is disabled.
+  package func usage(ofTokens hashes: [TokenHash]) throws -> [TokenHash: SessionUsage] {
+    var found: [TokenHash: SessionUsage] = [:]
+    guard case .postgreSQL(let session) = connection else {
+      for hash in hashes {
+        found[hash] = try connection.first(
+          """
           SELECT s.id, s.user_id, s.last_seen_at, s.expires_at, s.cursor
           FROM sessions AS s JOIN users AS u ON u.id = s.user_id
           WHERE s.token_hash = ? AND u.disabled_at IS NULL
           """,
-        postgreSQL: """
-          SELECT s.id, s.user_id, s.last_seen_at, s.expires_at, s.cursor
-          FROM tokens AS t JOIN sessions AS s ON s.user_id = t.user_id AND s.id = t.session_id
-            JOIN users AS u ON u.id = t.user_id
-          WHERE t.token_hash = ? AND u.disabled_at IS NULL
-          """
-      ),
-      hash
-    ) { row in
-      SessionUsage(
-        id: try row[0],
-        user: try row[1],
-        lastSeenAt: Timestamp(millisecondsSince1970: Int64(try row.integer(at: 2))),
-        expiresAt: Timestamp(millisecondsSince1970: Int64(try row.integer(at: 3))),
-        cursor: try row[4]
-      )
+          hash
+        ) { row in try Self.usage(row) }
+      }
+      return found
     }
+    if hashes.isEmpty { return found }
+    var pipeline = PostgreSQLPipeline()
+    pipeline.add(Self.findUsage, [.byteStrings(hashes.map(\.bytes))])
+    let result = try session.send(pipeline)[0]
+    for index in 0..<result.rowCount {
+      let row = StoreRow.postgreSQL(PostgreSQLStoreRow(result: result, index: index))
+      found[try row[5]] = try Self.usage(row)
+    }
+    return found
+  }
+
+  private static let findUsage = PostgreSQLStatement(
+    """
+    SELECT s.id, s.user_id, s.last_seen_at, s.expires_at, s.cursor, t.token_hash
+    FROM tokens AS t JOIN sessions AS s ON s.user_id = t.user_id AND s.id = t.session_id
+      JOIN users AS u ON u.id = t.user_id
+    WHERE t.token_hash = ANY($1::bytea[]) AND u.disabled_at IS NULL
+    """
+  )
+
+  private static func usage(_ row: borrowing StoreRow) throws -> SessionUsage {
+    SessionUsage(
+      id: try row[0],
+      user: try row[1],
+      lastSeenAt: Timestamp(millisecondsSince1970: Int64(try row.integer(at: 2))),
+      expiresAt: Timestamp(millisecondsSince1970: Int64(try row.integer(at: 3))),
+      cursor: try row[4]
+    )
   }
 
   /// Whether the session exists. Disabling or erasing a user deletes the user's sessions.

@@ -274,70 +274,35 @@ package struct IdempotencyRecords {
     overhead + key.key.utf8.count + response.fields.count + (response.body?.count ?? 0)
   }
 
-  /// A record that takes too much.
+  /// A record that is deleted because the records of its user take too much.
   package struct Excess: Sendable {
     fileprivate let key: String
     fileprivate let at: Timestamp
-    /// Whether the whole record is deleted, or only the body of the response.
-    fileprivate let isWhole: Bool
   }
 
-  private struct Size {
-    let key: String
-    let at: Timestamp
-    let body: Body
-    /// Without the body.
-    let bytes: Int
-    let bodyBytes: Int
-  }
+  private static let partOfExcess = 256
 
-  /// Whether the body of a response can be rebuilt if it is removed.
-  private enum Body: Int {
-    /// The body must stay, or there is none.
-    case needed
-    /// The write has changed the user's state, and the body can be rebuilt from the history.
-    case rebuildable
-    /// The write was to the user's state and has not changed it. If the body cannot be rebuilt, a repeated
-    /// request gets 409.
-    case ofUnchanged
-  }
-
-  /// Which of the user's records are above their limits, in parts that one transaction deletes. Above `bodyLimit`
-  /// bytes, these are the oldest bodies that can be rebuilt. Above `limit`, bodies of writes that changed nothing
-  /// follow, and then the oldest records.
-  package func excess(of user: UserID, bodyLimit: Int, limit: Int) throws -> [[Excess]] {
-    let sizes = try sizes(of: user)
-    let total = sizes.reduce(0) { $0 + $1.bytes + $1.bodyBytes }
-    var kept = total
-    var bodies: Set<Int> = []
-    for (body, limit) in [(Body.rebuildable, bodyLimit), (.ofUnchanged, limit)] {
-      for (index, size) in sizes.enumerated() where kept > limit && size.body == body {
-        bodies.insert(index)
-        kept -= size.bodyBytes
-      }
-    }
-    var rest = kept - limit
+  /// The user's oldest records, so that the others take at most `limit` bytes, in parts that one transaction
+  /// deletes.
+  package func excess(of user: UserID, limit: Int) throws -> [[Excess]] {
+    let records = try sizes(of: user)
+    var rest = records.reduce(0) { $0 + $1.bytes } - limit
     var excess: [Excess] = []
-    for (index, size) in sizes.enumerated() {
-      let isWhole = rest > 0
-      if isWhole { rest -= size.bytes + (bodies.contains(index) ? 0 : size.bodyBytes) }
-      if isWhole || bodies.contains(index) { excess.append(Excess(key: size.key, at: size.at, isWhole: isWhole)) }
+    for (record, bytes) in records where rest > 0 {
+      excess.append(record)
+      rest -= bytes
     }
     return stride(from: 0, to: excess.count, by: Self.partOfExcess).map { start in
       Array(excess[start..<min(start + Self.partOfExcess, excess.count)])
     }
   }
 
-  private static let partOfExcess = 256
-
-  /// Deletes the records and bodies that `excess` has found, unless a key was used again meanwhile. Call it in
-  /// a transaction that has locked the user.
-  package func shorten(_ records: [Excess], of user: UserID) throws {
+  /// Deletes records that `excess` has found, unless a key was used again meanwhile. Call it in a transaction that
+  /// has locked the user.
+  package func delete(_ records: [Excess], of user: UserID) throws {
     for record in records {
       try connection.run(
-        record.isWhole
-          ? "DELETE FROM idempotency_keys WHERE user_id = ? AND key = ? AND at = ?"
-          : "UPDATE idempotency_keys SET body = NULL WHERE user_id = ? AND key = ? AND at = ?",
+        "DELETE FROM idempotency_keys WHERE user_id = ? AND key = ? AND at = ?",
         user,
         record.key,
         record.at
@@ -365,35 +330,21 @@ package struct IdempotencyRecords {
     return sum ?? 0
   }
 
-  /// The sizes of a user's records, oldest first. Only a response about the user's state has a cursor.
-  private func sizes(of user: UserID) throws -> [Size] {
+  /// A user's records and their sizes, oldest first.
+  private func sizes(of user: UserID) throws -> [(record: Excess, bytes: Int)] {
     try connection.all(
       StoreSQL(
         sqlite: """
-          SELECT key, at, length(CAST(key AS BLOB)) + length(fields), coalesce(length(body), 0), CASE
-            WHEN body IS NULL THEN 0 WHEN revision IS NOT NULL THEN 1
-            WHEN instr(fields, CAST('Cursor: ' AS BLOB)) > 0 THEN 2 ELSE 0
-          END
+          SELECT key, at, length(CAST(key AS BLOB)) + length(fields) + coalesce(length(body), 0)
           FROM idempotency_keys WHERE user_id = ? ORDER BY at, key
           """,
         postgreSQL: """
-          SELECT key, at, octet_length(key) + octet_length(fields), coalesce(octet_length(body), 0), CASE
-            WHEN body IS NULL THEN 0 WHEN revision IS NOT NULL THEN 1
-            WHEN position('Cursor: '::bytea IN fields) > 0 THEN 2 ELSE 0
-          END
+          SELECT key, at, octet_length(key) + octet_length(fields) + coalesce(octet_length(body), 0)
           FROM idempotency_keys WHERE user_id = ? ORDER BY at, key
           """
       ),
       user
-    ) {
-      Size(
-        key: try $0[0],
-        at: try $0[1],
-        body: Body(rawValue: try $0[4]) ?? .needed,
-        bytes: Self.overhead + (try $0[2] as Int),
-        bodyBytes: try $0[3]
-      )
-    }
+    ) { (Excess(key: try $0[0], at: try $0[1]), Self.overhead + (try $0[2] as Int)) }
   }
 
   private static func row(_ row: borrowing StoreRow) throws -> (fingerprint: [UInt8], response: StoredResponse) {

@@ -14,8 +14,8 @@ package final class HistoryMaintenance: Sendable {
   private static let revisionsBetweenPruning = 64
   /// Pruning is also due each time the history has grown by its limit in bytes, divided by this.
   private static let partBetweenPruning = 8
-  /// The records of a user's keys are shortened each time they have grown by their limit divided by this.
-  private static let partBetweenShortening = 32
+  /// The records of a user's keys are limited each time they have grown by their limit divided by this.
+  private static let partBetweenLimiting = 32
   /// A snapshot is due when the mutations since the last snapshot have more bytes than this, and
   /// more bytes than the collection.
   private static let leastMutationBytes = 64 * 1024
@@ -30,7 +30,7 @@ package final class HistoryMaintenance: Sendable {
     var pruning: [UserID: Bool] = [:]
     /// Those whom `HistorySweep` has queued, until their history is pruned as far as the policy allows.
     var swept: Set<UserID> = []
-    /// Those whose records of idempotency keys may be too long.
+    /// Those whose records of idempotency keys may take too much.
     var records: Set<UserID> = []
     /// Whether a task does the work.
     var isRunning = false
@@ -112,7 +112,7 @@ package final class HistoryMaintenance: Sendable {
     let isDue = recordBytes.withLock { counted in
       if counted.count >= Self.countedCollections { counted = [:] }
       let sum = counted[user, default: 0] + bytes
-      let isDue = sum > policy.keyBytes / Self.partBetweenShortening
+      let isDue = sum > policy.keyBytes / Self.partBetweenLimiting
       counted[user] = isDue ? nil : sum
       return isDue
     }
@@ -182,16 +182,16 @@ package final class HistoryMaintenance: Sendable {
     return gone > 0
   }
 
-  /// Shortens the records of a user's idempotency keys to their limit, in short transactions.
+  /// Deletes a user's oldest records of idempotency keys above their limit, in short transactions.
   private func limitRecords(of user: UserID) async throws {
-    let policy = policy
+    let limit = policy.keyBytes
     let parts = try await readers.read(length: .long) {
-      try IdempotencyRecords(connection: $0).excess(of: user, bodyLimit: policy.keyBodyBytes, limit: policy.keyBytes)
+      try IdempotencyRecords(connection: $0).excess(of: user, limit: limit)
     }
     for part in parts {
       try await writer.write(of: user.writeOwner) { connection in
         guard try connection.lock(user) else { return }
-        try IdempotencyRecords(connection: connection).shorten(part, of: user)
+        try IdempotencyRecords(connection: connection).delete(part, of: user)
       }
     }
   }

@@ -300,7 +300,7 @@ package final class Ledger: Sendable {
     let origin = transaction.session.agent == nil ? change?.state.revision : nil
     var writes = change?.writes ?? WriteSet(user: transaction.user)
     writes.record = ResponseRecord(
-      transaction.kept(response),
+      transaction.kept(response, change != nil),
       to: key,
       at: now,
       origin.map { KeyOrigin(session: transaction.session.id, revision: $0) }

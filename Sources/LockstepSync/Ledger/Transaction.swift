@@ -35,8 +35,9 @@ package final class Transaction: Sendable {
   let response: @Sendable (Committed) -> StoredResponse
   /// The response to a refusal; nil for any other error, which must not be recorded.
   let refusal: @Sendable (any Error) -> StoredResponse?
-  /// The part of a response to record, without what the caller can make again.
-  let kept: @Sendable (StoredResponse) -> StoredResponse
+  /// The part of a response to record, without what the caller can make again. `isChanged` tells whether the
+  /// transaction has entries in the journal.
+  let kept: @Sendable (StoredResponse, _ isChanged: Bool) -> StoredResponse
   /// How many steps the decision may take, after the request's actions were read: see `WorkBudget`.
   let steps: Int
   /// Whether the actions are so long that an encoder thread must decide. A decision encodes the actions before it
@@ -55,7 +56,7 @@ package final class Transaction: Sendable {
     network: Int? = nil,
     response: @escaping @Sendable (Committed) -> StoredResponse,
     refusal: @escaping @Sendable (any Error) -> StoredResponse?,
-    kept: @escaping @Sendable (StoredResponse) -> StoredResponse = { $0 },
+    kept: @escaping @Sendable (StoredResponse, _ isChanged: Bool) -> StoredResponse = { response, _ in response },
     steps: Int = WorkBudget.ofRequest,
     memory: (any Sendable)? = nil
   ) {

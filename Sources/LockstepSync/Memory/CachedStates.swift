@@ -35,9 +35,6 @@ struct CachedStates: Sendable {
   /// The state of a user, who does not count as active.
   func peek(_ user: UserID) -> CachedState? { small.peek(user) ?? (large.count == 0 ? nil : large.peek(user)) }
 
-  /// Whether the user's state is not in memory, and is not known to be large.
-  func needsShortLoad(_ user: UserID) -> Bool { peek(user) == nil && !largeUsers.contains(user) }
-
   mutating func insert(_ state: CachedState, for user: UserID) {
     if state.cost > LargeUsers.largeCost {
       small.remove(user)

@@ -6,24 +6,23 @@ import LockstepThreading
 /// The latest committed states of active users, in memory.
 ///
 /// Readers on every event loop see a published state at once. When the cache is full, it evicts
-/// states that have not been used recently.
+/// states that have not been used recently. States that are not in memory are loaded in batches.
 package final class StateCache: Sendable {
   private struct Contents: Sendable {
     var states: CachedStates
-    /// Users whose state is being loaded after `beginLoading`, and whether it is outdated.
-    var loading: [UserID: Bool] = [:]
     var loads = 0
-
-    mutating func markOutdated(_ user: UserID) {
-      if !loading.isEmpty, loading[user] != nil { loading[user] = true }
-    }
   }
+
+  private static let batchSize = 32
+  /// States of this many bytes take long to read.
+  private static let largeCost = 64 * 1024
 
   private let contents: LockedState<Contents>
   private let changes: ChangeCounts
-  private let flights = SingleFlight<UserID, CachedState, any Error>()
-  private let readers: UserReaders
-  private let load: @Sendable (UserID, StoreConnection) throws -> UserState
+  private let largeUsers: LargeUsers
+  private let loader: BatchLoader<UserID, CachedState>
+  /// Loads the states of `largeUsers` on the long reader.
+  private let longLoader: BatchLoader<UserID, CachedState>
 
   /// `capacity` is in bytes, approximately. `changes` are those of the directory of sessions.
   package init(
@@ -32,10 +31,40 @@ package final class StateCache: Sendable {
     changes: ChangeCounts = ChangeCounts(),
     load: @escaping @Sendable (UserID, StoreConnection) throws -> UserState
   ) {
-    contents = LockedState(Contents(states: CachedStates(capacity: capacity, largeUsers: readers.largeUsers)))
-    self.readers = readers
+    let contents = LockedState(Contents(states: CachedStates(capacity: capacity, largeUsers: readers.largeUsers)))
+    self.contents = contents
     self.changes = changes
-    self.load = load
+    largeUsers = readers.largeUsers
+    let makeLoader = { (isLong: Bool, options: BatchLoaderOptions) in
+      BatchLoader<UserID, CachedState>(
+        options,
+        known: { user in contents.withLock { $0.states.use(user) } },
+        keep: { user, loaded in
+          contents.withLock { contents in
+            // A state that was published in the meantime.
+            if let published = contents.states.use(user) { return published }
+            contents.states.insert(loaded, for: user)
+            // The state may be newer than the published one: it may be on disk before it is published.
+            changes[user].increment()
+            return loaded
+          }
+        },
+        isLarge: { $0.cost >= Self.largeCost }
+      ) { batch in
+        try readers.submit(isLong: isLong) { connection in
+          try batch.read { user in
+            contents.withLock { $0.loads += 1 }
+            return CachedState(try load(user, connection), after: nil)
+          }
+          _ = contents.withLock { $0.states.takeDropped() }
+        } completion: {
+          batch.end($0)
+        }
+      }
+    }
+    // At most half of the reader threads load states, so that the others stay free for other reads.
+    loader = makeLoader(false, BatchLoaderOptions("states", size: Self.batchSize, atOnce: readers.threads / 2))
+    longLoader = makeLoader(true, BatchLoaderOptions("large states", size: 1))
   }
 
   package func state(of user: UserID) -> CachedState? { use(user).state }
@@ -55,65 +84,30 @@ package final class StateCache: Sendable {
 
   func changeCount(of user: UserID) -> ChangeCount { changes[user] }
 
+  /// The revision of the state in memory. If there is none, loads that run are repeated, because they may have
+  /// read an older state than the caller knows of.
+  package func revision(orRepeatingLoadsOf user: UserID) -> Revision? {
+    if let known = revision(of: user) { return known }
+    repeatLoads(of: user)
+    // A load may have ended in the meantime.
+    return revision(of: user)
+  }
+
   /// The user's latest committed state, read from the store if it is not in memory. `network` is that of the
   /// client, if there is one.
   package func load(_ user: UserID, from network: Int? = nil) async throws -> CachedState {
     if let cached = state(of: user) { return cached }
-    let loaded = try await flights.value(
-      of: user,
-      keep: { keep($0, of: user) },
-      {
-        if let cached = state(of: user) { return cached }
-        contents.withLock { $0.loads += 1 }
-        let state = try await readers.read(for: user, from: network) { [load] in try load(user, $0) }
-        return CachedState(state, after: nil)
-      }
-    )
-    _ = contents.withLock { $0.states.takeDropped() }
-    return loaded
+    return try await withCompletion { load(user, from: network, $0) }
   }
 
-  /// Begins to load a user's state on a reader thread. Returns false if the state is in memory, if
-  /// it is being loaded in this way, if other reads of the user run, or if the state is known to be
-  /// large. Otherwise read the state in a snapshot that begins later, and call `finishLoading`,
-  /// even if the load fails.
-  func beginLoading(_ user: UserID) -> Bool {
-    guard !readers.shares.isRunning(user) else { return false }
-    return contents.withLock { contents in
-      guard contents.loading[user] == nil, contents.states.needsShortLoad(user) else { return false }
-      contents.loading[user] = false
-      contents.loads += 1
-      return true
-    }
-  }
-
-  func read(_ user: UserID, from connection: StoreConnection) throws -> UserState { try load(user, connection) }
-
-  /// Keeps a state that was read, unless a newer one was published since `beginLoading`. Nil: the
-  /// load failed.
-  func finishLoading(_ user: UserID, _ state: UserState?) {
-    let loaded = state.map { CachedState($0, after: nil) }
-    let dropped = contents.withLock { contents in
-      let isOutdated = contents.loading.removeValue(forKey: user) ?? true
-      if let loaded, !isOutdated, contents.states.peek(user) == nil { insertLoaded(loaded, for: user, into: &contents) }
-      return contents.states.takeDropped()
-    }
-    _ = dropped
-  }
-
-  /// Returns a state that was published in the meantime instead of a loaded one.
-  private func keep(_ loaded: CachedState, of user: UserID) -> CachedState {
-    contents.withLock { contents in
-      if let published = contents.states.use(user) { return published }
-      insertLoaded(loaded, for: user, into: &contents)
-      return loaded
-    }
-  }
-
-  private func insertLoaded(_ loaded: CachedState, for user: UserID, into contents: inout Contents) {
-    contents.states.insert(loaded, for: user)
-    // The state may be newer than the published one: it may be on disk before it is published.
-    changes[user].increment()
+  /// Reads a user's state like `load(_:from:)`, for a request that waits without a task.
+  func load(
+    _ user: UserID,
+    from network: Int?,
+    _ completion: @escaping @Sendable (Result<CachedState, any Error>) -> Void
+  ) {
+    let loader = largeUsers.contains(user) ? longLoader : loader
+    loader.load(user, from: network, completion)
   }
 
   /// Makes a state that is on disk the latest one, unless a newer one is known.
@@ -121,13 +115,12 @@ package final class StateCache: Sendable {
     let previous = contents.withLock { $0.states.peek(user) }
     // Made outside the lock, because every request takes the lock.
     let cached = CachedState(state, after: previous)
-    flights.invalidate(user)
+    repeatLoads(of: user)
     let dropped = contents.withLock { contents in
       // A load may have read the next state of the same commit.
       if contents.states.peek(user).map({ $0.state.revision <= state.revision }) ?? true {
         contents.states.insert(cached, for: user)
       }
-      contents.markOutdated(user)
       changes[user].increment()
       return contents.states.takeDropped()
     }
@@ -137,55 +130,48 @@ package final class StateCache: Sendable {
   /// The states in memory that are older than the numbers of these revisions. Loads of other states, which
   /// may be as old, are repeated.
   func outdated(by heads: [UserID: Int]) -> [UserID: UserState] {
-    let (outdated, absent) = contents.withLock { contents in
+    // First, because a load may end in the meantime.
+    for user in heads.keys { repeatLoads(of: user) }
+    return contents.withLock { contents in
       var outdated: [UserID: UserState] = [:]
-      var absent: [UserID] = []
       for (user, number) in heads {
-        guard let cached = contents.states.peek(user) else {
-          contents.markOutdated(user)
-          absent.append(user)
-          continue
-        }
-        if cached.state.revision.number < number { outdated[user] = cached.state }
+        guard let state = contents.states.peek(user)?.state, state.revision.number < number else { continue }
+        outdated[user] = state
       }
-      return (outdated, absent)
+      return outdated
     }
-    for user in absent { flights.invalidate(user) }
-    return outdated
   }
 
   /// Repeats the loads of a user that run.
-  package func repeatLoads(of user: UserID) {
-    contents.withLock { $0.markOutdated(user) }
-    flights.invalidate(user)
+  func repeatLoads(of user: UserID) {
+    loader.invalidate(user)
+    longLoader.invalidate(user)
+  }
+
+  private func repeatAllLoads() {
+    loader.invalidateAll()
+    longLoader.invalidateAll()
   }
 
   /// All states in memory. All loads are repeated.
   func all() -> [UserID: UserState] {
-    flights.invalidateAll()
-    return contents.withLock { contents in
-      for user in contents.loading.keys { contents.loading[user] = true }
-      return contents.states.all
-    }
+    repeatAllLoads()
+    return contents.withLock { $0.states.all }
   }
 
   /// Removes a user who was erased.
   package func forget(_ user: UserID) {
-    flights.invalidate(user)
+    repeatLoads(of: user)
     contents.withLock {
       $0.states.remove(user)
-      $0.markOutdated(user)
       changes[user].increment()
     }
   }
 
   /// Removes all states, because the history in the store may be another one now.
   package func forgetAll() {
-    flights.invalidateAll()
-    let dropped = contents.withLock { contents in
-      for user in contents.loading.keys { contents.loading[user] = true }
-      return contents.states.removeAll()
-    }
+    repeatAllLoads()
+    let dropped = contents.withLock { $0.states.removeAll() }
     changes.incrementAll()
     // There may be many.
     _ = dropped

@@ -1,9 +1,10 @@
 import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
 import LockstepThreading
 
-/// A request whose session is not in memory. Its connection waits without a task until `UserLoader`
-/// has loaded the session and the user's state.
+/// A request whose session is not in memory. Its connection waits without a task until the session and the
+/// user's state are loaded.
 ///
 /// The load only fills the caches. If it fails, `respond` gets no session and must load it itself,
 /// and so it reports the error.
@@ -16,26 +17,35 @@ package final class UserLoad: ParkedRequest {
   }
 
   package let deadline = Int64.max
-  let token: SessionDirectory.UnknownToken
-  /// When the request arrived, in milliseconds since 1970.
-  let arrival: Int64
   private let state = LockedState(State.loading(nil))
   private let respond: Respond
 
-  package init(_ token: SessionDirectory.UnknownToken, at arrival: Int64, respond: @escaping Respond) {
-    self.token = token
-    self.arrival = arrival
+  package init(respond: @escaping Respond) {
     self.respond = respond
   }
 
-  /// Ends the load, and adds the waiting connection to `batch`. The loader calls this once.
-  func finish(_ session: LiveSession?, _ batch: inout WakeBatch) {
+  /// Begins the load. Call it once. `arrival` is when the request arrived, in milliseconds since 1970.
+  package func begin(
+    _ token: SessionDirectory.UnknownToken,
+    from network: ClientNetwork,
+    at arrival: Int64,
+    _ directory: SessionDirectory,
+    _ cache: StateCache
+  ) {
+    directory.load(token, from: network, at: arrival) { result in
+      let session = (try? result.get()) ?? nil
+      guard let session, cache.state(of: session.user) == nil else { return self.finish(session) }
+      cache.load(session.user, from: session.networkShare(network)) { _ in self.finish(session) }
+    }
+  }
+
+  private func finish(_ session: LiveSession?) {
     let waker = state.withLock { state -> (any Waker)? in
       guard case .loading(let waker) = state else { return nil }
       state = .done(session)
       return waker
     }
-    waker?.join(&batch)
+    waker?.wake()
   }
 
   package func park(_ waker: any Waker) {

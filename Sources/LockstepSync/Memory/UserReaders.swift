@@ -51,6 +51,15 @@ package struct UserReaders: Sendable {
     }
   }
 
+  /// Queues `body`. `completion` is called once, on the reader thread.
+  func submit<Value: Sendable>(
+    isLong: Bool,
+    _ body: @escaping @Sendable (StoreConnection) throws -> Value,
+    completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) throws {
+    try readers.submit(length: isLong ? .long : .short, body, completion: completion)
+  }
+
   private func read<Value: Sendable>(
     isLong: Bool,
     from network: Int?,
