@@ -6,6 +6,8 @@
 // After a first byte of 255, the lines of the input are a condition, an order and the data of
 // elements.
 
+import LockstepJSON
+
 /// Checks one input. libFuzzer keeps the bytes valid during the call.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzCollections(_ start: UnsafeRawPointer?, _ count: Int) -> CInt {
