@@ -53,15 +53,15 @@ package final class EventFeedStream<Feed: EventFeed>: EventSource {
 
   package var deadline: Int64 { state.withLock { $0.heartbeat } }
 
-  func park(_ waker: any Waker) {
+  package func park(_ waker: any Waker) {
     let waker = NotingWaker(waker)
     state.withLock { $0.waker = waker }
     watcher.park(waker)
   }
 
-  func unpark() { state.withLock { $0.making }?.cancel() }
+  package func unpark() { state.withLock { $0.making }?.cancel() }
 
-  func next(_ cause: WakeReason) -> EventPiece {
+  package func next(_ cause: WakeReason) -> EventPiece {
     let now = monotonic()
     // Nothing but comments may be sent without a lease.
     let holdsLease = watcher.holdsLease
