@@ -3,6 +3,7 @@ import LockstepTime
 import Testing
 
 @testable import LockstepCollections
+@testable import LockstepStateTestSupport
 
 @Suite("A list whose elements have no Swift type", .timeLimit(.minutes(10)))
 struct PlainFormTests {

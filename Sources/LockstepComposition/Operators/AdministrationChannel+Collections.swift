@@ -1,3 +1,4 @@
+import LockstepAdministration
 import LockstepRoutes
 import LockstepSync
 

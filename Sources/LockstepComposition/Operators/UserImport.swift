@@ -1,4 +1,5 @@
 import LockstepAccounts
+import LockstepAdministration
 import LockstepRoutes
 
 /// Adds users of another system to a store.
