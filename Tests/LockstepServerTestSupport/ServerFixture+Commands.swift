@@ -5,7 +5,6 @@ import LockstepTestSupport
 
 @testable import LockstepComposition
 
-
 extension ServerFixture {
   /// Sends a request as an operator's command does, while the server runs or not. It never times out, because its
   /// clock stands still.

@@ -58,7 +58,7 @@ struct OwnTablesTests {
 
   @Test("After the statements in docs/upgrading.md, it has the elements and their history")
   func moved() throws {
-    let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+    let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     let guide = try String(contentsOfFile: root + "/docs/upgrading.md", encoding: .utf8)
     let blocks = guide.components(separatedBy: "```sql\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
     #expect(blocks.count == 1)

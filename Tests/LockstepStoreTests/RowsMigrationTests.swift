@@ -190,7 +190,7 @@ struct RowsMigrationTests {
   func downgrade() throws {
     _ = try load()
     let migrated = try fixture.folder.contents(of: "lockstep.db")
-    #expect(throws: StoreError.newerSchema(path: fixture.path, found: 17, known: 16)) {
+    #expect(throws: StoreError.newerSchema(path: fixture.path, found: Migration.all.count, known: 16)) {
       try fixture.store(migrator: Migrator(Self.before, modules: [.notes, .scores]))
     }
     #expect(try fixture.folder.contents(of: "lockstep.db") == migrated)
