@@ -493,8 +493,7 @@ struct FleetTests {
       #expect(both.allSatisfy { $0["leaseUntil"]?.stringValue != nil })
       #expect(Set(both.compactMap { $0["id"]?.stringValue }).count == 2)
       await servers[1].stop()
-      // The first server may be missing for a moment, too.
-      #expect(try await nodes().count <= 1)
+      // A stopped server gives its lease up, unless that takes too long. The first server may be missing for a moment, too.
       try await eventually { try await nodes().count == 1 }
     }
   }
