@@ -100,10 +100,8 @@ pip_install() {
     die 69 "pip cannot install the packages from PyPI"
 }
 
-# The flags of all builds for debugging. With other flags, everything is built again. The index, which only editors
-# use, would take a fifth of the time of a build.
-debug_flags=(--package-path "$root" --disable-index-store --explicit-target-dependency-import-check error
-  -Xswiftc -warnings-as-errors)
+# The flags of all builds for debugging. With other flags, everything is built again.
+debug_flags=(--package-path "$root" --explicit-target-dependency-import-check error -Xswiftc -warnings-as-errors)
 
 # build_for_debugging PRODUCT: builds it. The compiler's output goes to stderr. Sets product to the path of the binary.
 product=
