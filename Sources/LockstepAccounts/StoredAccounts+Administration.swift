@@ -51,7 +51,8 @@ extension StoredAccounts {
     if try await account(withKey: address.key) != nil { throw .addressTaken }
     let user = UserID(ids.next())
     let command = AdminCommand(.add(address, try await hasher.hash(password, for: .administrator)), user)
-    return run([command]) { connection in
+    return run([command]) { [minimum = configuration.passwordRules.minimumCharacters] connection in
+      try ShortestPassword(connection: connection).lower(to: minimum)
       guard let added = try UserRecords(connection: connection).account(user) else { throw AccountsError.noSuchUser }
       return added.user
     }
@@ -84,7 +85,11 @@ extension StoredAccounts {
       commands.append(AdminCommand(.resetPassword(try await hasher.hash(password, for: .administrator)), user))
     }
     if let isDisabled = change.isDisabled { commands.append(AdminCommand(isDisabled ? .disable : .enable, user)) }
-    return run(commands) { _ in }.checked(by: check)
+    let minimum = change.password == nil ? nil : configuration.passwordRules.minimumCharacters
+    return run(commands) { connection in
+      if let minimum { try ShortestPassword(connection: connection).lower(to: minimum) }
+    }
+    .checked(by: check)
   }
 
   /// Prepares to erase a user. Throws `noSuchUser`.

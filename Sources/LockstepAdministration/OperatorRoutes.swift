@@ -57,7 +57,7 @@ package struct OperatorRoutes: Sendable {
     return .making(Problem.describing) {
       // The change has several steps, so it is finished even if the command ends.
       let outcome = try await Task { try await changeCollections(work, key) }.value
-      gate.log("collections", work.names.joined(separator: ", "), agent.name)
+      if case .refused = outcome {} else { gate.log("collections", work.names.joined(separator: ", "), agent.name) }
       return .json(outcome.json, cacheControl: "no-store")
     }
   }

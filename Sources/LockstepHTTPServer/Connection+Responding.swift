@@ -225,7 +225,7 @@ extension Connection {
 
   /// Refuses a surplus connection, which need not linger if a request without a body has arrived.
   func turnAway(_ head: RequestHead?) -> Action {
-    let problem = Problem.noRoom("The server has as many connections as it allows.")
+    let problem = Problem.noRoom(Problem.tooManyConnections)
     return refuse(problem, to: head, mayBeSending: head.map { $0.body != .none } ?? hasBegunHead)
   }
 

@@ -57,7 +57,7 @@ extension Problem {
       .overloaded("The store cannot be used at present. The server's log has the reason.")
     case is StoreError: .overloaded("The store cannot be used at present. The server's log has the reason.")
     // The client that waited for a reader has disconnected, or the server is shutting down.
-    case is CancellationError, is PoolShutDownError: .overloaded("The server is shutting down.")
+    case is CancellationError, is PoolShutDownError: .overloaded(Problem.shuttingDown)
     default: nil
     }
   }

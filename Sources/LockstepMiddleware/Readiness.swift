@@ -40,7 +40,7 @@ package final class Readiness: Sendable {
 
   /// Throws a problem that names the part that is not ready.
   package func check() async throws {
-    guard !isDraining.load(ordering: .relaxed) else { throw Self.problem("The server is shutting down.", of: "server") }
+    guard !isDraining.load(ordering: .relaxed) else { throw Self.problem(Problem.shuttingDown, of: "server") }
     do {
       try await checks.value(of: 0) { try await checkInTime() }
     } catch {

@@ -6,7 +6,7 @@
 /// - `invalidate(_:)` marks the value of a key as outdated. If the value is being read, it is not kept, and is
 ///   read again.
 /// - If the read of a batch fails, each of its other keys is read alone. So a key that cannot be read fails
-///   alone.
+///   alone. But if the store itself cannot be read (`failsAll`), all keys of the batch fail.
 /// - A key that was asked for is loaded, even if the caller is gone.
 package final class BatchLoader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   package typealias Completion = @Sendable (Result<Value, any Error>) -> Void
@@ -24,9 +24,17 @@ package final class BatchLoader<Key: Hashable & Sendable, Value: Sendable>: Send
     var waiting = TurnQueue<Int?, Key>()
     /// The keys that are read again, each alone.
     var repeated: [Key] = []
+    /// Whether the last batch was one of them. They take turns with the keys that wait: a key whose value changes all
+    /// the time would otherwise be read again and again, ahead of all others.
+    var wasRepeated = false
     var batches = 0
 
     var isEmpty: Bool { repeated.isEmpty && waiting.isEmpty }
+
+    mutating func next(isRepeated: Bool) -> Key? {
+      guard isRepeated else { return waiting.next() }
+      return repeated.isEmpty ? nil : repeated.removeFirst()
+    }
   }
 
   private let options: BatchLoaderOptions
@@ -108,10 +116,9 @@ package final class BatchLoader<Key: Hashable & Sendable, Value: Sendable>: Send
   private func takeKeys() -> ([Key], [Finished]) {
     contents.withLock { contents in
       var (keys, finished): ([Key], [Finished]) = ([], [])
-      let isRepeated = !contents.repeated.isEmpty
-      while keys.count < (isRepeated ? 1 : options.size),
-        let key = contents.repeated.popLast() ?? (isRepeated ? nil : contents.waiting.next())
-      {
+      let isRepeated = !contents.repeated.isEmpty && (contents.waiting.isEmpty || !contents.wasRepeated)
+      contents.wasRepeated = isRepeated
+      while keys.count < (isRepeated ? 1 : options.size), let key = contents.next(isRepeated: isRepeated) {
         if let value = known(key) {
           finished.append(finish(key, .success(value), &contents))
         } else {
@@ -208,10 +215,10 @@ package final class BatchLoader<Key: Hashable & Sendable, Value: Sendable>: Send
     }
 
     /// Ends the batch. Call it once. After an error, the key without a value fails, or if there are several, each of
-    /// them is read again.
+    /// them is read again, unless the error concerns all of them.
     package func end(_ result: Result<Void, any Error>) {
       switch result {
-      case .failure(let error) where keys.count == 1: fail(error)
+      case .failure(let error) where keys.count == 1 || loader.options.failsAll(error): fail(error)
       case .failure: loader.readAgain(keys)
       case .success: break
       }
@@ -250,9 +257,18 @@ package struct BatchLoaderOptions: Sendable {
   let waiting: Int
   /// Whether a caller may get a value whose read began before the call.
   let joinsReads: Bool
+  /// Whether an error concerns all keys of a batch, such as a lost connection.
+  let failsAll: @Sendable (any Error) -> Bool
 
-  package init(_ name: String, size: Int, atOnce: Int = 1, waiting: Int = 4_096, joinsReads: Bool = true) {
+  package init(
+    _ name: String,
+    size: Int,
+    atOnce: Int = 1,
+    waiting: Int = 4_096,
+    joinsReads: Bool = true,
+    failsAll: @escaping @Sendable (any Error) -> Bool = { _ in false }
+  ) {
     (self.name, self.size, self.atOnce, self.waiting) = (name, size, max(1, atOnce), waiting)
-    self.joinsReads = joinsReads
+    (self.joinsReads, self.failsAll) = (joinsReads, failsAll)
   }
 }

@@ -15,9 +15,22 @@ struct BatchLoaderTests {
     let memory = LockedState<[Int: String]>([:])
     let isClosed = LockedState(false)
 
-    func loader(size: Int = 4, atOnce: Int = 1, waiting: Int = 8, joinsReads: Bool = true) -> Loader {
+    func loader(
+      size: Int = 4,
+      atOnce: Int = 1,
+      waiting: Int = 8,
+      joinsReads: Bool = true,
+      failsAll: @escaping @Sendable (any Error) -> Bool = { _ in false }
+    ) -> Loader {
       Loader(
-        BatchLoaderOptions("test", size: size, atOnce: atOnce, waiting: waiting, joinsReads: joinsReads),
+        BatchLoaderOptions(
+          "test",
+          size: size,
+          atOnce: atOnce,
+          waiting: waiting,
+          joinsReads: joinsReads,
+          failsAll: failsAll
+        ),
         known: { key in self.memory.withLock { $0[key] } },
         keep: { key, value in
           self.memory.withLock { $0[key] = value }
@@ -174,6 +187,34 @@ struct BatchLoaderTests {
     callers.load(2, with: loader)
     #expect(try source.read() == [2])
     #expect(callers.values.last == "2")
+  }
+
+  @Test("If the error concerns the source itself, all keys of the batch fail, and none is read again")
+  func failedSource() throws {
+    let loader = source.loader { $0 is Failed }
+    for key in 1...4 { callers.load(key, with: loader) }
+    // The first batch has one key, because it began with the first caller.
+    while source.batches.withLock({ !$0.isEmpty }) { _ = try source.read(failing: try firstKey()) }
+    #expect(callers.failed.sorted() == [1, 2, 3, 4])
+  }
+
+  /// The first key of the next batch.
+  private func firstKey() throws -> Int { try #require(source.batches.withLock { $0.first?.keys.first }) }
+
+  @Test("A key whose value changes during each of its reads takes turns with the keys that wait")
+  func repeatedKey() throws {
+    let loader = source.loader(size: 1, waiting: 100)
+    for key in 1...4 { callers.load(key, with: loader) }
+    var reads: [Int] = []
+    for _ in 0..<8 {
+      let batch = try #require(source.next())
+      reads += batch.keys
+      if batch.keys.contains(1) { loader.invalidate(1) }
+      batch.read { source.value(of: $0) }
+      batch.end(.success(()))
+    }
+    #expect(reads == [1, 1, 2, 1, 3, 1, 4, 1])
+    #expect(callers.values.compactMap { $0 } == ["2", "3", "4"])
   }
 
   @Test("After a lost connection, a batch can be read from where it stopped")

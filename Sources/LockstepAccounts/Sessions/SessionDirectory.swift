@@ -127,7 +127,12 @@ package final class SessionDirectory: Sendable {
     let (shards, readers, changes) = (Shards(capacity: capacity), store.readers, changes)
     self.shards = shards
     // At most half of the reader threads, so that the others stay free for other reads.
-    let options = BatchLoaderOptions("sessions", size: 32, atOnce: store.readingThreads / 2)
+    let options = BatchLoaderOptions(
+      "sessions",
+      size: 32,
+      atOnce: store.readingThreads / 2,
+      failsAll: StoreReaders.isFailure
+    )
     loader = BatchLoader(options, known: { shards.known($0) }, keep: { shards.keep($1, of: $0) }) { batch in
       try readers.submit { connection in
         let stored = try SessionRecords(connection: connection).usage(ofTokens: Array(batch.keys))

@@ -31,7 +31,6 @@ struct AccountServices: Sendable {
       configuration: configuration.accounts,
       observer: observer
     )
-    try stored.notePasswordRules()
     identities =
       configuration.trustedIssuers.isEmpty
       ? nil : try IdentityServices(configuration.trustedIssuers, stored, configuration.outgoingTimes, time: time)

@@ -71,6 +71,7 @@ public final class LockstepServer: Sendable {
         services.shutDown()
       }
     }
+    try services.users.accounts.stored.notePasswordRules()
     let backups = try configuration.backups.folder.map {
       try BackupScheduler(
         configuration.backups,
@@ -95,6 +96,7 @@ public final class LockstepServer: Sendable {
     )
     budget.warn(logger)
     Self.warn(of: configuration, logger)
+    Self.warn(ofClosed: services.users.states.declared.current, logger)
     let (users, feed) = (services.users, services.users.storage.feed)
     let health = HealthLog(logger) { [weak feed] in feed?.recentStandstill }
     let logHealth: @Sendable (DatabaseWriter.HealthChange) -> Void = { health.note($0) }
@@ -158,6 +160,18 @@ public final class LockstepServer: Sendable {
         ["error": .string("\(error)")]
       )
       return nil
+    }
+  }
+
+  /// Warns of declared collections whose change has begun and was cut short, because they refuse writes.
+  private static func warn(ofClosed modules: ModuleSet, _ logger: Logger) {
+    for module in modules.declared.values where module.isClosing {
+      logger.log(
+        .warning,
+        "a change of a declared collection was cut short, and the collection refuses writes: repeat the command or the "
+          + "request that made the change",
+        ["collection": .string(module.declaration.name)]
+      )
     }
   }
 

@@ -30,6 +30,7 @@ package final class SocketlessServer: Sendable {
     services.users.screens.services.builtIn.upstream = upstream
     validators(&services.users.screens.services.builtIn.validators)
     do {
+      try services.users.accounts.stored.notePasswordRules()
       components = try Components(
         configuration,
         logger: environment.logger(configuration),

@@ -95,6 +95,8 @@ package final class AdministrationChannel {
       if let response = try ask(&exchange) { return response }
       do {
         let opened = try open()
+        // Opening takes a moment. A signal in this time withdraws the request.
+        try expectNoInterruption(exchange)
         interruption?.release()
         return try opened.response(to: request)
       } catch StoreError.inUse {}
@@ -137,18 +139,20 @@ package final class AdministrationChannel {
       }
       let made = AdministrationResponse(response)
       // The server may still run the request whose connection was lost.
-      return made.isKeyInUse ? nil : made
+      return made.isKeyInUse || made.isTurnedAway ? nil : made
     } catch let error as SystemError {
       guard [EACCES, EPERM].contains(error.code) else { return nil }
       throw error
     }
   }
 
+  private func expectNoInterruption(_ exchange: Exchange) throws(AdministrationInterruptedError) {
+    if interruption?.isInterrupted == true { throw exchange.wasSent ? .begun : .withdrawn }
+  }
+
   /// Throws if the operator or the time ends the wait.
   private func mayWait(_ exchange: Exchange) throws {
-    if interruption?.isInterrupted == true {
-      throw exchange.wasSent ? AdministrationInterruptedError.begun : .withdrawn
-    }
+    try expectNoInterruption(exchange)
     guard time.elapsed() >= exchange.deadline else { return }
     let path = configuration.data
     throw exchange.wasSent ? MaintenanceError.notAnswered(path: path) : .notTaken(path: path)

@@ -19,6 +19,11 @@ struct AdministrationResponse: Sendable {
 
   /// Whether a request with the same idempotency key is still running.
   var isKeyInUse: Bool { status == 409 && json["detail"]?.stringValue == Problem.keyInUse.detail }
+
+  /// Whether the server had no place for the connection, or shuts down. It has not begun to run the request.
+  var isTurnedAway: Bool {
+    status == 503 && [Problem.tooManyConnections, Problem.shuttingDown].contains(json["detail"]?.stringValue ?? "")
+  }
 }
 
 /// A response of the administration that is no success.

@@ -29,6 +29,11 @@ public struct Problem: Error, Sendable {
   /// Additional header fields of the response, such as `Allow`.
   package var fields: HeaderFields
 
+  /// The detail of a request that found no place.
+  package static let tooManyConnections = "The server has as many connections as it allows."
+  /// The detail of a request that came when the server shut down.
+  package static let shuttingDown = "The server is shutting down."
+
   /// The most faults that a problem lists. A hostile body may have many thousands.
   package static let mostErrors = 100
 

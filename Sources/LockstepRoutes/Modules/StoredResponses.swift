@@ -19,14 +19,16 @@ import LockstepSync
 struct StoredResponses: Sendable {
   /// A body with more bytes is not stored if it can be rebuilt. A record takes about 450 bytes without its body.
   static let longestBody = 256
+  /// The same for a 412. Rebuilding one asks the preconditions again, so only those that take much space are.
+  static let longestRefusal = 16 * 1024
 
   let reading: StateReader
 
   /// The part of a response to `write` that is stored. Only a 2xx response and a 412 can be rebuilt, if they show
   /// something that has an ETag. `isChanged` tells whether the journal has the results of the write.
   static func kept(_ response: StoredResponse, to write: some StateWrite, isChanged: Bool) -> StoredResponse {
-    guard let body = response.body, body.count > longestBody else { return response }
     let isRefusal = response.status == Status.preconditionFailed.code
+    guard let body = response.body, body.count > (isRefusal ? longestRefusal : longestBody) else { return response }
     guard isRefusal || (200..<300).contains(response.status) && (write.again != nil || isChanged),
       HeaderFields(recorded: response.fields)[.etag] != nil
     else { return response }

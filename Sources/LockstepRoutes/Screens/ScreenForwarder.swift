@@ -166,7 +166,7 @@ package final class ScreenForwarder: Sendable {
     // The node has stopped, and its screens with it.
     case .refused: .noSuchScreen
     case .full: .overloaded("This server forwards as many requests for screens of other nodes as it can.")
-    case .shutDown: .overloaded("The server is shutting down.")
+    case .shutDown: .overloaded(Problem.shuttingDown)
     case .unreachable, .timedOut, .broken, .tooLarge:
       .overloaded(
         "The server that has this screen does not respond. It may have performed the actions nevertheless: send them again "

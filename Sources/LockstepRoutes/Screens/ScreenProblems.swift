@@ -33,7 +33,7 @@ extension Problem {
         : "The maximum number of anonymous screens is open, in all or for your network. Try again in a few minutes."
       self.init(.tooManyRequests, detail: detail)
       fields.append(.retryAfter, tooMany == .ofSession ? "1" : "60")
-    case is TaskScope.ShutDownError: self = .overloaded("The server is shutting down.")
+    case is TaskScope.ShutDownError: self = .overloaded(Problem.shuttingDown)
     default:
       guard let problem = Problem.describing(error) else { return nil }
       self = problem

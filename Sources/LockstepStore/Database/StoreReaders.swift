@@ -1,3 +1,5 @@
+import LockstepPostgreSQL
+import LockstepSQLite
 import LockstepSQLiteStore
 import LockstepThreading
 
@@ -80,6 +82,18 @@ package struct StoreReaders: Sendable {
     switch database {
     case .sqlite(let pool): pool.shutDown()
     case .postgreSQL(let readers): readers.shutDown()
+    }
+  }
+}
+
+extension StoreReaders {
+  /// Whether an error of a read concerns the store or its threads, and not only what was read.
+  package static let isFailure: @Sendable (any Error) -> Bool = { error in
+    switch error {
+    case let error as SQLiteError: error.isStoreFailure
+    case let error as PostgreSQLError: error.isStoreFailure || error.isLostConnection
+    case is StoreError, is PoolShutDownError, is PoolOverloadedError: true
+    default: false
     }
   }
 }

@@ -63,7 +63,15 @@ package final class StateCache: Sendable {
       }
     }
     // At most half of the reader threads load states, so that the others stay free for other reads.
-    loader = makeLoader(false, BatchLoaderOptions("states", size: Self.batchSize, atOnce: readers.threads / 2))
+    loader = makeLoader(
+      false,
+      BatchLoaderOptions(
+        "states",
+        size: Self.batchSize,
+        atOnce: readers.threads / 2,
+        failsAll: StoreReaders.isFailure
+      )
+    )
     longLoader = makeLoader(true, BatchLoaderOptions("large states", size: 1))
   }
 

@@ -18,7 +18,14 @@ package final class StateRefresher: Sendable {
     readers: StoreReaders
   ) {
     self.cache = cache
-    loader = BatchLoader(BatchLoaderOptions("newest states", size: .max, waiting: .max, joinsReads: false)) { batch in
+    let options = BatchLoaderOptions(
+      "newest states",
+      size: .max,
+      waiting: .max,
+      joinsReads: false,
+      failsAll: StoreReaders.isFailure
+    )
+    loader = BatchLoader(options) { batch in
       try readers.submitWithoutSnapshot(repeats: true) { connection in
         // Collected before the read, so the read sees at least these states.
         var states: [UserID: UserState] = [:]

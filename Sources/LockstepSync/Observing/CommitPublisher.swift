@@ -8,7 +8,7 @@ package final class CommitPublisher: CommitObserver {
 
   package init() {}
 
-  /// Adds observers, which which may refer to this publisher until `shutDown()`. Add them before the first request.
+  /// Adds observers, which may refer to this publisher until `shutDown()`. Add them before the first request.
   package func add(_ added: any CommitObserver...) { observers.withLock { $0 += added } }
 
   /// Releases all observers. They may refer to the parts that refer to this publisher.

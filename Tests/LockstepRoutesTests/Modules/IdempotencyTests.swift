@@ -208,7 +208,7 @@ struct IdempotencyTests {
         ("PUT", "/v1/favorites/a", #"{"data":\#(long)}"#, [], 201, false),
         ("PUT", "/v1/favorites/a", #"{"data":\#(long)}"#, [], 200, false),
         ("PATCH", "/v1/favorites/a", #"{"title":"A"}"#, [], 200, false),
-        ("PUT", "/v1/favorites/a", "{}", [#"If-Match: "x""#], 412, false),
+        ("PUT", "/v1/favorites/a", "{}", [#"If-Match: "x""#], 412, true),
         ("POST", "/v1/actions", ActionsRouteTests.batch([adding]), [], 200, false),
         ("POST", "/v1/actions", ActionsRouteTests.batch([adding]), [#"If-Match: "x""#], 412, true),
         ("PUT", "/v1/defaults/standard/k", long, [], 201, false),
