@@ -5,7 +5,8 @@ import LockstepCollections
 ///
 /// This is the way from a commit to everyone that waits for it. Each function is called when the change is on disk and
 /// can be read in memory. It runs on the thread that has published the change: the writer notifier, the commit feed, or
-/// a thread of the writer. So it must be quick, and calls for one user come in the order of the user's commits.
+/// a thread of the writer. So it must be quick. The writer notifier and the commit feed may call at the same time, so an
+/// older state of a user may come after a newer one.
 package protocol CommitObserver: AccountsObserver {
   /// A user's new state was published.
   func stateCommitted(_ state: UserState, of user: UserID)
